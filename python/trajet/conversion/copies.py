@@ -371,9 +371,9 @@ def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     return () if info is None else tuple(trajectory.reader.kept_remarks(info.name))
 
 
-def _outcome(kind: str, number: int, done: JobResult) -> WriteOutcome:
+def _outcome(kind: str, number: int, done: JobResult[WriteOutcome]) -> WriteOutcome:
     """Return the outcome of an output that a worker of a pool wrote."""
-    outcome: WriteOutcome = done.result
+    outcome = done.result
     if (run := outcome.run) is not None:
         run["workers"] = [
             cast(WorkerEntry, {**worker, **done.where, "thread": worker["worker"]})

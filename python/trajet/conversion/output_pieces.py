@@ -140,10 +140,13 @@ def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 
 
-def _record(timing: RunTiming, answers: Sequence[JobResult], borders: Sequence[int]) -> None:
+def _record(
+    timing: RunTiming, answers: Sequence[JobResult[WriteOutcome]], borders: Sequence[int]
+) -> None:
     """Record the pieces that workers wrote as tasks."""
     for number, (answer, frames) in enumerate(zip(answers, pairwise(borders), strict=True)):
         where, run = answer.where, answer.result.run
+        assert run is not None
         task = Task(number, (number, number + 1), frames)
         outcome = TaskOutcome(
             NO_STATES, run, answer.begin, answer.end, where["host"], where["process"]

@@ -145,7 +145,9 @@ class _AnalysisWorker:
         self._jobs, self._lock = jobs, Lock()
         self._shared: list[_Shared] | None = None
 
-    def do(self, what: NDArray[np.int64], threads: int, show: ShowFrames) -> Portable[RangeResult]:
+    def do(
+        self, what: NDArray[np.int64], /, threads: int, show: ShowFrames
+    ) -> Portable[RangeResult]:
         """Run the analysis over frames: `what` has their positions and numbers, `(n_frames, 2)`."""
         with self._lock, installed_as(self._jobs.strict):
             show(0)

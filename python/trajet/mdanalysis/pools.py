@@ -21,10 +21,11 @@ from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.local import LocalPool
 from trajet.pools.mapping import map_items
 from trajet.pools.pool import Pool, Progress, check_counts
+from trajet.pools.portable import Portable
 from trajet.pools.rank_placeholder import root_only
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
-from trajet.result import COUNTS, Report, make_report
+from trajet.result import COUNTS, Report, entries_of, make_report
 
 # Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least
 # four frames: to prepare an analysis may take as long as to read some.
@@ -310,8 +311,8 @@ def _report(
     analysis: AnalysisBase,
     pool: JobPool,
     timing: RunTiming,
-    jobs: Sequence[Job],
-    done: Sequence[JobResult],
+    jobs: Sequence[Job[NDArray[np.int64]]],
+    done: Sequence[JobResult[Portable[RangeResult]]],
 ) -> Report:
     """Return the report of a run."""
     first = 0
@@ -358,7 +359,7 @@ def _report(
         },
     )
     # Advice is for analyses of trajet, which run on threads and read files themselves.
-    return Report({**made, "advice": []})
+    return Report({**entries_of(made), "advice": []})
 
 
 def _input(analysis: AnalysisBase, path: Path) -> list[InputEntry]:

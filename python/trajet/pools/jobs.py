@@ -8,17 +8,23 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias, Unpack, runtime_checkable
+from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar, Unpack, runtime_checkable
 
 from trajet.advise.entries import Place
 from trajet.pools.pool import Progress
 
 # Called with the frames of a job that are done; an exception from it ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]
+# Description of a job, which workers of its spec know, and the result that they return.
+What = TypeVar("What")
+Outcome = TypeVar("Outcome")
+_What_co = TypeVar("_What_co", covariant=True)
+_What_contra = TypeVar("_What_contra", contravariant=True)
+_Outcome_co = TypeVar("_Outcome_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Generic[_What_co]):
     """Work for one worker.
 
     Attributes
@@ -30,28 +36,27 @@ class Job:
     """
 
     n_frames: int
-    what: object
+    what: _What_co
 
 
-class JobWorker(Protocol):
+class JobWorker(Protocol[_What_contra, _Outcome_co]):
     """Runs jobs in this process."""
 
-    # Each spec has jobs of its own, whose `what` its worker knows.
-    def do(self, what: Any, threads: int, show: ShowFrames) -> object:
+    def do(self, what: _What_contra, /, threads: int, show: ShowFrames) -> _Outcome_co:
         """Run a job; return a small, picklable result."""
         ...
 
 
-class JobSpec(Protocol):
+class JobSpec(Protocol[_What_contra, _Outcome_co]):
     """Common part of all jobs, sent to each worker once; picklable."""
 
-    def begin(self) -> JobWorker:
+    def begin(self) -> JobWorker[_What_contra, _Outcome_co]:
         """Return the worker that runs the jobs."""
         ...
 
 
 @dataclass(frozen=True)
-class JobResult:
+class JobResult(Generic[_Outcome_co]):
     """Result of a job.
 
     Attributes
@@ -66,13 +71,13 @@ class JobResult:
         Seconds by the clock of that machine (`time.time`).
     """
 
-    result: Any  # what the worker of the job returns
+    result: _Outcome_co
     retried: list[str]
     where: Place
     begin: float
     end: float
 
-    def by(self, **where: Unpack[Place]) -> "JobResult":
+    def by(self, **where: Unpack[Place]) -> "JobResult[_Outcome_co]":
         """Return a copy with more entries of `where`."""
         return replace(self, where={**self.where, **where})
 
@@ -97,8 +102,11 @@ class JobPool(Protocol):
         ...
 
     def do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None = None,
+    ) -> list[JobResult[Outcome]]:
         """Run jobs; `progress` is called with frames done and in total.
 
         When a job fails, the others are stopped soon, and its error is raised.
@@ -106,7 +114,9 @@ class JobPool(Protocol):
         ...
 
 
-def try_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
+def try_job(
+    worker: JobWorker[What, Outcome], job: Job[What], threads: int, show: ShowFrames
+) -> JobResult[Outcome]:
     """Run a job in this process, once."""
     begin = time.time()
     result = worker.do(job.what, threads, show)
@@ -114,7 +124,9 @@ def try_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobR
     return JobResult(result, [], where, begin, time.time())
 
 
-def do_job(worker: JobWorker, job: Job, threads: int, show: ShowFrames) -> JobResult:
+def do_job(
+    worker: JobWorker[What, Outcome], job: Job[What], threads: int, show: ShowFrames
+) -> JobResult[Outcome]:
     """Run a job in this process; try again after transient errors of the storage."""
     retried: list[str] = []
     begin = time.time()

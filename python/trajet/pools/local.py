@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from trajet import _trajet
 from trajet._trajet import Plan, Reader
-from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What, do_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts
 
@@ -63,10 +63,14 @@ class LocalPool(MappingPool):
         return RunOutput(analyses, report)
 
     def do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None = None,
+    ) -> list[JobResult[Outcome]]:
         """Run jobs one after another on the calling thread; see `trajet.pools.jobs.JobPool`."""
-        worker, total, results = spec.begin(), sum(job.n_frames for job in jobs), []
+        worker, total = spec.begin(), sum(job.n_frames for job in jobs)
+        results: list[JobResult[Outcome]] = []
         before = 0
 
         def show(done: int) -> None:

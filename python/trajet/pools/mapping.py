@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from trajet.pools.jobs import Job, JobPool, ShowFrames
 from trajet.pools.pool import Progress
@@ -40,7 +40,7 @@ def map_items(
     WorkerError
         If a worker dies and no other can take its item.
     Exception
-        Any exception of the function, with a note that names the item by its number from 0.
+        Whatever the function raises, with a note that names the item by its number from 0.
     """
     jobs = [Job(1, (number, Portable(item))) for number, item in enumerate(items)]
     done = pool.do_jobs(_MapSpec(Portable(function)), jobs, progress)
@@ -80,7 +80,7 @@ class MappingPool:
         Raises
         ------
         Exception
-            Any exception of the function, with a note that names the item; the others are stopped.
+            Whatever the function raises, with a note that names the item; the others are stopped.
         WorkerError
             If a process dies, if no worker of Dask joins or an item kills its workers again and
             again, or if the scheduler cannot be reached.
@@ -98,25 +98,25 @@ class MappingPool:
 
 
 @dataclass(frozen=True)
-class _MapSpec:
+class _MapSpec(Generic[Item, Result]):
     """The function."""
 
-    function: Portable[Callable[[Any], object]]
+    function: Portable[Callable[[Item], Result]]
 
-    def begin(self) -> "_MapWorker":
+    def begin(self) -> "_MapWorker[Item, Result]":
         """Return the worker that calls it."""
         return _MapWorker(self.function.value)
 
 
-class _MapWorker:
+class _MapWorker(Generic[Item, Result]):
     """Calls the function; workers of Dask may have several threads."""
 
-    def __init__(self, function: Callable[[Any], object]) -> None:
+    def __init__(self, function: Callable[[Item], Result]) -> None:
         self._function, self._lock = function, Lock()
 
     def do(
-        self, what: tuple[int, Portable[object]], threads: int, show: ShowFrames
-    ) -> Portable[object]:
+        self, what: tuple[int, Portable[Item]], /, threads: int, show: ShowFrames
+    ) -> Portable[Result]:
         """Return the value of the function."""
         number, item = what
         with self._lock:

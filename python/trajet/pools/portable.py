@@ -1,8 +1,9 @@
 """Objects that travel to other processes even if only a script knows their class or function."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from trajet._trajet import MissingPackageError
 
@@ -39,10 +40,10 @@ class Portable(Generic[_T]):
 
     value: _T
 
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+    def __reduce__(self) -> "tuple[Callable[[bytes], Portable[object]], tuple[bytes]]":
         """Return the object as bytes of cloudpickle, with the function that restores it."""
         return _restored, (cloudpickle().dumps(self.value),)
 
 
-def _restored(data: bytes) -> Portable[Any]:
+def _restored(data: bytes) -> Portable[object]:
     return Portable(cloudpickle().loads(data))

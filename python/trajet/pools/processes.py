@@ -11,14 +11,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
-from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, try_job
+from trajet.pools.jobs import (
+    Job,
+    JobResult,
+    JobSpec,
+    JobWorker,
+    Outcome,
+    What,
+    try_job,
+)
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
@@ -149,7 +157,8 @@ class ProcessPool(MappingPool):
             task = part.tasks[number]
             return partial(_do, spec, buffer, task, part.task_bytes(task))
 
-        def take(number: int, done: TaskOutcome) -> None:
+        def take(number: int, done: object) -> None:
+            assert isinstance(done, TaskOutcome)
             part.states.add(done.states)
             timing.add(numbers.number(done.process), part.tasks[number], done)
 
@@ -167,15 +176,18 @@ class ProcessPool(MappingPool):
         ).run(processes, show)
 
     def do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None = None,
+    ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
         with ExitStack() as kept:
             processes = kept.enter_context(self._processes())
             # Processes start while the spec is pickled.
             processes.start(len(jobs))
             path = kept.enter_context(file_of(pickle.dumps(spec)))
-            done = self._do_jobs(processes, path, jobs, progress)
+            done: list[JobResult[Outcome]] = self._do_jobs(processes, path, jobs, progress)
             processes.tell_all(_release_jobs)
         return done
 
@@ -183,19 +195,20 @@ class ProcessPool(MappingPool):
         self,
         processes: WorkerProcesses,
         path: Path,
-        jobs: Sequence[Job],
+        jobs: Sequence[Job[object]],
         progress: Progress | None,
-    ) -> list[JobResult]:
+    ) -> list[JobResult[Outcome]]:
         """Run jobs, whose spec is in a file."""
         numbers, here = _WorkerNumbers(), _folder()
-        done: dict[int, JobResult] = {}
+        done: dict[int, JobResult[Outcome]] = {}
         retried: defaultdict[int, list[str]] = defaultdict(list)
         total = sum(job.n_frames for job in jobs)
 
-        def call_of(number: int) -> Callable[[], JobResult]:
+        def call_of(number: int) -> Callable[[], object]:
             return partial(_do_job, path, jobs[number], self.threads, here)
 
-        def take(number: int, answer: JobResult) -> None:
+        def take(number: int, answer: object) -> None:
+            assert isinstance(answer, JobResult)
             where = numbers.number(answer.where["process"])
             done[number] = replace(answer.by(worker=where), retried=retried[number])
 
@@ -234,8 +247,8 @@ class _Tasks:
 
     n_frames: Sequence[int]
     names: Sequence[str]
-    call_of: Callable[[int], Callable[[], Any]]
-    take: Callable[[int, Any], None]
+    call_of: Callable[[int], Callable[[], object]]
+    take: Callable[[int, object], None]
     retry: Callable[[int, str], None]
 
     def run(self, processes: WorkerProcesses, show: Callable[[int], None]) -> None:
@@ -356,16 +369,16 @@ def _folder() -> str | None:
 
 
 # Worker of the current jobs, by the file of its spec.
-_jobs_at_work: dict[Path, JobWorker] = {}
+_jobs_at_work: dict[Path, JobWorker[object, object]] = {}
 
 
-def _do_job(spec: Path, job: Job, threads: int, folder: str | None) -> JobResult:
+def _do_job(spec: Path, job: Job[object], threads: int, folder: str | None) -> JobResult[object]:
     """Run a job in a worker, in the folder of the calling process."""
     if folder is not None:
         os.chdir(folder)
     worker = _jobs_at_work.get(spec)
     if worker is None:
-        made: JobSpec = pickle.loads(spec.read_bytes())
+        made: JobSpec[object, object] = pickle.loads(spec.read_bytes())
         worker = _jobs_at_work[spec] = made.begin()
     return try_job(worker, job, threads, lambda _: None)
 

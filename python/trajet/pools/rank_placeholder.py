@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
+from typing import NoReturn, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -54,7 +54,7 @@ class RankPlaceholder:
     whole = nojump = cluster = center = wrap = fit = translate = repair = _transformed
 
     # Scripts use results; mypy must not take what follows for unreachable.
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """Raise AttributeError."""
         self._missing()
 

@@ -9,7 +9,6 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
 
 # Bytes in front of each message: its length. A message of length 0 says that a worker leaves.
 HEADER = 8
@@ -100,9 +99,10 @@ def _answer(message: bytearray) -> bytes | None:
     """Call the function of a message; return its pickled value or error, or None if unwanted."""
     is_wanted = True
     try:
-        call: Callable[[], Any]
+        call: Callable[[], object]
         is_wanted, call = pickle.loads(message)
-        return pickle.dumps((True, call(), ""), -1) if is_wanted else call()
+        value = call()
+        return pickle.dumps((True, value, ""), -1) if is_wanted else None
     except BaseException as error:
         if not is_wanted:
             return None

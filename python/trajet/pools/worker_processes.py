@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from trajet import signals
 from trajet._trajet import WorkerError
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
     """Value or error of a call."""
 
     copy: Copy
-    value: Any
+    value: object
     error: BaseException | None
 
 
@@ -141,7 +141,7 @@ class _Worker:
     requests: int
     answers: int
     copy: Copy | None = None
-    call: Callable[[], Any] | None = None
+    call: Callable[[], object] | None = None
     is_leaving: bool = False
     _unsent: deque[memoryview] = field(default_factory=deque)
     _size: bytearray = field(default_factory=lambda: bytearray(HEADER))
@@ -264,7 +264,7 @@ class WorkerProcesses:
         self._start = start
         self._limit = 1
         self._workers: list[_Worker] = []
-        self._waiting: deque[tuple[Copy, Callable[[], Any]]] = deque()
+        self._waiting: deque[tuple[Copy, Callable[[], object]]] = deque()
         # Answers about calls that could not be sent.
         self._failed: list[Answer] = []
 
@@ -281,11 +281,11 @@ class WorkerProcesses:
         while len(self._workers) < min(count, self._limit):
             self._start_one()
 
-    def submit(self, copy: Copy, call: Callable[[], Any]) -> None:
+    def submit(self, copy: Copy, call: Callable[[], object]) -> None:
         """Submit a call, which must be picklable; `wait` returns its answer."""
         self._waiting.append((copy, call))
 
-    def tell_all(self, call: Callable[[], Any]) -> None:
+    def tell_all(self, call: Callable[[], object]) -> None:
         """Have every worker call a function after what it does now; its value is not returned."""
         message = pickle.dumps((False, call), -1)
         for worker in self._workers:

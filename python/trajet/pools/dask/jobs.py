@@ -10,7 +10,7 @@ from distributed import Client, Future, KilledWorker
 from trajet.pools.dask.dispatcher import dropped, killed
 from trajet.pools.dask.plugins import do_job_here
 from trajet.pools.dask.workers import Workers, started_run
-from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
 from trajet.pools.pool import Progress
 
 # Seconds between two looks at the jobs, and between two counts of the workers.
@@ -21,11 +21,11 @@ _COUNT = 1.0
 def run_jobs(
     client: Client,
     workers: Workers,
-    spec: JobSpec,
-    jobs: Sequence[Job],
+    spec: JobSpec[What, Outcome],
+    jobs: Sequence[Job[What]],
     threads: int,
     progress: Progress | None,
-) -> list[JobResult]:
+) -> list[JobResult[Outcome]]:
     """Run jobs on the workers of a client; `progress` is called when one is done."""
     with started_run(client) as run:
         name = run.announce(spec)
@@ -35,7 +35,7 @@ def run_jobs(
             number: client.submit(work, job, key=(name, number, 0), pure=False)
             for number, job in enumerate(jobs)
         }
-        done: dict[int, JobResult] = {}
+        done: dict[int, JobResult[Outcome]] = {}
         try:
             counted = time.monotonic()
             while left:
@@ -57,7 +57,7 @@ def run_jobs(
     return [done[number] for number in range(len(jobs))]
 
 
-def _result(client: Client, workers: Workers, future: Future, what: str) -> JobResult:
+def _result(client: Client, workers: Workers, future: Future, what: str) -> JobResult[Outcome]:
     """Return the result of a job, or raise its error."""
     if future.status == "cancelled":
         raise dropped(client, what)
@@ -68,6 +68,6 @@ def _result(client: Client, workers: Workers, future: Future, what: str) -> JobR
     if answer is None:
         # A job stops only when it is cancelled.
         raise dropped(client, what)
-    done: JobResult
+    done: JobResult[Outcome]
     done, address, thread = answer
     return done.by(worker=workers.number(address, thread), address=address)

@@ -10,14 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Never
 
 from distributed import get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
 
 from trajet._trajet import Stop, WorkerError, __version__
 from trajet.advise.entries import Stages
-from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, do_job
 from trajet.pools.passes import new_sections
 from trajet.pools.tasks import Sections, TaskOutcome, Worker, WorkerSpec
 
@@ -75,8 +75,7 @@ class TaskProgress(NamedTuple):
         Seconds of the current opening of a file, in addition to `spent`.
     """
 
-    # as `Key`, which Dask's messages turn into a list
-    key: list[Any]
+    key: Key
     worker: str
     host: str
     process: int
@@ -90,7 +89,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     """Worker plugin that holds the setup of a pass; Dask installs it on later workers as well."""
 
     def __init__(
-        self, spec: WorkerSpec | JobSpec, name: str, before: str | None, topic: str
+        self, spec: WorkerSpec | JobSpec[Never, object], name: str, before: str | None, topic: str
     ) -> None:
         self.name = name
         self._topic = topic
@@ -108,7 +107,8 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
         self._running: dict[Key, RunningTask] = {}
-        self.task_worker: Any  # a `Worker` for a pass, a `JobWorker` for jobs
+        # a `JobWorker` knows what the jobs of its spec are
+        self.task_worker: Worker | JobWorker[Never, object]
         if isinstance(self._spec, WorkerSpec):
             before = worker.plugins.get(self._before)
             self.task_worker = Worker(self._spec, before and before.task_worker)
@@ -150,9 +150,9 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     def _send_progress(self, key: Key) -> None:
         """Send the time spent on a task until now to the client."""
         running = self._running.get(key)
-        if running is not None:
+        if running is not None and isinstance(self.task_worker, Worker):
             message = TaskProgress(
-                list(key),
+                key,
                 self._worker.address,
                 socket.gethostname(),
                 os.getpid(),
@@ -161,7 +161,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
                 self.task_worker.opening(running.stop),
                 running.stop.spent(),
             )
-            self._worker.log_event(self._topic, message._asdict())
+            self._worker.log_event(self._topic, list(message))
 
     def _send_progress_again(self, key: Key, seconds: float) -> None:
         """Send it as long as the task runs, less and less often."""
@@ -188,10 +188,12 @@ def do(name: str, what: bytes, n_frames: int) -> TaskResult | None:
     plugin, key, stop = _current_task(name)
     if stop is None:
         return None
-    sections = new_sections(plugin.task_worker.pass_, n_frames)
+    worker = plugin.task_worker
+    assert isinstance(worker, Worker)
+    sections = new_sections(worker.pass_, n_frames)
     try:
         with plugin.running(key, stop):
-            done = plugin.task_worker.do(what, sections, stop)
+            done = worker.do(what, sections, stop)
     except KeyboardInterrupt:
         # The engine raises it for a cancelled task; it would end Dask's worker.
         return None
@@ -202,9 +204,13 @@ class _StoppedError(Exception):
     """The job was cancelled."""
 
 
-def do_job_here(name: str, threads: int, job: Job) -> tuple[JobResult, str, int] | None:
+def do_job_here(
+    name: str, threads: int, job: Job[Never]
+) -> tuple[JobResult[object], str, int] | None:
     """Run a job in a worker; return its result and place, or None if it was cancelled."""
     plugin, _, stop = _current_task(name)
+    worker = plugin.task_worker
+    assert not isinstance(worker, Worker)
 
     def show(_: int) -> None:
         if stop is None or stop.is_set:
@@ -212,7 +218,7 @@ def do_job_here(name: str, threads: int, job: Job) -> tuple[JobResult, str, int]
 
     try:
         show(0)
-        done = do_job(plugin.task_worker, job, threads, show)
+        done = do_job(worker, job, threads, show)
     except _StoppedError:
         return None
     return done, get_worker().address, threading.get_ident()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import RepeatedEntry, TransitionEntry
 from trajet.pools.dask.cluster import distributed
-from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import (
     MakeSections,
@@ -172,8 +172,11 @@ class DaskPool(MappingPool):
         return part.output(report)
 
     def do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None = None,
+    ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
         distributed()
         from trajet.pools.dask.jobs import run_jobs

@@ -3,10 +3,10 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Never
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from trajet._trajet import WorkerError
@@ -114,9 +114,9 @@ class _ProgressListener:
             client.subscribe_topic(self.topic, self._received)
             self._connection = connection
 
-    # The message is a `TaskProgress` as a dictionary.
-    def _received(self, event: tuple[float, dict[str, Any]]) -> None:
-        message = TaskProgress(**event[1])
+    # The message has the fields of a `TaskProgress`.
+    def _received(self, event: tuple[float, Iterable[object]]) -> None:
+        message = TaskProgress._make(event[1])
         run = self.runs.get(str(message.key[0]).rpartition("-")[0])
         if run is not None and run.on_progress is not None:
             run.on_progress(message)
@@ -150,7 +150,7 @@ class Run:
         self._listener.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
-    def announce(self, spec: WorkerSpec | JobSpec) -> str:
+    def announce(self, spec: WorkerSpec | JobSpec[Never, object]) -> str:
         """Broadcast the setup of a pass or of jobs to all workers, also to later ones.
 
         Returns

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from functools import cache
 from types import ModuleType, TracebackType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,11 @@ from numpy.typing import NDArray
 from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
 from trajet.pools.shared import path_of
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm, Request, Win
+
+_T = TypeVar("_T")
 
 # Polls before the first sleep, and the seconds of the first and of the longest sleep.
 _LOOKS = 50
@@ -60,10 +65,6 @@ class Message(IntEnum):
     WORK = 6
 
 
-# Objects that mpi4py makes or unpickles: communicators, windows, requests, objects of other ranks.
-MpiObject: TypeAlias = Any
-
-
 def library() -> ModuleType:
     """Return mpi4py's MPI.
 
@@ -86,7 +87,7 @@ def library() -> ModuleType:
 class Communicator:
     """A duplicate of the user's communicator, with polling instead of blocking waits."""
 
-    def __init__(self, comm: MpiObject) -> None:
+    def __init__(self, comm: "Intracomm") -> None:
         self.mpi = library()
         self.comm = comm.Dup()
         self.rank: int = comm.Get_rank()
@@ -119,7 +120,7 @@ class Communicator:
                 seen = False
             return bool(self.comm.allreduce(seen, self.mpi.LAND))
 
-    def wait(self, request: MpiObject) -> None:
+    def wait(self, request: "Request") -> None:
         """Wait until a request is done; sleep in between."""
         self.wait_until(request.Test)
 
@@ -138,11 +139,12 @@ class Communicator:
         for _ in range(_CALLS):
             self.comm.Iprobe()
 
-    def window(self, size: int, unit: int) -> MpiObject:
+    def window(self, size: int, unit: int) -> "Win":
         """Return a window of at least `size` bytes; collective."""
-        return self.mpi.Win.Allocate(
+        made: Win = self.mpi.Win.Allocate(
             -(-size // _WINDOW_BYTES) * _WINDOW_BYTES, unit, comm=self.comm
         )
+        return made
 
     def barrier(self) -> None:
         """Wait for all ranks."""
@@ -185,7 +187,7 @@ class Communicator:
         self.shared = found
         return found
 
-    def gather_objects(self, thing: object) -> list[MpiObject]:
+    def gather_objects(self, thing: _T) -> list[_T]:
         """Gather small picklable objects of all ranks on rank 0."""
         mine = np.frombuffer(pickle.dumps(thing), np.uint8)
         sizes = np.empty(self.size if self.rank == 0 else 0, np.int64)
@@ -268,11 +270,11 @@ def _key() -> int:
     return key
 
 
-def communicator_of(comm: MpiObject) -> Communicator:
+def communicator_of(comm: "Intracomm | None") -> Communicator:
     """Return the one `Communicator` of a communicator (None: all ranks); collective."""
     comm = library().COMM_WORLD if comm is None else comm
-    ranks: Communicator | None = comm.Get_attr(_key())
-    if ranks is None:
+    ranks = comm.Get_attr(_key())
+    if not isinstance(ranks, Communicator):
         ranks = Communicator(comm)
         comm.Set_attr(_key(), ranks)
     return ranks

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
-from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What, do_job
 from trajet.pools.mpi.communicator import Communicator, pickled
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.pool import Progress
@@ -28,7 +29,7 @@ _LOOK = 1e-3
 
 
 @dataclass(frozen=True)
-class JobsSpec:
+class JobsSpec(Generic[What, Outcome]):
     """Setup of jobs, which all ranks get.
 
     Attributes
@@ -43,7 +44,7 @@ class JobsSpec:
         End of each serialised job, in bytes.
     """
 
-    spec: JobSpec
+    spec: JobSpec[What, Outcome]
     threads: int
     n_frames: list[int]
     ends: NDArray[np.int64]
@@ -51,10 +52,10 @@ class JobsSpec:
 
 def run_jobs(
     ranks: Communicator,
-    jobs_spec: JobsSpec,
+    jobs_spec: JobsSpec[What, Outcome],
     texts: Sequence[bytes],
     progress: Progress | None,
-) -> list[JobResult]:
+) -> list[JobResult[Outcome]]:
     """Run pickled jobs on all ranks, on rank 0, while the others call `FollowerJobs`."""
     total = sum(jobs_spec.n_frames)
 
@@ -76,10 +77,10 @@ def run_jobs(
 
 
 @dataclass(frozen=True)
-class FollowerJobs:
+class FollowerJobs(Generic[What, Outcome]):
     """Jobs of a rank other than 0, which gets their outcome from rank 0."""
 
-    jobs_spec: JobsSpec
+    jobs_spec: JobsSpec[What, Outcome]
 
     def __call__(self, ranks: Communicator) -> None:
         """Take part."""
@@ -88,10 +89,10 @@ class FollowerJobs:
 
 
 @dataclass
-class _RankResult:
+class _RankResult(Generic[Outcome]):
     """Results of the jobs of a rank, by number, or its error."""
 
-    done: list[tuple[int, JobResult]] = field(default_factory=list)
+    done: list[tuple[int, JobResult[Outcome]]] = field(default_factory=list)
     error: bytes | None = None
 
 
@@ -99,21 +100,25 @@ class _StoppedError(Exception):
     """Another rank has failed."""
 
 
-class _RankJobs:
+class _RankJobs(Generic[What, Outcome]):
     """The jobs that a rank runs; `interrupt` ends all ranks."""
 
     def __init__(
-        self, jobs_spec: JobsSpec, texts: Sequence[bytes], interrupt: threading.Event
+        self,
+        jobs_spec: JobsSpec[What, Outcome],
+        texts: Sequence[bytes],
+        interrupt: threading.Event,
     ) -> None:
         self._jobs_spec, self._texts, self._interrupt = jobs_spec, texts, interrupt
-        self._result, self._frames_done = _RankResult(), 0
+        self._result: _RankResult[Outcome] = _RankResult()
+        self._frames_done = 0
         self._stop = threading.Event()
         # requests of the working thread for a job; jobs for it, with their numbers
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._wanted: queue.Queue[None] = queue.Queue()
-        self._given: queue.SimpleQueue[tuple[int, Job] | None] = queue.SimpleQueue()
+        self._given: queue.SimpleQueue[tuple[int, Job[What]] | None] = queue.SimpleQueue()
 
-    def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_RankResult]:
+    def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_RankResult[Outcome]]:
         """Run jobs while other ranks run theirs; return the results of all ranks, on rank 0.
 
         `show` is called with the frames that all have done.
@@ -170,7 +175,7 @@ class _RankJobs:
         except Exception as error:
             self._result.error = pickled(error)
 
-    def _next(self, task_window: TaskWindow) -> tuple[int, Job] | None:
+    def _next(self, task_window: TaskWindow) -> tuple[int, Job[What]] | None:
         """Return the next job of this rank, with its number, or None."""
         if self._stop.is_set() or (number := task_window.table.next()) is None:
             return None

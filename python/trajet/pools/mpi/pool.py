@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from trajet import signals
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
-from trajet.pools.jobs import Job, JobResult, JobSpec
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
 from trajet.pools.mapping import Item, Result, map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
     Message,
-    MpiObject,
     communicator_of,
     library,
     pickled,
@@ -34,6 +33,9 @@ from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_buffer
 from trajet.pools.tasks import Sections, Task, Worker, sections_of
 from trajet.pools.timing import RunTiming
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
 
 Scheduling = Literal["dynamic", "static"]
 Gathering = Literal["shared", "one-sided", "collective"]
@@ -50,7 +52,7 @@ class MpiPool:
     arguments, take part in the run, and return an object that is false. With
     `open(..., pool=pool)` the other ranks do not open the trajectory either.
 
-    An error of an analysis is raised on every rank. Any other error on a single rank aborts all
+    An error of an analysis is raised on every rank. Every other error on a single rank aborts all
     ranks: the pool sets `sys.excepthook` for that.
 
     Attributes
@@ -93,7 +95,7 @@ class MpiPool:
 
     kind: ClassVar[str] = "mpi"
 
-    comm: MpiObject = None
+    comm: "Intracomm | None" = None
     _: KW_ONLY
     threads: int = 1
     task_frames: int | None = None
@@ -248,8 +250,11 @@ class MpiPool:
         return found
 
     def do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None = None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None = None,
+    ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free.
 
         Every rank calls it, or rank 0 alone within `lead`. Ranks other than 0 get a placeholder.
@@ -284,8 +289,11 @@ class MpiPool:
         return work() if self._ranks.leading else cast(_T, self.lead(what, work))
 
     def _do_jobs(
-        self, spec: JobSpec, jobs: Sequence[Job], progress: Progress | None
-    ) -> list[JobResult]:
+        self,
+        spec: JobSpec[What, Outcome],
+        jobs: Sequence[Job[What]],
+        progress: Progress | None,
+    ) -> list[JobResult[Outcome]]:
         texts = [pickle.dumps(job) for job in jobs]
         jobs_spec = JobsSpec(
             spec,

@@ -9,15 +9,18 @@ frames.
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.pools.mpi.communicator import MOST_BYTES, Communicator, MpiObject
+from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
 from trajet.pools.passes import mapped_section
 from trajet.pools.tasks import Sections, Task
+
+if TYPE_CHECKING:
+    from mpi4py.MPI import Datatype, Request
 
 # Bytes that are gathered at a time, unless a single task is larger.
 _AT_ONCE = 2**26
@@ -99,7 +102,7 @@ class GatheredSection:
         mine: NDArray[np.uint8],
         batch: Sequence[Task],
         winners: NDArray[np.int64],
-        kind: MpiObject,
+        kind: "Datatype",
     ) -> None:
         """Gather a batch on rank 0."""
         assert self._section is not None
@@ -136,7 +139,7 @@ class OneSidedSection:
         self._ranks = ranks
         self._window = ranks.mpi.Win.Create(section, 1, comm=ranks.comm)
         self._window.Lock_all()
-        self._under_way: list[list[MpiObject]] = []
+        self._under_way: list[list[Request]] = []
         # Arrays must live until their transfer is complete.
         self._held: list[NDArray[np.uint8]] = []
 

@@ -49,7 +49,7 @@ class TaskWindow:
             first_here, size = first, first.nbytes + (int(ends[-1]) if len(ends) else 0)
         self._tasks_at = first.nbytes
         self._window = ranks.window(size, 1)
-        memory = np.frombuffer(self._window.tomemory(), np.uint8)
+        memory: NDArray[np.uint8] = np.asarray(self._window.tomemory())
         self._cells: NDArray[np.int64] = memory[: first_here.nbytes].view(np.int64)
         self._window.Lock_all()
         self._cells[:] = first_here
