@@ -55,6 +55,11 @@ def suffixes_of_copies(layout: str) -> tuple[str, ...]:
     return found if layout == info.name else found[:1]
 
 
+def hdf5_options(options: FormatOptions) -> H5mdOptions:
+    """Return the options of HDF5 files."""
+    return options.get("h5md", {})
+
+
 def has_velocities(layouts: str) -> bool:
     """Return whether frames of files of these layouts can hold velocities."""
     return any("velocities" in info.fields for info in formats_of(layouts))

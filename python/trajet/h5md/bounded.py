@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajet._trajet import FormatError, TruncatedError
-from trajet.h5md.library import Found
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
@@ -117,7 +116,7 @@ def first_other_row(dataset: "Dataset", n: int) -> int | None:
     return None
 
 
-def attribute(thing: "Group | Dataset", name: str, default: object = None) -> Found:
+def attribute(thing: "Group | Dataset", name: str, default: object = None) -> object:
     """Return an attribute, of the type that the file gives it, or `default` if there is none.
 
     Raises

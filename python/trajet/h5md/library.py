@@ -1,13 +1,16 @@
 """Import of h5py when it is needed."""
 
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from trajet._trajet import MissingPackageError
 
-# An object of a file: a group, a dataset, a named type, a link, the value of an attribute, or None.
-# Callers that do not check its type know it by its path.
-Found: TypeAlias = Any
+if TYPE_CHECKING:
+    from h5py import Dataset, Datatype, ExternalLink, Group, HardLink, SoftLink
+
+# Object at a path of a file, and link of a group to an object; None if nothing is there.
+Found: TypeAlias = "Group | Dataset | Datatype | None"
+Link: TypeAlias = "HardLink | SoftLink | ExternalLink | None"
 _HOW = (
     "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"
     " (docs/parallel-hdf5.md has the commands), or take the python3-h5py-mpi of Debian"

@@ -10,7 +10,7 @@ of a virtual dataset.
 from typing import TYPE_CHECKING
 
 from trajet._trajet import FormatError
-from trajet.h5md.library import Found, h5py
+from trajet.h5md.library import Found, Link, h5py
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
@@ -53,7 +53,7 @@ def member(group: "Group", path: str) -> Found:
         ) from None
 
 
-def link(group: "Group", name: str) -> Found:
+def link(group: "Group", name: str) -> Link:
     """Return a link of a group without following it; None if missing or of unknown type."""
     try:
         return group.get(name, getlink=True)

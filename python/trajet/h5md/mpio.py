@@ -96,15 +96,16 @@ class MpioFrames:
         self.path = Path(path)
         with raise_on_all(comm):
             module = parallel_h5py(str(path))
-            layout = None
+            described: _Layout | None = None
             if comm.rank == 0:
-                layout = _layout(
+                described = _layout(
                     self.path,
                     particles=particles,
                     units=units,
                     allow_truncated_tail=allow_truncated_tail,
                 )
-        layout = comm.bcast(layout)
+        layout = comm.bcast(described)
+        assert layout is not None
         self.n_frames: int = len(layout["times"])
         self.n_atoms: int = layout["n_atoms"]
         self.times: NDArray[np.float64] = layout["times"]

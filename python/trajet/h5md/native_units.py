@@ -401,7 +401,9 @@ def left_out(path: Path, particles: str | None = None) -> list[str]:
         there = {
             name: group
             for name, group in members.items()
-            if hasattr(group, "keys") and any(name in group for name, _ in ELEMENTS.values())
+            if group is not None
+            and hasattr(group, "keys")
+            and any(name in group for name, _ in ELEMENTS.values())
         }
         found = [name for name in file if name not in ("h5md", "particles")]
         read = [name for name in there if particles in (None, name)]

@@ -202,6 +202,7 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         native = _native(file, group, None, joined=False)
         for name in native:
             value = find(file, f"{group}/{name}/value")
+            assert value is not None
             out.create_dataset(
                 f"{group}/{name}/value", value.shape, value.dtype, chunks=(1, *value.shape[1:])
             )
@@ -230,7 +231,7 @@ def _particles(file: "File") -> str | None:
     groups = find(file, "particles")
     found = [
         f"particles/{name}"
-        for name in (groups if hasattr(groups, "keys") else ())
+        for name in (groups if groups is not None and hasattr(groups, "keys") else ())
         if any(find(file, f"particles/{name}/{element}/value") is not None for element in VECTORS)
     ]
     return found[0] if len(found) == 1 else None
@@ -280,8 +281,7 @@ class _TimeAxis:
         n = int(value.shape[0])
         for kind in ("step", "time"):
             dataset = find(file, f"{path}/{kind}")
-            listed = None if dataset is None else _listed(file, dataset, n)
-            if listed is not None:
+            if dataset is not None and (listed := _listed(file, dataset, n)) is not None:
                 unit = dataset.attrs.get("unit", "") if kind == "time" else ""
                 return cls(n, f"{kind} {unit}", listed)
         return cls(n, "", None)
@@ -428,6 +428,7 @@ class _Copy:
     def _group(self, path: str, depth: int) -> None:
         """Copy a group of the first file with all that is in it."""
         source = find(self.files[0], path)
+        assert source is not None
         made = self.out.require_group(path or "/")
         self.objects[_address(source)] = path or "/"
         self._attributes(source, made, path)
@@ -490,6 +491,7 @@ class _Copy:
         self.objects[_address(source)] = path
         self._attributes(source, made, path)
         value = find(self.files[0], f"{path}/value")
+        assert value is not None
         parts = None if self.is_whole else self._parts(path, value)
         name_of = path.rpartition("/")[2]
         native = (
@@ -501,8 +503,8 @@ class _Copy:
             self.seen.add(where)
             how = link(source, name)
             found = find(self.files[0], where)
-            is_soft = isinstance(how, self.library.SoftLink)
-            if not is_soft and found is None:
+            soft = how if isinstance(how, self.library.SoftLink) else None
+            if soft is None and found is None:
                 self._leave_out(where, _LEAVES_FILE)
                 continue
             if name == "value" and native:
@@ -518,11 +520,11 @@ class _Copy:
                 self.objects[_address(value)] = where
             elif name in ("value", "step", "time") and found is not None and parts is not None:
                 self._rows(found, where, name, parts)
-            elif is_soft:
+            elif soft is not None:
                 if name == "value" and found is not None:
                     self._dataset(found, where)
                 else:
-                    made[name] = self.library.SoftLink(how.path)
+                    made[name] = self.library.SoftLink(soft.path)
             elif name == "value":
                 self._dataset(found, where)
             else:
@@ -780,6 +782,7 @@ class _Copy:
     def _note_others(self, path: str, number: int, depth: int = 0) -> None:
         """Say what only a later file holds."""
         group = find(self.files[number], path)
+        assert group is not None
         for name in group:
             where = f"{path}/{name}".lstrip("/")
             if where not in self.seen:

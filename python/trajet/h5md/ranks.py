@@ -4,12 +4,11 @@ import contextlib
 import pickle
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeVar
 
 from trajet._trajet import TrajetError
 
-# An object of another rank: mpi4py unpickles whatever that sent.
-Received: TypeAlias = Any
+_T = TypeVar("_T")
 
 
 class Communicator(Protocol):
@@ -20,11 +19,11 @@ class Communicator(Protocol):
         """Number of this rank."""
         ...
 
-    def bcast(self, obj: object, root: int = 0) -> Received:
+    def bcast(self, obj: _T, root: int = 0) -> _T:
         """Return the object of rank `root`."""
         ...
 
-    def allgather(self, sendobj: object) -> list[Received]:
+    def allgather(self, sendobj: _T) -> list[_T]:
         """Return the objects of all ranks, on all ranks."""
         ...
 

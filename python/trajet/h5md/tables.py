@@ -155,10 +155,12 @@ class _LayoutReader:
         where = group.name.strip("/")
         names = {"position": "positions", "velocity": "velocities", "force": "forces"}
         elements = {name: element for name in names if (element := member(group, name)) is not None}
+        values: dict[str, Dataset] = {}
         for name, element in elements.items():
-            if not hasattr(element, "keys") or member(element, "value") is None:
+            value = member(element, "value") if hasattr(element, "keys") else None
+            if value is None:
                 raise self._error(f"{where}/{name} does not change in time: not a trajectory")
-        values = {name: member(element, "value") for name, element in elements.items()}
+            values[name] = value
         # GROMACS makes a series for what it never writes.
         there = {name: value for name, value in values.items() if not _has_no_rows(value)}
         values = there or values
@@ -301,7 +303,7 @@ class _LayoutReader:
     def _particles(self, file: "File") -> "Group":
         """Return the chosen particles group."""
         groups = member(file, "particles")
-        if not hasattr(groups, "keys"):
+        if groups is None or not hasattr(groups, "keys"):
             raise self._error("'particles' is not a group: not an H5MD file")
         names = list(groups)
         if self.particles in names:
@@ -425,8 +427,7 @@ class _LayoutReader:
         steps = times = own = factor = None
         if datasets["step"] is not None:
             steps = self._steps(datasets["step"], n)
-        if datasets.get("time") is not None:
-            dataset = datasets["time"]
+        if (dataset := datasets.get("time")) is not None:
             times = self._numbers(dataset, n)
             if len(times.shape) > 1:
                 raise self._error(f"{dataset.name.strip('/')} is of shape {dataset.shape}")
@@ -594,7 +595,7 @@ class _LayoutReader:
         fixed = not hasattr(edges, "keys")
         value = edges if fixed else member(edges, "value")
         shape = getattr(value, "shape", ())
-        if shape[0 if fixed else 1 :] not in ((3,), (3, 3)):
+        if value is None or shape[0 if fixed else 1 :] not in ((3,), (3, 3)):
             raise self._error(f"{edges.name.strip('/')} is of shape {shape}, no cell")
         if position is None or "unit" in value.attrs:
             position = self._factor("position", value, "unit")
@@ -627,7 +628,7 @@ class _LayoutReader:
         if named is None:
             self.remarks.append("its box names no boundaries: taken as periodic")
             return ["periodic"] * 3
-        words = [text(word) for word in np.ravel(named)]
+        words = [text(word) for word in np.asarray(named).reshape(-1)]
         boundary = [word.strip("\0 ").lower() for word in words]
         for word, read in zip(words, boundary, strict=True):
             if read not in ("periodic", "none"):

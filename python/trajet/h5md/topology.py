@@ -8,7 +8,7 @@ follow one another. Bonds are the pairs of "connectivity/bonds", as in H5MD 1.1.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +196,7 @@ class _MoleculeType:
         group = member(blocks, name)
         if group is None or not hasattr(group, "keys"):
             raise _error(blocks, f"has no molecule type {name!r}: give the TPR file as topology")
-        numbers = _column(group, "residue_id", "iu", None)
+        numbers = _integers(group, "residue_id", None)
         n = len(numbers)
         if not n:
             raise _error(group, "has no atoms: give the TPR file as topology")
@@ -205,11 +205,11 @@ class _MoleculeType:
         # Numbers of residues begin anywhere: GROMACS writes those of its own topology plus one.
         is_first = np.ones(n, np.bool_)
         is_first[1:] = (np.diff(numbers) != 0) | (np.diff(codes.astype(np.int64)) != 0)
-        species = _column(group, "species", "iu", n)
+        species = _integers(group, "species", n)
         atomic_numbers, elements = np.unique(species, return_inverse=True)
         symbols = [_trajet.element_symbol(number) or "" for number in atomic_numbers.tolist()]
-        masses = _column(group, "mass", "f", n, unit="u")
-        charges = _column(group, "charge", "f", n, unit="e")
+        masses = _column(group, "mass", "f", n, unit="u").astype(np.float64)
+        charges = _column(group, "charge", "f", n, unit="e").astype(np.float64)
         if not (np.isfinite(masses) & (masses >= 0) & np.isfinite(charges)).all():
             raise _error(group, "has a mass or charge that is no number, or a mass below zero")
         return cls(
@@ -218,17 +218,18 @@ class _MoleculeType:
             np.cumsum(is_first) - 1,
             (elements.astype(np.uint32), symbols),
             (species == 0).astype(np.int64),
-            masses.astype(np.float64),
-            charges.astype(np.float64),
+            masses,
+            charges,
         )
 
 
 def _column(
     group: "Group", name: str, kinds: str, n: int | None, *, unit: str | None = None
-) -> "NDArray[Any]":
+) -> NDArray[np.generic]:
     """Return a dataset with one number for each atom; `kinds` are those of NumPy's types."""
     dataset = member(group, name)
-    if getattr(dataset, "dtype", None) is None or dataset.dtype.kind not in kinds:
+    dtype = getattr(dataset, "dtype", None)
+    if dataset is None or dtype is None or dtype.kind not in kinds:
         raise _error(group, f"has no column {name!r} of numbers: give the TPR file as topology")
     shape = dataset.shape or ()
     is_column = len(shape) == 1 and n in (None, *shape)
@@ -236,17 +237,27 @@ def _column(
         raise _error(dataset, f"has shape {dataset.shape} instead of ({n or 'n_atoms'},)")
     if unit is not None and (found := text(attribute(dataset, "unit", unit))) != unit:
         raise _error(dataset, f"has the unit {found!r} instead of {unit!r}")
-    values = bounded.read(dataset)
-    return values.astype(np.int64) if "i" in kinds else values
+    return bounded.read(dataset)
+
+
+def _integers(group: "Group", name: str, n: int | None) -> _Int:
+    """Return a column of whole numbers."""
+    return _column(group, name, "iu", n).astype(np.int64)
 
 
 def _strings(group: "Group", name: str, n: int) -> _Strings:
     """Return a column of strings, which is stored as codes and a table."""
-    codes = _column(group, name, "iu", n)
+    codes = _integers(group, name, n)
     table = member(group, f"{name}_table")
-    is_table = getattr(table, "dtype", None) is not None and table.dtype.kind == "S"
+    dtype = getattr(table, "dtype", None)
     # Each string of the table is that of an atom.
-    if not is_table or len(table.shape or ()) != 1 or table.shape[0] > n:
+    if (
+        table is None
+        or dtype is None
+        or dtype.kind != "S"
+        or len(table.shape or ()) != 1
+        or table.shape[0] > n
+    ):
         raise _error(group, f"has no table {name}_table of at most {n} strings of fixed length")
     strings = [text(value) for value in bounded.read(table).tolist()]
     if not (codes.min() >= 0 and codes.max() < len(strings)):
@@ -254,7 +265,7 @@ def _strings(group: "Group", name: str, n: int) -> _Strings:
     return codes.astype(np.uint32), strings
 
 
-def _columns(blocks: list[tuple[str, _MoleculeType, int]]) -> dict[str, Any]:
+def _columns(blocks: list[tuple[str, _MoleculeType, int]]) -> dict[str, object]:
     """Return the columns of all molecules, as `from_columns` takes them."""
     counts = np.array([count for *_, count in blocks], np.int64)
     n_atoms = counts * np.array([kind.n_atoms for _, kind, _ in blocks], np.int64)
@@ -344,7 +355,7 @@ def _group_of(
         particles = names[0]
     own = None if particles is None else find(file, f"particles/{particles}")
     if "particles_group" in dataset.attrs:
-        reference = np.ravel(attribute(dataset, "particles_group"))
+        reference = np.asarray(attribute(dataset, "particles_group")).reshape(-1)
         is_one = reference.size == 1 and isinstance(reference[0], h5py(file.filename).Reference)
         return (
             own if own is not None and is_one and file[reference[0]] == own else _OtherParticles()

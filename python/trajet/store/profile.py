@@ -7,10 +7,10 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from trajet._trajet import StoreError
 
@@ -23,7 +23,7 @@ FORMATS = (EXACT, "xtc", "dcd", "ncdf", HDF5)
 MOST_TIERS = 8
 
 # A table of TOML, whose values are checked.
-_Table: TypeAlias = Mapping[str, Any]
+_Table: TypeAlias = Mapping[str, object]
 _BUILT_IN = "the built-in profile"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LONGEST_NAME = 100
@@ -231,18 +231,19 @@ def _tag(table: _Table, number: int, tiers: Mapping[str, object], where: str) ->
     for key in _TAG_NEEDS:
         if key not in table:
             raise StoreError(f"{what}: has no {key}: write one")
+    texts: dict[str, str] = {}
     for key in ("name", "short", "select", "tier", "format"):
-        if key in table and not isinstance(table[key], str):
+        value = table.get(key, "")
+        if not isinstance(value, str):
             raise StoreError(f'{what}: {key} must be a text: write {key} = "…"')
+        if key in table:
+            texts[key] = value
     tag = Tag(
-        name=table["name"],
-        short=table.get("short", table["name"]),
-        select=" ".join(table["select"].split()),
-        tier=table["tier"],
-        format=table.get("format", EXACT),
-        lossy=table.get("lossy", False),
-        precision=table.get("precision"),
-        optional=table.get("optional", False),
+        name=texts["name"],
+        short=texts.get("short", texts["name"]),
+        select=" ".join(texts["select"].split()),
+        tier=texts["tier"],
+        format=texts.get("format", EXACT),
     )
     _check_name(tag.name, what)
     _check_name(tag.short, f"{what}: short")
@@ -252,25 +253,30 @@ def _tag(table: _Table, number: int, tiers: Mapping[str, object], where: str) ->
         raise StoreError(f"{what}: there is no tier {tag.tier!r}: there are {', '.join(tiers)}")
     if tag.format not in FORMATS:
         raise StoreError(f"{what}: unknown format {tag.format!r}: choose {_either(FORMATS)}")
-    for key, value in (("lossy", tag.lossy), ("optional", tag.optional)):
-        if not isinstance(value, bool):
-            raise StoreError(f"{what}: {key} must be true or false, not {value!r}")
-    if tag.precision is not None:
-        _check_precision(tag, what)
-    return tag
+    tag = replace(tag, lossy=_flag(table, "lossy", what), optional=_flag(table, "optional", what))
+    precision = table.get("precision")
+    if precision is None:
+        return tag
+    return replace(tag, precision=_precision(precision, tag, what))
 
 
-def _check_precision(tag: Tag, what: str) -> None:
-    precision = tag.precision
-    number = isinstance(precision, (int, float)) and not isinstance(precision, bool)
-    if not number or not 0 < float(precision or 0) < 1e7:
+def _flag(table: _Table, key: str, what: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise StoreError(f"{what}: {key} must be true or false, not {value!r}")
+    return value
+
+
+def _precision(value: object, tag: Tag, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e7:
         raise StoreError(
-            f"{what}: precision {precision!r} is not above 0 and below 1e7: try 100, for 0.01 nm"
+            f"{what}: precision {value!r} is not above 0 and below 1e7: try 100, for 0.01 nm"
         )
     if tag.format != "xtc":
         raise StoreError(f'{what}: precision needs format = "xtc", not {tag.format!r}')
     if not tag.lossy:
         raise StoreError(f"{what}: precision may lose digits: write lossy = true to allow that")
+    return value
 
 
 def _check_name(name: str, what: str) -> None:

@@ -70,7 +70,7 @@ class Cursor:
         self._trajectory, self._columns = trajectory, columns
         self.n_atoms = trajectory.n_atoms if columns is None else len(columns)
         self.n_frames = trajectory.n_frames
-        # Any frame may be asked for: jumps are counted through all of them.
+        # Every frame may be asked for: jumps are counted through all of them.
         reader = trajectory.reader_for((0, 1, self.n_frames), columns, call_frames=1)
         self._native = _trajet.Cursor(
             reader,

@@ -21,7 +21,7 @@ from trajet.result import transform_warnings
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
 from trajet.trajectory.closed import ClosedReader
-from trajet.trajectory.reopening import OpenCall
+from trajet.trajectory.reopening import DatasetCall, OpenCall
 from trajet.trajectory.steps import Step
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class TrajectoryFiles(ABC):
         t_open: float = 0.0,
         particles: str | None = None,
         sidecar: SidecarUse | None = None,
-        call: OpenCall | None = None,
+        call: OpenCall | DatasetCall | None = None,
         time_step: float | None = None,
     ) -> None:
         self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from trajet import _trajet, cache, h5md, universes
 from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
-from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of
+from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of, hdf5_options
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.startup import Stopwatch
@@ -23,7 +23,7 @@ from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
-from trajet.trajectory.reopening import OpenCall
+from trajet.trajectory.reopening import DatasetCall, FileOptions, OpenCall
 from trajet.trajectory.steps import Step
 from trajet.trajectory.trajectory import Selection, Trajectory
 
@@ -170,8 +170,8 @@ def open(
     hdf5 = [path for path in paths if h5md.is_hdf5(path)]
     options_text = json.dumps(format_options or {})
     _trajet.check_format_options(options_text)
-    chosen: dict[str, dict[str, Any]] = json.loads(options_text)
-    of_hdf5 = chosen.get(h5md.FORMAT.name.lower(), {})
+    chosen: FormatOptions = json.loads(options_text)
+    of_hdf5 = hdf5_options(chosen)
     described = {
         path: h5md.describe(path, **of_hdf5, allow_truncated_tail=allow_truncated_tail)
         for path in hdf5
@@ -193,7 +193,7 @@ def open(
     )
     _check_used(chosen, reader, paths[0])
     topology_path = None if topology is None else Path(topology)
-    options: dict[str, Any] = {
+    options: FileOptions = {
         "continuous": continuous,
         "allow_truncated_tail": allow_truncated_tail,
         "request_size": request_size,
@@ -261,7 +261,7 @@ def _check_paths(trajectories: Sequence[str | os.PathLike[str]]) -> None:
             )
 
 
-def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
+def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[object, ...]]:
     """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
 
     Digests of trajectories and HDF5 files cover size, head and tail; the digest of another topology
@@ -282,7 +282,7 @@ def _reduce(trajectory: Trajectory) -> tuple[Any, ...]:
 
 
 def _reopened(
-    call: OpenCall,
+    call: OpenCall | DatasetCall,
     stamps: list[tuple[int, str]],
     topology_digest: str | None,
     steps: tuple[Step, ...],
@@ -301,10 +301,10 @@ def _reopened(
                 f"{path}: it has changed since the trajectory was pickled: open it again"
             )
 
-    check(call.topology, _topology_digest(call), topology_digest)
-    if call.dataset is not None:
+    if isinstance(call, DatasetCall):
         made = Trajectory.of_dataset(call.dataset, **call.options)
     else:
+        check(call.topology, _topology_digest(call), topology_digest)
         made = open(call.topology, *call.paths, **call.options)
     for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
         check(path, now, then)
@@ -316,9 +316,9 @@ def _stamps(trajectory: Trajectory) -> list[tuple[int, str]]:
     return [(segment["size"], segment["digest"]) for segment in trajectory.reader.segments()]
 
 
-def _topology_digest(call: OpenCall) -> str | None:
+def _topology_digest(call: OpenCall | DatasetCall) -> str | None:
     """Return the digest of the topology, if that is a file."""
-    if call.topology is None or not call.topology.is_file():
+    if isinstance(call, DatasetCall) or call.topology is None or not call.topology.is_file():
         return None
     return describe_file(call.topology)["digest"]
 

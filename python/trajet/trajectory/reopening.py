@@ -1,29 +1,55 @@
-"""`OpenCall`: how a trajectory was opened, which is what pickle keeps of it."""
+"""How a trajectory was opened, which is what pickle keeps of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trajet.dataset import DatasetPath
+from trajet.formats import FormatOptions
+
+
+class DatasetOptions(TypedDict):
+    """Further arguments of `trajet.open` for a data set."""
+
+    request_size: int
+    time_step: float | None
+
+
+class FileOptions(DatasetOptions):
+    """Further arguments of `trajet.open` for files."""
+
+    continuous: bool
+    allow_truncated_tail: bool
+    sidecar: bool
+    format_options: FormatOptions
+    atoms: str | NDArray[np.integer] | None
+
+
+@dataclass(frozen=True)
+class DatasetCall:
+    """The call that opened a data set of a store."""
+
+    dataset: DatasetPath
+    options: DatasetOptions
 
 
 @dataclass(frozen=True)
 class OpenCall:
-    """The call that opened a trajectory: `trajet.open(topology, *paths, **options)`.
+    """The call that opened files: `trajet.open(topology, *paths, **options)`.
 
     Attributes
     ----------
     topology
         Absolute path of the topology, or None.
     paths
-        Absolute paths of the files; empty for a data set.
+        Absolute paths of the files.
     options
         Further arguments.
-    dataset
-        The data set of a store, or None.
     """
 
     topology: Path | None
     paths: tuple[Path, ...]
-    options: dict[str, Any]
-    dataset: DatasetPath | None = None
+    options: FileOptions

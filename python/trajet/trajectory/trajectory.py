@@ -19,7 +19,7 @@ from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.reading import ReadingByColumns
-from trajet.trajectory.reopening import OpenCall
+from trajet.trajectory.reopening import DatasetCall
 from trajet.trajectory.selected_atoms import SelectedAtoms
 from trajet.trajectory.steps import Step, native
 from trajet.trajectory.transforms import MakeSteps, Transformable
@@ -102,7 +102,7 @@ class Trajectory(ReadingByColumns, Transformable):
             t_open=watch.seconds(),
             sidecar=sidecar,
             time_step=time_step,
-            call=OpenCall(None, (), {"request_size": request_size, "time_step": time_step}, place),
+            call=DatasetCall(place, {"request_size": request_size, "time_step": time_step}),
         )
 
     def __repr__(self) -> str:
