@@ -22,7 +22,11 @@ HEAD = '''"""Types of records that the native module writes, made by `packaging/
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypeAlias, TypedDict
+
+# A value that JSON has.
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 '''
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 WIDTH = 100

@@ -22,7 +22,7 @@ from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.pool import Gathering
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
-from trajet.result import Applied, Dihedrals, Series
+from trajet.result import Applied, Dihedrals, Series, entries_of
 from trajet.trajectory import Trajectory
 
 from machine import child_process, empty
@@ -172,13 +172,13 @@ _TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Computed]] = {
 
 def _figures(setup: Setup, result: Computed, wall: float) -> Row:
     """Return the observables of a run: means over workers, but for `t_N`, the longest of them."""
-    report = result.report
+    report = entries_of(result.report)
     means, opening, workers = report["averages"], report["opening"], report["workers"]
     t_open = means["t_open"] + means["t_index"]
     if setup.access not in MPIO:
         # The calling process opens the trajectory; each worker opens the files that it reads.
         t_open += opening["t_open"] + opening["t_index"]
-    row = {
+    row: Row = {
         "t_open": t_open,
         "t_io": means["t_io"],
         "t_comp": means["t_comp"],

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypeAlias, TypedDict
+
+# A value that JSON has.
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 
 class File(TypedDict):

@@ -15,8 +15,8 @@ from trajet.result.times import ROUNDING, decimals_within, shortest_times
 
 # Quantity, unit, and the label that tells apart several of them.
 NAME = re.compile(r"[a-z][a-z0-9_]*(_[A-Za-z0-9/]+)?(:\S+)?")
-SINGLE = {"inputs": [{"format": "XTC"}]}
-DCD = {"inputs": [{"format": "DCD"}, {}]}
+SINGLE = [{"format": "XTC"}]
+DCD = [{"format": "DCD"}, {}]
 
 
 def _columns(result: object) -> list[str]:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
+from trajet._types import Json
+
 # Parameters of an analysis, by its own names; values are of types that JSON has.
 Parameters: TypeAlias = Mapping[str, object]
 StageName: TypeAlias = Literal[
@@ -336,6 +338,8 @@ class Entries(AnalysisEntries, Counts):
     sample: NotRequired[SampleEntry | None]
     advice: NotRequired[list[str]]
     heuristics: NotRequired[list[str]]
+    # of each result its own
+    scalars: NotRequired[Mapping[str, Json]]
 
 
 # Words for the stages of a worker. The stages of `PER_FRAME` grow with the number of frames.

@@ -172,10 +172,11 @@ class AnalysisOptions:
             result.report.save(path)
         of_all = (self.outputs[name] for name in ("plot", "report", "output"))
         written += [path for path in of_all if path is not None]
+        entries = entries_of(result.report)
         # The reader of a pipe may close it at any time: the files are written before.
         if self.as_json or (self.joint is not None and self.joint.as_json):
             found = document(result, outputs=written)
-            found["remarks"] = [*notes_of_opening(self.trajectory), *found["remarks"]]
+            found["remarks"] = [*notes_of_opening(self.trajectory), *entries["remarks"]]
             if self.joint is None:
                 echo_json(found)
             else:
@@ -183,9 +184,9 @@ class AnalysisOptions:
         elif not self.quiet:
             for line in table_of(result, after):
                 click.echo(line)
-            for line in advise.first_advice(entries_of(result.report)):
+            for line in advise.first_advice(entries):
                 click.echo(line)
-            for line in notes(self.trajectory, result.report["remarks"]):
+            for line in notes(self.trajectory, entries["remarks"]):
                 click.echo(line)
             for path in written:
                 click.echo(path)

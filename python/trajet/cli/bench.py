@@ -11,19 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import click
 import numpy as np
 
 from trajet import advise, output
 from trajet._trajet import WorkerError, available_threads
+from trajet.advise.entries import Entries
 from trajet.cli import pools
 from trajet.cli.command import command
 from trajet.cli.options import amount, in_files_order, path_to
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.cli.terminal import waiting
-from trajet.result import Report
+from trajet.result import Report, entries_of
 
 _COLUMNS = ("pool", "workers", "t_total", "sd", "t_io", "t_comp", "S", "E", "R_comp/IO")
 
@@ -92,18 +94,22 @@ class _Point:
     reports: Sequence[Report]
 
     @property
-    def seconds(self) -> list[float]:
-        return [report["stages"]["t_total"] for report in self.reports]
+    def _entries(self) -> list[Entries]:
+        return [entries_of(report) for report in self.reports]
 
-    def average(self, stage: str) -> float:
+    @property
+    def seconds(self) -> list[float]:
+        return [report["stages"]["t_total"] for report in self._entries]
+
+    def average(self, stage: Literal["t_io", "t_comp"]) -> float:
         """Return the mean seconds of a worker in a stage."""
-        return mean(float(report["averages"][stage]) for report in self.reports)
+        return mean(report["averages"][stage] for report in self._entries)
 
     def line(self, alone: "_Point") -> tuple[str, ...]:
         """Return the cells of a line of the table, with the speed-up over one worker."""
         spread = stdev(self.seconds) if len(self.seconds) > 1 else math.nan
         speed_up = mean(alone.seconds) / mean(self.seconds)
-        ratios = [advise.computing_to_input(report["stages"]) for report in self.reports]
+        ratios = [advise.computing_to_input(report["stages"]) for report in self._entries]
         known = [ratio for ratio in ratios if ratio is not None]
         return (
             self.pool,
@@ -192,7 +198,7 @@ def bench(
     for line in lines_of([_COLUMNS, *lines]):
         click.echo(line)
     click.echo(f"fastest: {fastest.pool} with {fastest.workers}")
-    for line in fastest.reports[-1]["advice"]:
+    for line in entries_of(fastest.reports[-1])["advice"]:
         click.echo(line)
     if table is not None:
         click.echo(table)

@@ -1,7 +1,7 @@
 """Commands on files: `trajet info | index`."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict, final
@@ -20,7 +20,7 @@ from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
-from trajet.result import plain
+from trajet.result import json_object
 from trajet.topology import Topology, load
 from trajet.trajectory import Trajectory, is_structure, rounding_of_times
 
@@ -145,13 +145,13 @@ class _Described:
     trajectory: _FileFacts | _JointFacts | None = None
     topology: topologies.TopologyFacts | None = None
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> Mapping[str, object]:
         """Return the facts as values that JSON has."""
         facts: dict[str, object] = {"file": self.file} if self.file else {}
         facts.update(self.trajectory or {})
         if self.topology is not None:
             facts["topology"] = self.topology
-        return {name: plain(fact) for name, fact in facts.items()}
+        return json_object(facts)
 
     def echo(self) -> None:
         """Print the facts."""

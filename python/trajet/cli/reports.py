@@ -7,7 +7,7 @@ import click
 from trajet.cli.command import command
 from trajet.cli.options import path_to
 from trajet.cli.results import echo_json, json_option
-from trajet.result import Report
+from trajet.result import Report, entries_of
 
 
 @command()
@@ -42,10 +42,11 @@ def advise(report: str, output: Path | None, as_json: bool, verbose: bool) -> No
         found = {name: loaded[name] for name in names if name in loaded}
         echo_json(found | ({} if output is None else {"outputs": [str(output)]}))
         return
-    for line in loaded["advice"]:
+    entries = entries_of(loaded)
+    for line in entries["advice"]:
         click.echo(line)
     if verbose:
-        for line in loaded.get("heuristics", ()):
+        for line in entries.get("heuristics", ()):
             click.echo(line)
     if output is not None:
         click.echo(output)

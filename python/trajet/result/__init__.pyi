@@ -5,6 +5,7 @@
 
 from trajet.result.applied import Applied as Applied
 from trajet.result.as_json import document as document
+from trajet.result.as_json import json_object as json_object
 from trajet.result.as_json import plain as plain
 from trajet.result.atom_values import AtomValues as AtomValues
 from trajet.result.centers import CenterDistances as CenterDistances

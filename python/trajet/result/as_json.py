@@ -4,12 +4,13 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
+from trajet._types import Json
 from trajet.result.report import Report
 from trajet.result.summary import Summary
 
@@ -32,14 +33,14 @@ class Described(Protocol):
     def summary(self, limit: int | None = None) -> Summary:
         """Return the table that the terminal shows."""
 
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> Mapping[str, object]:
         """Return numbers that say most about the result."""
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> Mapping[str, NDArray[np.generic]]:
         """Return the fields by name."""
 
 
-def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, Any]:
+def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, object]:
     """Return what is worth knowing about a result, as values that JSON has; NaN is None.
 
     Parameters
@@ -50,13 +51,13 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
         Paths of the files that were written.
     """
     summary, report = result.summary(), result.report
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
         "trajet": __version__,
         "kind": type(result).__name__,
         "analysis": report.get("analysis"),
-        "scalars": plain(result.scalars()),
+        "scalars": json_object(result.scalars()),
         "table": {
             "title": summary.title,
             "columns": [column.name for column in summary.columns],
@@ -69,17 +70,30 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
     return found | ({"outputs": [str(path) for path in outputs]} if outputs else {})
 
 
-def plain(value: object) -> Any:
-    """Return a value with lists for tuples and arrays, and None for numbers that JSON lacks."""
+def plain(value: object) -> Json:
+    """Return a value with lists for tuples and arrays, and None for numbers that JSON lacks.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value.
+    """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return json_object({str(key): one for key, one in value.items()})
     if isinstance(value, (list, tuple)):
         return [plain(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+def json_object(entries: Mapping[str, object]) -> dict[str, Json]:
+    """Return entries by name, with the values that `plain` makes of them."""
+    return {name: plain(value) for name, value in entries.items()}
 
 
 def write(result: Described, file: IO[bytes]) -> None:
@@ -102,19 +116,19 @@ def _pieces(result: Described) -> Iterator[str]:
     yield "\n}}\n" if arrays else "{}}\n"
 
 
-def _encoded(array: NDArray[Any]) -> dict[str, Any]:
+def _encoded(array: NDArray[np.generic]) -> dict[str, object]:
     """Return type, shape and nested lists of the elements of an array."""
     kind = array.dtype.kind
     numbers = array
     if kind == "c":
         # Real and imaginary part, along one more axis.
-        numbers = np.stack([array.real, array.imag], axis=-1)
+        numbers = np.stack([np.real(array), np.imag(array)], axis=-1)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
         numbers = _with_texts(numbers)
     return {"dtype": array.dtype.str, "shape": list(array.shape), "data": numbers.tolist()}
 
 
-def _with_texts(numbers: NDArray[Any]) -> NDArray[Any]:
+def _with_texts(numbers: NDArray[np.generic]) -> NDArray[np.object_]:
     """Return numbers with texts for those that are not finite; NaN of unusual bits keep them."""
     found = numbers.astype(np.float64).astype(object)
     for name, value in _SPECIAL.items():
@@ -125,7 +139,7 @@ def _with_texts(numbers: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[Any]]:
+def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
     """Return the fields of a result by name, with its `kind` and `report`, as NPZ files have them.
 
     Raises
@@ -158,7 +172,7 @@ def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[Any]]:
     return found
 
 
-def _decoded(value: object, where: str) -> NDArray[Any]:
+def _decoded(value: object, where: str) -> NDArray[np.generic]:
     """Return the array of a field.
 
     Raises
@@ -179,7 +193,9 @@ def _decoded(value: object, where: str) -> NDArray[Any]:
         raise FormatError(f"{where}: nested too deeply; save the result again") from None
 
 
-def _array(data: object, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> NDArray[Any]:
+def _array(
+    data: object, dtype: "np.dtype[np.generic]", shape: tuple[int, ...]
+) -> NDArray[np.generic]:
     """Return nested lists as an array; nothing of the shape is allocated before it is compared."""
     if dtype.kind == "U":
         texts = [str(one) for one in _flat(data)]
@@ -198,10 +214,10 @@ def _array(data: object, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> NDAr
     allowed = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float, str)}[dtype.kind]
     if not all(isinstance(one, allowed) for one in numbers):
         raise TypeError(f"elements that are not of the type {dtype}")
-    special = [k for k, one in enumerate(numbers) if isinstance(one, str)]
+    special = {k: one for k, one in enumerate(numbers) if isinstance(one, str)}
     array = np.array([0.0 if isinstance(n, str) else n for n in numbers], dtype)
-    for k in special:
-        name, _, bits = numbers[k].partition(":")
+    for k, text in special.items():
+        name, _, bits = text.partition(":")
         if bits:
             array[k] = np.frombuffer(bytes.fromhex(bits), dtype)[0]
         else:
@@ -209,7 +225,7 @@ def _array(data: object, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> NDAr
     return array.reshape(shape)
 
 
-def _flat(data: object) -> list[Any]:
+def _flat(data: object) -> list[object]:
     """Return the elements of nested lists, in order."""
     if not isinstance(data, list):
         return [data]

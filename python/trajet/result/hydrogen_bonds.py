@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,15 +146,24 @@ class HydrogenBondPairs(Result):
         members = members[is_new]
         # As in a run over these frames: the most frequent first, then by their members.
         order = np.argsort(-counts, kind="stable")
-        members, stored = members[order], dict[str, Any]()
-        if self.stored_labels is not None:
+        members = members[order]
+        labels, names = self.stored_labels, self.stored_residue_names
+        residues = self.stored_residues
+        if labels is not None:
             row_of = {tuple(row): k for k, row in enumerate(self.members.tolist())}
             chosen = [row_of[row] for row in map(tuple, members.tolist())]
-            stored["stored_labels"] = tuple(self.stored_labels[k] for k in chosen)
-            for name in ("stored_residue_names", "stored_residues"):
-                if (known := getattr(self, name)) is not None:
-                    stored[name] = known[chosen]
-        return replace(self, members=members, counts=counts[order], n_frames=n_frames, **stored)
+            labels = tuple(labels[k] for k in chosen)
+            names = None if names is None else names[chosen]
+            residues = None if residues is None else residues[chosen]
+        return replace(
+            self,
+            members=members,
+            counts=counts[order],
+            n_frames=n_frames,
+            stored_labels=labels,
+            stored_residue_names=names,
+            stored_residues=residues,
+        )
 
     def _about(self) -> str:
         return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"

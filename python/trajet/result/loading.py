@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
 _QUOTED = 100
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Result:
     """Read a result that was saved as NPZ or JSON, with its report.
 
     Parameters
@@ -175,7 +175,7 @@ def _values_of(
 ) -> dict[str, object]:
     """Return the fields of a result by name."""
     hints, found = get_type_hints(kind), dict[str, object]()
-    for field in fields(cast(Any, kind)):
+    for field in fields(kind):
         name, hint = field.name, hints[field.name]
         inner = [one for one in (hint, *get_args(hint)) if isinstance(one, type)]
         nested = [one for one in inner if issubclass(one, Result)]

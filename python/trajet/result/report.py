@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
 
 from trajet import advise, output, universes
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
+from trajet._types import Json
 from trajet.advise.entries import (
     AnalysisEntries,
     BeforeName,
@@ -73,13 +74,14 @@ _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests"
 _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
 
 
-# Users look up entries by any name; `entries_of` has the types of those that are known.
-class Report(Mapping[str, Any]):
-    """Timings and counters of a run, and what it read; docs/report.md describes each entry."""
+class Report(Mapping[str, object]):
+    """Timings and counters of a run, and what it read; docs/report.md describes each entry.
 
-    def __init__(self, entries: Mapping[str, object]) -> None:
-        # JSON of any content; `load` checks the entries that are relied on.
-        self._entries: Any = dict(entries)
+    Users look up entries by name; `entries_of` returns them with their types.
+    """
+
+    def __init__(self, entries: Entries) -> None:
+        self._entries: Entries = {**entries}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -129,43 +131,21 @@ class Report(Mapping[str, Any]):
                 f"{path}: a report of schema {schema}; this version of trajet reads schemas"
                 f" {' and '.join(map(str, _READABLE))}: run the analysis again"
             )
-        report = cls(entries)
-        if mistyped := next(report._mistyped(), None):
+        if mistyped := next(_mistyped(entries), None):
             raise FormatError(
                 f"{path}: a report whose entry {mistyped} has the wrong type: give a file that"
                 " --report wrote"
             )
-        if missing := sorted(report._missing()):
+        if missing := sorted(_missing(entries)):
             raise FormatError(
                 f"{path}: a report without the entry {missing[0]}: give a file that --report wrote"
             )
-        return report
+        return cls(entries)
 
-    def _mistyped(self) -> Iterator[str]:
-        """Yield the names of entries whose values have the wrong type."""
-        for name, kind in _TYPES.items():
-            if name in self and not isinstance(self[name], kind):
-                yield name
-                return
-        if any(not isinstance(self.get("stages", {}).get(name, 0), _NUMBER) for name in STAGES):
-            yield "stages"
-        for name, numbers in (("workers", (*STAGES, *COUNTS)), ("tasks", ("t_begin", "t_end"))):
-            for entry in self.get(name, ()):
-                if not isinstance(entry, dict) or any(
-                    not isinstance(entry.get(each, 0), _NUMBER) for each in numbers
-                ):
-                    yield name
-
-    def _missing(self) -> Iterator[str]:
-        """Yield the names of required entries that the report lacks."""
-        yield from (name for name in _NAMES if name not in self)
-        for name, needed in (("workers", _OF_WORKER), ("tasks", _OF_TASK)):
-            for entry in self.get(name, ()):
-                yield from (f"{each} in {name}" for each in needed if each not in entry)
-
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         """Return one entry."""
-        return self._entries[name]
+        entries: Mapping[str, object] = self._entries
+        return entries[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the entries."""
@@ -177,20 +157,22 @@ class Report(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return a table of the stages, the most important counters, and the remarks."""
-        stages = self["stages"]
+        entries = self._entries
+        stages = entries["stages"]
         lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
-        lines += [f"{name:<12}{self[name]:>12.4f} s" for name in BEFORE if name in self]
-        ratio = "" if self["r_comp_io"] is None else f", R_comp/IO {self['r_comp_io']:.3f}"
+        lines += [f"{name:<12}{entries[name]:>12.4f} s" for name in BEFORE if name in entries]
+        ratio = entries["r_comp_io"]
         lines.append(
-            f"{self['frames']} frames, {self['requests']} requests, {self['bytes_read']} bytes,"
-            f" {self['threads']} threads{ratio}"
+            f"{entries['frames']} frames, {entries['requests']} requests,"
+            f" {entries['bytes_read']} bytes, {entries['threads']} threads"
+            f"{'' if ratio is None else f', R_comp/IO {ratio:.3f}'}"
         )
-        lines += [f"note: {remark}" for remark in self["remarks"]]
+        lines += [f"note: {remark}" for remark in entries["remarks"]]
         return "\n".join(lines)
 
-    def record(self, name: str, value: object) -> None:
-        """Add an entry, as analyses do when their result is known."""
-        self._entries[name] = value
+    def record_scalars(self, scalars: Mapping[str, Json]) -> None:
+        """Add the numbers that describe the whole result, when they are known."""
+        self._entries["scalars"] = scalars
 
     def to_json(self) -> str:
         """Return the report as JSON text."""
@@ -219,10 +201,42 @@ class Report(Mapping[str, Any]):
         output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
 
 
+def _mistyped(entries: Mapping[str, object]) -> Iterator[str]:
+    """Yield the names of entries whose values have the wrong type."""
+    for name, kind in _TYPES.items():
+        if name in entries and not isinstance(entries[name], kind):
+            yield name
+            return
+    if not _has_numbers(entries.get("stages", {}), STAGES):
+        yield "stages"
+    for name, numbers in (("workers", (*STAGES, *COUNTS)), ("tasks", ("t_begin", "t_end"))):
+        if not all(_has_numbers(entry, numbers) for entry in _list(entries, name)):
+            yield name
+
+
+def _missing(entries: Mapping[str, object]) -> Iterator[str]:
+    """Yield the names of required entries that a report lacks."""
+    yield from (name for name in _NAMES if name not in entries)
+    for name, needed in (("workers", _OF_WORKER), ("tasks", _OF_TASK)):
+        for entry in _list(entries, name):
+            yield from (f"{each} in {name}" for each in needed if each not in entry)
+
+
+def _list(entries: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    value = entries.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _has_numbers(entry: object, names: Iterable[str]) -> bool:
+    """Return whether an object of JSON has numbers at these names, as far as it has them."""
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(each, 0), _NUMBER) for each in names
+    )
+
+
 def entries_of(report: Report) -> Entries:
     """Return the entries of a report, with their types."""
-    entries: Entries = report._entries
-    return entries
+    return report._entries
 
 
 def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:
@@ -357,8 +371,9 @@ def make_report(
     }
     del found["t_total"]
     entries = cast(Entries, found)
-    sentences = {"advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
-    return Report({**entries, **sentences})
+    return Report(
+        {**entries, "advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
+    )
 
 
 def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:

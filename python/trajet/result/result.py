@@ -3,17 +3,17 @@
 import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields
 from operator import index
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
+from typing import IO, TYPE_CHECKING, ClassVar, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from trajet import output
 from trajet._trajet import MissingPackageError
-from trajet.result.report import Report
+from trajet.result.report import Report, entries_of
 from trajet.result.summary import Column, Summary
 from trajet.result.times import shortest_times
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # The columns of a table: names, and values with one element per row.
 Table: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"
+# Main values of a row of a result.
+Row: TypeAlias = "np.generic | NDArray[np.generic]"
 
 _T = TypeVar("_T")
 
@@ -76,6 +78,8 @@ class Result:
 
     report: Report
 
+    # Subclasses are dataclasses.
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     # Fields with one element per row, the main values first; fields that are None are skipped.
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
     # The parts that have files of their own, and the one that has all rows of the summary's table;
@@ -102,11 +106,19 @@ class Result:
         """Return True, also without a row."""
         return True
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Row]:
         """Iterate over the main values, row by row."""
         return iter(np.asarray(self))
 
-    def __getitem__(self, chosen: Any) -> Any:
+    @overload
+    def __getitem__(self, chosen: int | np.integer | tuple[object, ...]) -> Row: ...
+
+    @overload
+    def __getitem__(
+        self, chosen: "slice | list[int] | list[bool] | range | NDArray[np.generic]"
+    ) -> Self: ...
+
+    def __getitem__(self, chosen: object) -> Row | Self:
         """Return the main values of a row, or a result of several rows.
 
         Parameters
@@ -120,8 +132,13 @@ class Result:
         >>> len(result[10:20]), result[10:20].frames[0]
         (10, np.int64(10))
         """
-        if isinstance(chosen, tuple) or (hasattr(chosen, "__index__") and np.ndim(chosen) == 0):
-            return np.asarray(self)[chosen if isinstance(chosen, tuple) else index(chosen)]
+        row: Row
+        if isinstance(chosen, tuple):
+            row = np.asarray(self)[chosen]
+            return row
+        if isinstance(chosen, SupportsIndex) and np.asarray(chosen).ndim == 0:
+            row = np.asarray(self)[index(chosen)]
+            return row
         if not isinstance(chosen, slice):
             numbers = np.asarray(chosen)
             if numbers.ndim != 1 or not (numbers.dtype.kind in "biu" or not numbers.size):
@@ -132,7 +149,9 @@ class Result:
             chosen = numbers if numbers.size else slice(0)
         return self._of_rows(chosen)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.generic]:
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
         """Return the main values as an array."""
         return np.array(getattr(self, self._row_fields()[0]), dtype=dtype, copy=copy)
 
@@ -252,7 +271,7 @@ class Result:
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a result of the chosen rows, with the report of the whole."""
-        taken: dict[str, object] = {}
+        taken: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
         for name in self._row_fields():
             value = getattr(self, name)
             if isinstance(value, tuple):
@@ -260,7 +279,7 @@ class Result:
                 taken[name] = tuple(value[k] for k in numbers)
             elif value is not None:
                 taken[name] = value[chosen]
-        return cast(Self, replace(cast(Any, self), **taken))
+        return type(self)(**taken)
 
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
@@ -278,7 +297,7 @@ class Result:
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return all fields but the report as arrays, for NPZ files; None is left out."""
         arrays = {}
-        for field in fields(cast(Any, self)):
+        for field in fields(self):
             name, value = field.name, getattr(self, field.name)
             if isinstance(value, Result):
                 # A result that belongs to this one, and shares its report.
@@ -338,9 +357,9 @@ class Result:
 def with_scalars(result: _T) -> _T:
     """Return the result of an analysis after its report has got its scalars."""
     if isinstance(result, Result):
-        from trajet.result.as_json import plain
+        from trajet.result.as_json import json_object
 
-        result.report.record("scalars", plain(result.scalars()))
+        result.report.record_scalars(json_object(result.scalars()))
     return result
 
 
@@ -415,7 +434,7 @@ def residue_columns(
     of: str,
     names: NDArray[np.str_] | None,
     numbers: NDArray[np.int64] | None,
-    at: Any,
+    at: "tuple[slice, int] | NDArray[np.int64]",
 ) -> Table:
     """Return the columns with name and number of residues, as far as they are known.
 
@@ -438,4 +457,7 @@ def residue_columns(
 
 def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64], report: Report) -> Table:
     """Return the first columns of a table with one row per frame."""
-    return [("frame", frames), ("time_ps", shortest_times(times, report))]
+    return [
+        ("frame", frames),
+        ("time_ps", shortest_times(times, entries_of(report).get("inputs", ()))),
+    ]

@@ -1,11 +1,11 @@
 """Times as the shortest decimals that give the stored values back."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.advise.entries import InputEntry
 from trajet.formats import formats_of
 
 # Most digits behind the point that are tried.
@@ -14,7 +14,7 @@ _MOST_DIGITS = 12
 ROUNDING = 2.0**-23
 
 
-def shortest_times(times: NDArray[np.float64], report: Mapping[str, Any]) -> NDArray[np.float64]:
+def shortest_times(times: NDArray[np.float64], inputs: Iterable[InputEntry]) -> NDArray[np.float64]:
     """Return times, ps, as the shortest decimals that give the stored values back in their type.
 
     A file that stores 0.1 in single precision has the time 0.10000000149011612, which is returned
@@ -25,10 +25,10 @@ def shortest_times(times: NDArray[np.float64], report: Mapping[str, Any]) -> NDA
     ----------
     times
         Times as they are read.
-    report
-        The report of the run, whose `inputs` name the formats of the files.
+    inputs
+        The inputs of the run, which name the formats of the files.
     """
-    layouts = ", ".join(entry.get("format") or "" for entry in report.get("inputs", ()))
+    layouts = ", ".join(entry.get("format") or "" for entry in inputs)
     if any(info.times == "even" for info in formats_of(layouts)):
         return decimals_within(times, ROUNDING * np.abs(times))
     with np.errstate(over="ignore"):

@@ -16,7 +16,7 @@ from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, lines_of
 from trajet.cli.terminal import progress
-from trajet.result import plain
+from trajet.result import json_object
 from trajet.store.access_log import Statistics
 from trajet.store.catalog import Store
 from trajet.store.entry import Entry
@@ -194,7 +194,7 @@ def stats(name: str | None, folder: str, as_json: bool, quiet: bool) -> None:
     found, damaged = _for_each(at.stats, at.list() if name is None else (name,))
     blocks = ["\n".join(_stats_lines(each)) for each in found]
     if as_json:
-        echo_json([plain(asdict(each)) for each in found])
+        echo_json([json_object(asdict(each)) for each in found])
     elif not quiet and (blocks or not damaged):
         click.echo("\n\n".join(blocks) or "no data sets")
     exit_with_problems(damaged)
