@@ -51,7 +51,7 @@ pub struct Converted {
     pub report: RunReport,
 }
 
-/// Some atoms of each frame, and their output.
+/// An output, and the atoms of each frame that are written to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The atoms.

@@ -32,7 +32,7 @@ impl Writer {
     /// empty if they are not known yet.
     ///
     /// # Errors
-    /// Those of [`Output::begin`].
+    /// As [`Output::begin`].
     pub fn begin(
         path: &Path,
         format: Format,

@@ -305,22 +305,22 @@ pub trait ErasedAnalysis: Send + Sync {
     /// As [`Analysis::absorb`].
     fn fold(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<AnyState>;
 
-    /// As [`Analysis::empty`].
+    /// Returns the state of no frames.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Analysis::empty`].
     fn empty(&self) -> Result<AnyState>;
 
-    /// As [`Analysis::merge`].
+    /// Returns the state of the frames of both states.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Analysis::merge`].
     fn merge(&self, left: AnyState, right: AnyState) -> Result<AnyState>;
 
-    /// As [`Analysis::finish`].
+    /// Returns the arrays, or the next pass.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Analysis::finish`].
     fn finish(&self, state: AnyState) -> Result<Finished>;
 
     /// Appends the bytes of a state.

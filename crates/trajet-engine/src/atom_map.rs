@@ -5,7 +5,7 @@
 pub enum AtomMap {
     /// All columns, in order.
     All,
-    /// These columns.
+    /// The listed columns.
     Listed(Vec<u32>),
 }
 

@@ -21,7 +21,7 @@ pub enum Quantity {
     Centers,
     /// Distances of each pair of groups, once: 0-1, 0-2, …, 1-2, ….
     Within,
-    /// Distances of each of the first groups, of which there are this many, to each of the others.
+    /// Distances from each of the first groups to each of the others; the field is the number of first groups.
     Between(usize),
     /// Distances of the groups 0-1, 2-3, ….
     Pairs,
@@ -37,7 +37,7 @@ pub struct Request {
     pub sizes: Numbers<usize>,
     /// One weight per atom; `None` for equal weights.
     pub weights: Option<Numbers<f64>>,
-    /// What is computed.
+    /// The quantity to compute from the centres.
     pub quantity: Quantity,
     /// Whether distances are those of the nearest images of the centres, in frames that have a cell.
     pub periodic: bool,

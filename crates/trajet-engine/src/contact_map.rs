@@ -14,7 +14,7 @@ use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
 use crate::updating::Group;
 
-/// What memory is asked for, in messages.
+/// The purpose of the memory, for messages.
 const WHAT: &str =
     "a contact map of all pairs of groups (choose fewer atoms, or residues instead of atoms)";
 
@@ -74,7 +74,7 @@ impl analysis::Request for Request {
     }
 }
 
-/// Where the pairs of groups stand in the state.
+/// The order of the pairs of groups in the state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Layout {
     /// All pairs of this number of rows and of columns.

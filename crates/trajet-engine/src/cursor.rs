@@ -31,7 +31,7 @@ pub struct Cursor {
     reads_ahead: bool,
     last: Option<u64>,
     stride: i64,
-    /// How often this stride was met in a row.
+    /// Number of successive reads with this stride.
     n_regular: u32,
     /// The block in use, if frames are decoded ahead.
     block: Block,
@@ -44,7 +44,7 @@ pub struct Cursor {
     ended: Meter,
 }
 
-/// What is read.
+/// The atoms and fields that a cursor reads, and the chain that has them.
 struct Source {
     chain: Arc<Chain>,
     atoms: Atoms,
@@ -264,7 +264,7 @@ impl Ahead {
     }
 }
 
-/// What the thread and its user share.
+/// State that the reading thread and the cursor share.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
@@ -277,7 +277,7 @@ struct Shared {
 struct State {
     /// The frames that are decoded next.
     run: Option<Run>,
-    /// How often other frames were asked for.
+    /// Incremented when the cursor requests other frames than the thread decodes; blocks of earlier ones are dropped.
     generation: u64,
     /// Decoded blocks, in order.
     ready: VecDeque<Block>,
@@ -397,7 +397,7 @@ impl Shared {
     }
 }
 
-/// Ends reading ahead if decoding panics, so that nobody waits for it.
+/// Ends reading ahead if decoding panics, so that the cursor does not wait for it.
 struct PanicGuard<'a>(&'a Shared);
 
 impl Drop for PanicGuard<'_> {

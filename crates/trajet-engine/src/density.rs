@@ -18,7 +18,7 @@ use crate::linear_density::check_amounts;
 use crate::rdf::BinRange;
 use crate::updating::{Group, GroupMemory, check_selection};
 
-/// What memory is asked for, in messages.
+/// The purpose of the memory, for messages.
 const WHAT: &str = "the voxels of a grid";
 
 /// Parameters of the analysis.
@@ -65,7 +65,7 @@ impl analysis::Request for Request {
 /// Yields no rows, only a state.
 struct Density {
     group: Group,
-    /// Of all atoms that are read.
+    /// The amount of each atom that is read; `None` if each amount is 1.
     amounts: Option<Numbers<f64>>,
     grid: Grid,
     n_voxels: usize,
@@ -122,9 +122,9 @@ struct Totals {
 /// The sums of the amounts in voxels. A grid has many more voxels than a few frames have atoms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Sums {
-    /// That of each voxel.
+    /// The sum of each voxel.
     All(Numbers<f64>),
-    /// Those of the voxels that have some, where this takes less.
+    /// The sums of the voxels that an atom was in, if this takes less memory.
     Few {
         /// The voxels, ascending.
         voxels: Numbers<u64>,

@@ -17,7 +17,7 @@ const PANELS: usize = 4;
 /// Columns whose means a thread computes at a time.
 const COLUMNS: usize = 512;
 
-/// What a row of the table is.
+/// The meaning of the rows of a table of deviations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// A frame: products are a Gram matrix.

@@ -30,7 +30,7 @@ pub enum Partner {
 pub struct Request {
     /// Atoms by index in the trajectory.
     pub atoms: AtomList,
-    /// What they are paired with.
+    /// The atoms or positions to which distances are measured.
     pub partner: Partner,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,

@@ -16,7 +16,7 @@ pub struct InvalidArgument(pub &'static str);
 pub struct FrameError {
     /// The frame's number in the trajectory.
     pub frame: u64,
-    /// What is wrong, with advice.
+    /// The cause, with advice.
     pub why: String,
 }
 
@@ -24,10 +24,10 @@ pub struct FrameError {
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum AnalysisError {
-    /// It cannot take a frame.
+    /// The analysis cannot take a frame.
     #[error("frame {}: {}", .0.frame, .0.why)]
     Frame(FrameError),
-    /// Its state would have more than `limit` entries.
+    /// A state would have more than `limit` entries.
     #[error("more than {limit} {what}")]
     TooLarge {
         /// Plural of what is counted.
@@ -93,7 +93,7 @@ pub enum TaskFault {
         frame: u64,
         /// The frame's number in the trajectory, if that has several files.
         chained: Option<u64>,
-        /// What is wrong, with advice.
+        /// The cause, with advice.
         why: String,
     },
     /// An analysis failed, but not for one of its frames.
@@ -104,7 +104,7 @@ pub enum TaskFault {
     Memory {
         /// GiB, rounded up.
         needed: u64,
-        /// What the memory is for.
+        /// The purpose of the memory.
         what: &'static str,
     },
     /// The system refused to start any thread.

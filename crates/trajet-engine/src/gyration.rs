@@ -30,7 +30,7 @@ pub struct Request {
     pub atoms: AtomList,
     /// One weight per atom; `None` for equal weights.
     pub weights: Option<Numbers<f64>>,
-    /// What is computed.
+    /// The quantity to compute.
     pub quantity: Quantity,
 }
 

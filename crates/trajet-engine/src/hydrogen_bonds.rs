@@ -16,21 +16,21 @@ use crate::cells::CellUse;
 use crate::error::{AnalysisError, FrameError, InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 
-/// What memory is asked for, in messages.
+/// The purpose of the memory, for messages.
 const WHAT: &str = "the hydrogen bonds of all frames";
 
 /// The distance that the criterion limits; see [`Measured`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distance {
-    /// That of donor and acceptor.
+    /// The distance from donor to acceptor.
     DonorAcceptor,
-    /// That of hydrogen and acceptor.
+    /// The distance from hydrogen to acceptor.
     HydrogenAcceptor,
 }
 
-/// What is collected of all frames. A key is the label of donor and hydrogen times the number of labels of acceptors, plus
-/// the label of the acceptor.
+/// The data that a run collects from the bonds of all frames. The key of a bond is the label of its donor and hydrogen
+/// times the number of labels of acceptors, plus the label of the acceptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fold {
@@ -75,9 +75,9 @@ pub struct Request {
     pub donor_angle: Option<f64>,
     /// Whether differences are minimum images in frames that have a cell.
     pub periodic: bool,
-    /// What is collected.
+    /// The data to collect from the bonds of all frames.
     pub fold: Fold,
-    /// Largest number of its entries.
+    /// Largest number of entries in it.
     pub most: usize,
     /// Number of labels of acceptors.
     pub n_acceptor_labels: usize,
@@ -259,7 +259,7 @@ struct HydrogenBonds<C> {
     collection: PhantomData<fn() -> C>,
 }
 
-/// What is collected of all frames, of which a state has at most `most` entries.
+/// Data that a run collects from the bonds of all frames, with at most `most` entries in a state.
 trait Collection: Default + Serialize + DeserializeOwned + Send + 'static {
     /// Adds the bonds of a frame, and returns how many entries these are; `keys` is memory for their keys.
     fn add(

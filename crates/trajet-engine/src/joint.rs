@@ -65,7 +65,7 @@ pub(crate) struct PendingChunk {
 }
 
 impl PendingChunk {
-    /// Returns the chunk as a part of a task, with so many frames.
+    /// Returns the chunk as a part of a task; `n_frames` is its number of frames.
     fn part(&mut self, n_frames: usize) -> TaskPart<'_> {
         let PendingChunk { block, held } = self;
         TaskPart { n_frames, held, out: &mut block.positions, meta: &mut block.meta }
@@ -214,8 +214,8 @@ impl JointPass {
         }
         let block = &mut blocks[0];
         block.reset(positions.len(), self.atoms.len()).map_err(Error::from)?;
-        let wanted = ReadRequest::positions(frames, &self.atoms);
-        chain.read_into(&wanted, positions, scratch, &mut block.positions, &mut block.meta)?;
+        let request = ReadRequest::positions(frames, &self.atoms);
+        chain.read_into(&request, positions, scratch, &mut block.positions, &mut block.meta)?;
         Ok(())
     }
 
@@ -248,8 +248,8 @@ impl JointPass {
             chunk.block.reset(range.len(), self.atoms.len())?;
             parts.push(chunk.part(range.len()));
         }
-        let wanted = ReadRequest::positions(frames, &self.atoms);
-        chain.read_task(&wanted, turn, scratch, &mut parts)
+        let request = ReadRequest::positions(frames, &self.atoms);
+        chain.read_task(&request, turn, scratch, &mut parts)
     }
 
     /// Completes the positions of the next chunk of a task that has handed over, as [`JointPass::read`] reads them.
@@ -260,9 +260,9 @@ impl JointPass {
         chunk: &mut PendingChunk,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
-        let wanted = ReadRequest::positions(frames, &self.atoms);
+        let request = ReadRequest::positions(frames, &self.atoms);
         let n_frames = chunk.block.meta.frames.len();
-        chain.complete(&wanted, scratch, &mut chunk.part(n_frames))
+        chain.complete(&request, scratch, &mut chunk.part(n_frames))
     }
 
     /// Returns the leaves of `n_frames` requested frames.
@@ -296,7 +296,7 @@ impl JointPass {
     /// Returns the state of no frames.
     ///
     /// # Errors
-    /// That of the first analysis that has none.
+    /// The error of the first analysis that cannot make its state.
     pub fn empty(&self) -> Result<JointState, Failure> {
         let empty = |component: &Component| {
             let state = component.numbered(component.pass.analysis.empty())?;
@@ -308,7 +308,7 @@ impl JointPass {
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     ///
     /// # Errors
-    /// That of the first analysis whose states cannot be merged.
+    /// The error of the first analysis whose states cannot be merged.
     pub fn merge(&self, left: JointState, right: JointState) -> Result<JointState, Failure> {
         let pairs = left.into_iter().zip(right);
         self.components
@@ -321,7 +321,7 @@ impl JointPass {
     /// Returns the next pass, made from the states of all frames of this one.
     ///
     /// # Errors
-    /// That of an analysis, or [`Error::Memory`] for the atoms of the next pass.
+    /// The error of an analysis, or [`Error::Memory`] for the atoms of the next pass.
     ///
     /// # Panics
     /// If this is the last pass.
@@ -344,7 +344,7 @@ impl JointPass {
     /// Returns the arrays of each analysis, made from the states of all frames of the last pass.
     ///
     /// # Errors
-    /// That of an analysis.
+    /// The error of an analysis.
     ///
     /// # Panics
     /// If there is a further pass.

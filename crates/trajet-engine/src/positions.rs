@@ -13,7 +13,7 @@ use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::rmsd::Group;
 
-/// What is made of the positions.
+/// The result that is computed from the positions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -45,7 +45,7 @@ pub struct Request {
     pub average: bool,
     /// Whether a frame in which a selected atom has no position is an error.
     pub finite: bool,
-    /// What is made of the positions.
+    /// The result to compute from the positions.
     pub quantity: Quantity,
 }
 

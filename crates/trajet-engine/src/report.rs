@@ -25,7 +25,7 @@ pub struct Stages {
     pub t_close: f64,
     /// The rest of `t_total`.
     pub t_overhead: f64,
-    /// From start to end of the worker.
+    /// The time from start to end of the worker.
     pub t_total: f64,
 }
 

@@ -13,7 +13,7 @@ use crate::average::Average;
 use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 
-/// How a frame is fitted to the reference before the RMSD is computed.
+/// The motion that fits a frame to the reference before the RMSD is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {

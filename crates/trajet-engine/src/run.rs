@@ -222,7 +222,7 @@ struct TaskRecord {
 enum Caller<'a> {
     /// Shows progress and polls for cancellation.
     Watches(&'a mut dyn Control),
-    /// Is one of the workers: for short tasks, starting and waking another thread would cost as much as the tasks.
+    /// Computes as one of the workers: for short tasks, starting and waking another thread would cost as much as they do.
     Works(&'a RunHandle),
 }
 

@@ -93,7 +93,7 @@ impl analysis::Request for Request {
 /// Columns sorted by their groups.
 struct Groups {
     columns: Vec<u32>,
-    /// Where each group begins; one more than there are groups.
+    /// Index in `columns` of the first atom of each group, then the number of columns.
     starts: Vec<usize>,
 }
 

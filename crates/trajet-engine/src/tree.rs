@@ -59,7 +59,7 @@ impl<S> Merger<S> {
     /// Adds the state of a subtree, and merges upwards as far as possible.
     ///
     /// # Errors
-    /// Those of `merge`; the states that it was given are lost.
+    /// As `merge`; the states that it was given are lost.
     pub fn add<E>(
         &mut self,
         mut node: Node,

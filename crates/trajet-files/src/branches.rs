@@ -117,11 +117,11 @@ impl Chain {
             let [all, own] = &mut buffers;
             memory::resize(all, branches.decoded.len() * 3, 0.0, "the atoms of a frame")
                 .map_err(|refused| of_all(refused.into()))?;
-            let wanted = ReadRequest::positions(frames, &branches.decoded);
+            let request = ReadRequest::positions(frames, &branches.decoded);
             let mut meta = FrameMeta::default();
             for (k, at) in positions.enumerate() {
                 meta.clear();
-                self.read_untransformed(&wanted, at..at + 1, scratch, all, &mut meta)
+                self.read_untransformed(&request, at..at + 1, scratch, all, &mut meta)
                     .map_err(of_all)?;
                 let parts = branches.branches.iter().zip(&mut *blocks).zip(&mut memories);
                 for (number, ((branch, block), memory)) in parts.enumerate() {

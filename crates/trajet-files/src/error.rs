@@ -352,7 +352,7 @@ pub enum Error {
         path: PathBuf,
         /// The frame's number in the file.
         frame: u64,
-        /// What is wrong, with advice.
+        /// The cause, with advice.
         why: String,
     },
     /// The format of an output has no place for data that is to be written.

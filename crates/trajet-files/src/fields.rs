@@ -9,8 +9,8 @@ use crate::{Chain, Error, Frames, Meter, ReadRequest, Scratch};
 #[derive(Debug)]
 pub struct FieldReader {
     fields: Vec<Field>,
-    /// One for each field of a format that stores fields apart, so that each keeps its own chunks in memory; one for
-    /// all others, whose fields lie side by side.
+    /// Memory of each field, if the format stores fields apart, so that each field keeps its own chunks in memory; one
+    /// element for other formats, whose fields lie side by side.
     scratches: Vec<Scratch>,
     meta: FrameMeta,
 }
@@ -20,7 +20,7 @@ pub struct FieldReader {
 pub struct FrameFields {
     /// Time, step and cell.
     pub info: FrameInfo,
-    /// By the numbers of [`Field`]; `false` for fields that were not requested.
+    /// Whether the frame has each [`Field`], by its number; `false` for fields that were not requested.
     pub present: [bool; 3],
 }
 

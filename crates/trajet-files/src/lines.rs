@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::whole_frames::first_frame;
 use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
 
-/// Returns the error for a file that ends inside a frame and lacks so many bytes, at least one.
+/// Returns the error for a file that ends inside a frame, of which `lacks` bytes are missing, at least one.
 fn truncated(source: &Source, frame: u64, offset: u64, lacks: u64) -> Error {
     let left = source.size() - offset;
     let needed = left.saturating_add(lacks.max(1));
@@ -77,7 +77,7 @@ impl<F: LineFormat> Finder for Lines<'_, F> {
 }
 
 impl<F: LineFormat> Search for Lines<'_, F> {
-    /// Only a scan knows how the file continues.
+    /// Returns whether the index ends with the file: only a scan can tell how a file continues.
     fn has_all(&self, index: &FrameIndex, _: &mut Meter) -> bool {
         self.source.size() == index.end()
     }

@@ -25,7 +25,7 @@ type Text<F> = whole_frames::Reader<F, ByLines<F>>;
 /// Opens a file of a known format.
 type Open = fn(Source, &OpenOptions, &dyn ParallelFor, Opening) -> Opened;
 
-/// How files of a format are opened.
+/// The functions that open files of a format.
 struct Row {
     format: Format,
     /// Opens a file; `None` for formats that only [`crate::HdfLayouts`] opens.

@@ -18,7 +18,7 @@ pub(crate) const NAME: &str = "ordered";
 const MOST_SELECTIONS: usize = 4;
 const WHAT: &str = "the order of the atoms";
 
-/// Some atoms in the order of the reader, ascending, and the same atoms by their places in the file.
+/// Selections: atoms in the order of the reader, ascending, and the same atoms by their places in the file.
 type Selections = Mutex<Vec<(Atoms, Arc<Atoms>)>>;
 
 /// Returns the places in the file of the selected atoms, ascending; `places` has those of all atoms.
@@ -181,11 +181,11 @@ struct State {
 
 /// The numbers of the atoms in frame 0.
 struct Numbers {
-    /// As the frame has them.
+    /// The numbers in the order of the frame.
     stored: Vec<i64>,
-    /// Ascending.
+    /// The numbers, ascending.
     sorted: Vec<i64>,
-    /// The place in the frame of each of these.
+    /// The place in the frame of each of the ascending numbers.
     places: Vec<u32>,
 }
 

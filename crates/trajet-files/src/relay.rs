@@ -46,7 +46,7 @@ impl Relay {
     /// Does the work of a task. If it fails or panics, later tasks do not wait for it.
     ///
     /// # Errors
-    /// Those of the work.
+    /// As `work`.
     pub fn guarded<T, E>(&self, task: usize, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let guard = Guard { relay: self, task };
         let done = work()?;
@@ -125,7 +125,7 @@ fn as_relay(prepared: &dyn PreparedTransform) -> &dyn RelayTransform {
     prepared.as_relay().expect("frames whose tasks hand over")
 }
 
-/// Some frames of a task, which follow those of the part before, and memory for them.
+/// The next run of frames of a task, with output buffers.
 pub struct TaskPart<'a> {
     /// The number of its frames.
     pub n_frames: usize,
@@ -153,8 +153,8 @@ trait TaskFrames {
 /// Frames in the parts of a task.
 struct FramesOfParts<'a, 'b> {
     chain: &'a Chain,
-    /// What is decoded.
-    wanted: ReadRequest<'a>,
+    /// The frames, atoms and field that are decoded.
+    request: ReadRequest<'a>,
     /// Whether decoded atoms are others than requested.
     is_held: bool,
     /// The part of each frame, and its place in it.
@@ -167,16 +167,16 @@ impl FramesOfParts<'_, '_> {
         let (part, k) = self.places[at];
         let TaskPart { held, out, meta, .. } = &mut self.parts[part];
         let all = if self.is_held { &mut held[..] } else { &mut out[..] };
-        let frame_len = self.wanted.atoms.len() * 3;
+        let frame_len = self.request.atoms.len() * 3;
         (&mut all[k * frame_len..(k + 1) * frame_len], meta, k)
     }
 }
 
 impl TaskFrames for FramesOfParts<'_, '_> {
     fn read(&mut self, at: usize, scratch: &mut Scratch) -> Result<(), Error> {
-        let (chain, wanted) = (self.chain, self.wanted);
+        let (chain, request) = (self.chain, self.request);
         let (target, meta, _) = self.frame(at);
-        chain.read_untransformed(&wanted, at..at + 1, scratch, target, meta)
+        chain.read_untransformed(&request, at..at + 1, scratch, target, meta)
     }
 
     fn change<T>(
@@ -256,12 +256,12 @@ impl Chain {
         parts: &mut [TaskPart<'_>],
     ) -> Result<(), Error> {
         let prepared = self.prepared(request.atoms)?.expect("a transform");
-        let wanted = ReadRequest { atoms: prepared.decoded(), ..*request };
+        let inner = ReadRequest { atoms: prepared.decoded(), ..*request };
         let is_held = prepared.columns().is_some();
         let mut places = Vec::with_capacity(request.frames.len());
         for (part, TaskPart { n_frames, held, out, .. }) in parts.iter_mut().enumerate() {
             places.extend((0..*n_frames).map(|k| (part, k)));
-            let len = n_frames.saturating_mul(wanted.atoms.len() * 3);
+            let len = n_frames.saturating_mul(inner.atoms.len() * 3);
             if is_held {
                 memory::resize(held, len, 0.0, "the atoms of the frames of a task")?;
             } else {
@@ -269,7 +269,7 @@ impl Chain {
             }
         }
         assert_eq!(places.len(), request.frames.len(), "frames of all parts");
-        let mut frames = FramesOfParts { chain: self, wanted, is_held, places, parts };
+        let mut frames = FramesOfParts { chain: self, request: inner, is_held, places, parts };
         self.relay(&*prepared, request.frames, turn, scratch, &mut frames)
     }
 

@@ -114,7 +114,7 @@ pub struct Source {
 enum FileHandle {
     /// Stays open as long as the source lives.
     Own(File),
-    /// Is open while there is room in a pool.
+    /// Stays open while a pool of open files has space for it.
     Pooled {
         handles: Arc<Handles>,
         /// The stamp that the file must have when it is reopened.

@@ -11,7 +11,7 @@ pub struct Atoms {
     n_total: usize,
     /// Selected atoms, ascending, each once; `None` if every atom is selected.
     sorted: Option<Vec<u32>>,
-    /// For each atom the first selected one at or after it, and [`NONE`] past the last one.
+    /// The first selected atom at or after each atom; [`NONE`] past the last selected one.
     next_wanted: Vec<u32>,
     /// If the requested order differs from ascending: its k-th atom is `sorted[order[k]]`.
     order: Option<Vec<u32>>,

@@ -1,4 +1,4 @@
-//! What formats and the code that reads their files have in common: frame headers, and the bytes that headers are
+//! The interface between formats and the code that reads their files: frame headers, and the bytes that headers are
 //! parsed from.
 
 use crate::{DecodeError, HeaderFault};
@@ -22,7 +22,7 @@ pub struct Mark {
 /// Reason why no header was parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HeaderError {
-    /// The bytes end within the header; this many are needed.
+    /// The bytes end within the header, whose length in bytes is the field.
     Short(usize),
     /// The bytes are no header of the format.
     Decode(DecodeError),

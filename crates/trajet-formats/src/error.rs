@@ -123,7 +123,7 @@ pub enum HeaderFault {
     /// The file is not a trajectory of the format.
     #[error("{looks_like}")]
     Unknown {
-        /// What the file seems to be.
+        /// A sentence that says what the file seems to be.
         looks_like: String,
     },
     /// The file uses a feature of its format that is not supported.

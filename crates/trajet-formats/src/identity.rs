@@ -12,11 +12,11 @@ pub(crate) const MULTIPLIERS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x6a09_e667_f3b
 /// The digest of a frame's names and numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Of the names, in their order.
+    /// Digest of the names, in their order.
     names: u64,
-    /// Of the numbers that count the atoms, in their order.
+    /// Digest of the atom numbers that the file states, in their order.
     numbers: u64,
-    /// Their sum, which is the same in any order.
+    /// Sum of the atom numbers, which is the same in any order.
     sum_of_numbers: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::DecodeError;
 use crate::frame_format::FrameFormat;
 use crate::text::LineFault;
 
-/// A scan gets at most so many bytes of each line.
+/// Maximal number of bytes of each line that a scan gets.
 pub const LINE_BYTES: usize = 1024;
 
 /// A line of a file, as a scan for frames gets it.

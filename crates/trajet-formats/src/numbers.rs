@@ -94,7 +94,7 @@ impl DerefMut for AtomList {
 /// Serialises numbers as their bytes; for `#[serde(with = "trajet_formats::numbers")]`.
 ///
 /// # Errors
-/// Those of the serialiser.
+/// The errors of the serialiser.
 pub fn serialize<T: Number, S: Serializer>(numbers: &[T], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(numbers.as_bytes())
 }
@@ -102,7 +102,7 @@ pub fn serialize<T: Number, S: Serializer>(numbers: &[T], to: S) -> Result<S::Ok
 /// Deserialises numbers from their bytes.
 ///
 /// # Errors
-/// Those of the deserialiser, or if the bytes end inside a number.
+/// The errors of the deserialiser, and if the bytes end inside a number.
 pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     from.deserialize_newtype_struct(T::NAME, NumbersVisitor(PhantomData))
 }
@@ -114,7 +114,7 @@ pub mod optional {
     /// As [`serialize`](super::serialize).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the serialiser.
     pub fn serialize<T: Number, S: Serializer>(
         numbers: &Option<Vec<T>>,
         to: S,
@@ -128,7 +128,7 @@ pub mod optional {
     /// As [`deserialize`](super::deserialize).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of the deserialiser, and if the bytes end inside a number.
     pub fn deserialize<'de, T: Number, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Vec<T>>, D::Error> {

@@ -28,7 +28,7 @@ pub enum Format {
     Gro,
 }
 
-/// How trajectories of a format are written.
+/// The code that writes trajectories of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
     /// This crate encodes whole files.
@@ -43,7 +43,7 @@ pub enum Writing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameSizes {
-    /// They have.
+    /// All frames have the same size.
     Equal,
     /// Frames differ, by their fields or by their values.
     Varying,
@@ -59,7 +59,7 @@ pub enum Times {
     Even,
 }
 
-/// How the frames of a file are found.
+/// The means by which the frames of a file are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FramesFrom {
@@ -113,13 +113,13 @@ pub struct FormatInfo {
     pub frame_sizes: FrameSizes,
     /// The times that frames can have.
     pub times: Times,
-    /// How the frames of a file are found.
+    /// The means by which the frames of a file are found.
     pub frames_from: FramesFrom,
     /// Whether a copy in the same format holds everything on which remarks on a file are based.
     pub own_copy_is_complete: bool,
     /// Options of writing that not all formats have.
     pub write_options: &'static [WriteOption],
-    /// How trajectories are written.
+    /// The code that writes trajectories.
     pub writing: Writing,
     /// Whether files are text, which may begin with anything.
     pub is_text: bool,
@@ -130,7 +130,7 @@ pub struct FormatInfo {
 /// Number of formats.
 pub const N_FORMATS: usize = 7;
 
-/// What a row has unless it says otherwise.
+/// Default values of the rows of [`FORMATS`].
 const PLAIN: FormatInfo = FormatInfo {
     format: Format::Xtc,
     name: "",

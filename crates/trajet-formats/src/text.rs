@@ -11,7 +11,7 @@ const POWERS: [f64; 23] = [
 pub struct LineFault {
     /// The column in bytes, counted from 1; 0 stands for the whole line.
     pub column: usize,
-    /// What is wrong and what was expected.
+    /// The fault, and the expected content.
     pub reason: String,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::text::{decimal, integer, words};
 
-/// How the times of a file are stored, which limits how well time steps can be compared.
+/// The precision with which a file stores times. It limits how well time steps can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimePrecision {
     /// Single precision.

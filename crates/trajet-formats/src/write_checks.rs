@@ -92,7 +92,7 @@ impl WriteChecks {
             return refused("frames without atoms", "choose at least one atom");
         }
         if i32::try_from(checks.n_atoms).is_err() {
-            return refused("so many atoms", "choose fewer atoms");
+            return refused("2^31 atoms or more", "choose fewer atoms");
         }
         let own = matches!(plan.first, Input::Raw { raw, .. } if raw.format() == format);
         let is_turned = plan.first.box_vectors().is_some_and(|vectors| is_turned(&vectors))

@@ -18,7 +18,7 @@ use trajet_kernels::periodic::{
     make_whole, shift_atoms, toroidal_jumps, wrap_groups,
 };
 
-/// How long each function is repeated, in s.
+/// Duration for which each function is repeated, s.
 const DURATION: f64 = 0.5;
 
 /// A reproducible number from 0 to 1.

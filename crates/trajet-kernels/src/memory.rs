@@ -7,7 +7,7 @@ use std::alloc::{Layout, handle_alloc_error};
 pub struct NoMemory {
     /// Number of bytes.
     pub needed: u64,
-    /// Their purpose.
+    /// The purpose of the memory.
     pub what: &'static str,
 }
 

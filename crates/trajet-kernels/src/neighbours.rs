@@ -321,7 +321,7 @@ impl<'a, C: Coordinate> Group<'a, C> {
     /// roughly. `shifts` is a buffer.
     ///
     /// # Errors
-    /// That of the function.
+    /// The error of the function.
     #[inline(always)]
     pub fn each_row(
         &self,

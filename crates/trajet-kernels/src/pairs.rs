@@ -53,7 +53,7 @@ impl PairSearch {
     /// Visits the pairs within the reach of the visitor, at their minimum images if there is a cell. Pairs of one group are
     /// visited once, and no atom with itself. Pairs of atoms with the same label are excluded. Labels are given per atom.
     ///
-    /// Of two groups, the atoms of the smaller one come first; see [`Groups::swapped`].
+    /// For two groups, the atom of the smaller group comes first in each pair; see [`Groups::swapped`].
     ///
     /// # Errors
     /// [`Misplaced`]; nothing is visited then.

@@ -15,7 +15,7 @@ use trajet_formats::{AtomList, memory};
 
 use crate::error::from_io;
 
-/// What memory is asked for, in messages.
+/// The purpose of the memory, for messages.
 pub(crate) const WHAT: &str = "the atoms of an analysis";
 /// Copies of a list that are made of it: numbers of a request, and its distinct atoms, twice.
 const COPIES: usize = 3;

@@ -83,7 +83,7 @@ pub(crate) fn box_vectors(vectors: &Aligned2<'_, f64>) -> Option<[[f64; 3]; 3]> 
     (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|axis| rows[[row, axis]])))
 }
 
-/// Returns the numbers of an array for this many.
+/// Returns the numbers of an array, which must have `len` of them.
 pub(crate) fn slice_of<'a>(
     out: &'a mut PyReadwriteArray3<'_, f32>,
     len: usize,

@@ -128,7 +128,7 @@ impl Plan {
     }
 }
 
-/// What pickle keeps of a plan.
+/// A pickled plan: its bytes, and the functions of each of its analyses.
 type Reduced<'py> = (Bound<'py, PyBytes>, Vec<Option<PickledFunctions>>);
 
 impl Job {

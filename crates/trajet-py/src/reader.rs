@@ -314,7 +314,7 @@ impl Reader {
         self.inner.unstated_times()
     }
 
-    /// How times are stored: "single", "double" or "text".
+    /// The precision of stored times: "single", "double" or "text".
     #[getter]
     fn time_precision(&self) -> &'static str {
         self.inner.time_precision().name()

@@ -332,7 +332,7 @@ impl Topology {
         self.warnings().into_iter().chain(self.native.remarks.clone()).collect()
     }
 
-    /// Those remarks that are shown with each result.
+    /// The remarks that are shown with each result.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.native.warnings.clone()
@@ -517,7 +517,7 @@ impl StructureFile {
     }
 }
 
-/// What a file holds, or why it is not read here.
+/// The contents of a file, or the reason why it is not read here.
 #[derive(IntoPyObject)]
 pub(crate) enum Found {
     File(StructureFile),

@@ -32,7 +32,7 @@ impl Transforms {
     }
 }
 
-/// What worker processes open: files, and the transform of their frames.
+/// The trajectory that worker processes open: its files, and the transforms of its frames.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WorkerInput {
     pub(crate) spec: WorkerSpec,

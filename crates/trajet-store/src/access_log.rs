@@ -1,4 +1,4 @@
-//! The access log of a data set: who read which tags when. Each access appends one line of JSON;
+//! The access log of a data set: reader, tags and time of each access. Each access appends one line of JSON;
 //! `trajet store stats` derives its advice from them.
 
 use std::collections::BTreeMap;

@@ -91,7 +91,7 @@ pub enum Error {
         tier: String,
         /// Its folder.
         folder: PathBuf,
-        /// What is missing there, with advice.
+        /// The missing file, with advice.
         what: String,
     },
     /// The store is a copy of another one and shares its tiers.
@@ -149,7 +149,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with advice.
+        /// The cause, with advice.
         what: String,
     },
     /// An HDF5 file could not be written.
@@ -167,7 +167,7 @@ pub enum Error {
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// What to do: the commands that rebuild an older store.
+        /// The commands that rebuild an older store.
         advice: String,
     },
     /// The request is invalid or impossible.

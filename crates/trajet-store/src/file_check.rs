@@ -62,7 +62,7 @@ impl fmt::Display for PieceContent {
     }
 }
 
-/// Which pieces of tag files to check. Files beside them and beside the manifest are always checked.
+/// The pieces of tag files to check. Files beside them and beside the manifest are always checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckScope {
     Bytes,

@@ -31,7 +31,7 @@ pub const ENCODER: u32 = 1;
 /// Files below this number of bytes have the same bytes in head and tail.
 const SMALL: u64 = 1 << 13;
 
-/// How a trajectory is to be partitioned.
+/// A partition of a trajectory: its tiers and tags.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Spec {
     /// The tiers that tags may be stored on, by name.

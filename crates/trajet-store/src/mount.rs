@@ -30,9 +30,9 @@ mod listing;
 mod point;
 mod tree;
 
-/// How long the kernel may cache names and attributes, and thus the delay until a change to the store is visible.
+/// The time for which the kernel may cache names and attributes. Changes to the store become visible within it.
 const NAME_LIFETIME: Duration = Duration::from_secs(1);
-/// How long to wait for the threads to end after unmounting.
+/// The time to wait for the threads to end after unmounting.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximal number of queued messages.
 const MAX_MESSAGES: usize = 100;

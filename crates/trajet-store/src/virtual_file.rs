@@ -57,7 +57,7 @@ pub struct FrameSource {
     pub open: Box<Open>,
 }
 
-/// How frames are encoded.
+/// The encoding of frames.
 #[derive(Clone, Debug)]
 pub enum Form {
     /// With all fields that the format can hold.

@@ -1,4 +1,4 @@
-//! What changes to a store preserve, and what they refuse.
+//! Changes to a store: the data that they preserve, and the requests that they refuse.
 
 // Links.
 #![cfg(unix)]

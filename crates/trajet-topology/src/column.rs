@@ -144,7 +144,7 @@ fn place(packed: u64) -> usize {
 }
 
 impl ColumnBuilder {
-    /// Returns a builder with room for this many rows.
+    /// Returns a builder with capacity for `n` rows.
     ///
     /// # Errors
     /// [`TopologyError::Memory`].

@@ -41,7 +41,7 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in the file.
+        /// The place in the file.
         location: Location,
         /// The fault, and the expected content.
         reason: String,
@@ -94,7 +94,7 @@ pub enum TopologyError {
     MalformedBinary(u64, String),
     /// The version or kind is not read.
     Unsupported(String),
-    /// The system refused to give so many bytes for this purpose.
+    /// The system refused to give memory: the number of bytes, and their purpose.
     Memory(u64, &'static str),
 }
 
@@ -138,7 +138,7 @@ impl From<NoMemory> for TopologyError {
     }
 }
 
-/// Appends the last `n` elements again, so many times.
+/// Appends the last `n` elements again, `times` times.
 ///
 /// # Errors
 /// [`TopologyError::Memory`].

@@ -103,7 +103,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     Ok(structure)
 }
 
-/// What is known of the end of a file after each line.
+/// State after each line of a file, by which a file that was cut is recognised at its end.
 #[derive(Default)]
 struct Ending {
     /// Whether a MODEL record has no end yet.

@@ -12,7 +12,7 @@
 //!   texts                 all names, to which the rest refers by number
 //!   force field           functions and their parameters
 //!   molecule types        atoms, residues, interactions, charge groups, exclusions
-//!   molecule blocks       so many molecules of a type, with reference positions
+//!   molecule blocks       number of molecules of a type, with reference positions
 //!   the rest              interactions between molecules, atom types, CMAP tables, groups, exclusions
 //!   positions, velocities, forces
 //!   parameters of the run are not read
@@ -168,7 +168,7 @@ impl Header {
         let n_bytes = decoder.position() + decoder.left();
         if self.vectors == [false; 3] && self.n_atoms > n_bytes {
             return Err(decoder.fault(format!(
-                "{} atoms without positions in a file that is too short for so many",
+                "{} atoms without positions in a file that is too short for their number",
                 self.n_atoms
             )));
         }

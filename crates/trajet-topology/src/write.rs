@@ -327,7 +327,7 @@ fn write_psf(structure: &Structure, text: &mut String) -> Result<(), NotWritten>
     Ok(())
 }
 
-/// Returns a number in so many columns, as hybrid-36 if it is too long; `None` if that is as well.
+/// Returns a number in `width` columns, in hybrid-36 if it has more digits; `None` if that is too long as well.
 fn hybrid_36(number: i64, width: u32) -> Option<String> {
     let plain = number.to_string();
     if plain.len() <= width as usize {

@@ -71,7 +71,7 @@ impl Transforms {
 /// Returns the counts of all reads.
 ///
 /// # Errors
-/// Those of [`Chain::read_into`] in the first run that fails; [`Error::Interrupted`] once `stop` is set.
+/// As [`Chain::read_into`] in the first run that fails; [`Error::Interrupted`] once `stop` is set.
 ///
 /// # Panics
 /// If jumps are not removed.

@@ -22,13 +22,13 @@ use trajet_kernels::periodic::{
     follow_atoms, fractional_centres, move_groups, shift_atoms, toroidal_jumps,
 };
 
-/// Which sums of shifts are added.
+/// The shifts that are added to positions. They are sums of jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
-    /// To each atom, with the cell of the frame.
+    /// Shifts of each atom, with the cell of the frame.
     Lattice,
-    /// To each molecule, with the cells of the jumps.
+    /// Shifts of each molecule, with the cells of the jumps.
     Toroidal,
 }
 
@@ -36,7 +36,7 @@ pub enum View {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoJump {
-    /// Which sums of shifts are added.
+    /// The shifts that are added to positions.
     pub view: View,
     /// The number of the molecule of each atom, for the toroidal view.
     pub molecules: Option<Vec<u32>>,

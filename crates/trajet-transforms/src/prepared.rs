@@ -23,7 +23,7 @@ use crate::plan::relay_task_frames;
 use crate::spec::{Step, Transforms};
 use crate::task_jumps::TaskJumps;
 
-/// What memory is asked for, in messages.
+/// The purpose of the memory, for messages.
 const WHAT: &str = "the molecules of a transform";
 /// Numbers of prepared transforms, by which memories are recognised.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -55,7 +55,7 @@ struct Memory {
     task: TaskJumps,
 }
 
-/// What a step that removes jumps does with a frame: gets its cell and positions, and returns a doubtful step.
+/// A function that removes jumps: it changes the positions of a frame, given its cell, and returns a large step.
 type OnJumps<'a> =
     dyn FnMut(&PreparedNoJump, &Cell, &mut [[f32; 3]]) -> Result<Option<LargeStep>, String> + 'a;
 

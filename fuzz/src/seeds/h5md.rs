@@ -16,7 +16,7 @@ struct File {
     n_atoms: usize,
     n_frames: usize,
     n_boxes: usize,
-    /// Which of positions, velocities and forces there are.
+    /// Whether the file has positions, velocities and forces.
     series: [bool; 3],
     /// Whether frames have rows of their own, except the last frame, from the last row to the second.
     has_rows: bool,

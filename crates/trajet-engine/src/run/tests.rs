@@ -370,7 +370,7 @@ fn a_refused_frame_is_named() {
     );
 }
 
-/// Has more numbers than fit in memory.
+/// An analysis with more numbers than fit in memory.
 struct Wide;
 
 impl PerFrame for Wide {

@@ -14,7 +14,7 @@ use crate::error::{RunError, TaskError, TaskFault};
 /// Interval at which the calling thread polls for cancellation and shows progress.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Maximal number of threads. A request for more gets so many.
+/// Maximal number of threads; requests for more are lowered to it.
 pub const MOST_THREADS: usize = 1024;
 
 /// Callbacks of a run, called every 100 ms on the caller's thread.

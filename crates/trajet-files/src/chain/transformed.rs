@@ -114,13 +114,13 @@ impl Chain {
     ) -> Result<(), Error> {
         let before = prepared.frames_before(number, &scratch.transform);
         let before = before.map_err(|why| self.refused(number, why))?;
-        let wanted = ReadRequest::positions(&before, prepared.decoded());
+        let request = ReadRequest::positions(&before, prepared.decoded());
         let mut meta = FrameMeta::default();
         // Infinite molecules are counted where a frame is read for its own sake. Doubtful steps are not left out, as
         // frames between the requested ones are read here only.
         let infinite = scratch.meter.warnings.infinite_molecules;
         for at in 0..before.len() {
-            self.read_untransformed(&wanted, at..at + 1, scratch, decoded, &mut meta)?;
+            self.read_untransformed(&request, at..at + 1, scratch, decoded, &mut meta)?;
             self.transform(prepared, before.get(at), decoded, &mut meta.last(), scratch)?;
             meta.clear();
         }

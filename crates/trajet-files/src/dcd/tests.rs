@@ -17,7 +17,7 @@ struct Drawn {
     fourth: bool,
     n_titles: u32,
     n_atoms: usize,
-    /// For each atom, whether it is fixed; the first one never is.
+    /// Whether each atom is fixed; the first one never is.
     fixed: Vec<bool>,
     n_frames: usize,
     seed: u32,

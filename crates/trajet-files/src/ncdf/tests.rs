@@ -15,7 +15,7 @@ use trajet_simd::InstructionSet;
 
 use crate::{Error, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 
-/// How the values of a variable are stored.
+/// The type and scale of a stored variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Form {
     double: bool,
@@ -69,7 +69,7 @@ struct Drawn {
     others: bool,
     /// Length of the title, if there are other attributes.
     title: usize,
-    /// By how much the order of the variables is rotated.
+    /// Number of variables by which their order is rotated.
     turn: usize,
     seed: u32,
 }

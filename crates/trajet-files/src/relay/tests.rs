@@ -178,7 +178,7 @@ impl RelayTransform for Sums {
     }
 }
 
-/// Frames of one atom at zero; the task before hands over once so many are read.
+/// Frames of one atom at the origin. The task before hands over after a given number of them was read.
 struct ZeroFrames<'a> {
     frames: Vec<[[f32; 3]; 1]>,
     relay: &'a Relay,

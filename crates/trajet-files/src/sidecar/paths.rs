@@ -14,7 +14,7 @@ use super::place;
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     candidates: Vec<PathBuf>,
-    /// How many of them are beside the file; the others are in the cache folder.
+    /// Number of leading candidates beside the file; the others are in the cache folder.
     n_beside: usize,
     /// User id of the owner of the file.
     owner: Option<u32>,

@@ -25,8 +25,8 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content, Error> {
     let (atoms, frames) = (Atoms::all(n_atoms), Frames::all(reader.index().n_frames()));
     let mut positions = vec![0.0; frames.len() * n_atoms * 3];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = ReadRequest::positions(&frames, &atoms);
-    reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut positions, &mut meta)?;
+    let request = ReadRequest::positions(&frames, &atoms);
+    reader.read_into(&request, 0..frames.len(), &mut scratch, &mut positions, &mut meta)?;
     Ok((positions, meta.cells, reader.remarks()))
 }
 

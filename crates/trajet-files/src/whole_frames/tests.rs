@@ -108,8 +108,8 @@ fn read(bytes: &[u8], atoms: &[i64], allow_truncated_tail: bool) -> Result<Vec<f
     let frames = Frames::all(reader.index().n_frames());
     let mut out = vec![0.0; frames.len() * atoms.len() * 3];
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = ReadRequest::positions(&frames, &atoms);
-    reader.read_into(&wanted, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+    let request = ReadRequest::positions(&frames, &atoms);
+    reader.read_into(&request, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
     Ok(out.into_iter().step_by(3).collect())
 }
 
@@ -157,8 +157,8 @@ fn a_frame_that_changes_behind_the_index_is_an_error() {
     std::fs::write(&path, &file).unwrap();
     let (atoms, frames) = (Atoms::all(2), Frames::all(2));
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
-    let wanted = ReadRequest::positions(&frames, &atoms);
-    let read = reader.read_into(&wanted, 1..2, &mut scratch, &mut [0.0; 6], &mut meta);
+    let request = ReadRequest::positions(&frames, &atoms);
+    let read = reader.read_into(&request, 1..2, &mut scratch, &mut [0.0; 6], &mut meta);
     assert!(
         matches!(read, Err(Error::Corrupt { frame: 1, .. } | Error::Changed { .. })),
         "{read:?}"

@@ -30,7 +30,7 @@ pub struct Scan {
 enum Next {
     Title,
     Count,
-    /// An atom; so many are left.
+    /// The line of an atom. The field is the number of lines of atoms that are left.
     Atoms(usize),
     Box,
 }

@@ -60,11 +60,11 @@ pub(super) struct Dimension {
 /// Storage of the values of a variable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Content {
-    /// In the fields of [`super::Frame`].
+    /// The values stand in the fields of [`super::Frame`].
     Convention,
-    /// In [`Further::values`] of every frame.
+    /// The values stand in [`Further::values`] of every frame.
     Record,
-    /// In this variant, since the variable does not grow by records.
+    /// The values themselves: the variable does not grow by records.
     Fixed(Box<[u8]>),
 }
 

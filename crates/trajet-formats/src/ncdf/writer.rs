@@ -219,7 +219,7 @@ impl Encoder {
         let (Some(ranges), Some(n_values)) =
             (layout.ranges(checks.n_atoms), layout.n_values(checks.n_atoms))
         else {
-            let what = "variables of so many values".to_owned();
+            let what = "more values than a variable can have".to_owned();
             return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         };
         let mut ranges = ranges.into_iter().enumerate();

@@ -22,7 +22,7 @@ pub struct DecodeCost {
     pub atoms: u64,
 }
 
-/// How a decode ended.
+/// Outcome of decoding a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decoded {
     /// All selected atoms were decoded.

@@ -66,7 +66,7 @@ impl Groups {
     }
 }
 
-/// How a scan ended.
+/// Outcome of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scanned {
     /// All groups with a selected atom were found. They end at this bit.

@@ -8,7 +8,7 @@ use crate::cell::{combine, dot};
 
 /// Number of positions in a block.
 pub(super) const BLOCK: usize = 64;
-/// An atom this many cells away, or more, has no place that `f32` can resolve.
+/// Number of cells. An atom that is as many cells away, or more, has no place that `f32` can resolve.
 const FARTHEST: f64 = (1 << 22) as f64;
 
 /// One array per axis.

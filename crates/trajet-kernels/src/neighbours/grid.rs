@@ -9,7 +9,7 @@ use crate::memory::NoMemory;
 /// Reasons of a [`super::Visitor`] to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It has seen enough.
+    /// The visitor needs no further pairs.
     Enough,
     /// The system refused memory.
     Memory(NoMemory),
@@ -46,7 +46,7 @@ const SLACK: f64 = 1e-6;
 /// Bits of an exact coordinate below the size of the cell; five more are reserved for sums of coordinates and shifts.
 const BITS: u64 = 48;
 
-/// How wide grid cells are. This affects speed alone.
+/// The width of grid cells. It affects speed alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fineness {
     /// Number of grid cells that the reach spans, from 1 to 5.
@@ -123,19 +123,20 @@ pub struct Grid {
     pub(super) is_periodic: bool,
     /// Number of cells of the table along each vector.
     pub(super) table: [i64; 3],
-    /// How often the table repeats itself along each vector of the unit cell; 1 without one.
+    /// Number of copies of the table along each vector of the unit cell; 1 without a unit cell.
     pub(super) repeats: [i64; 3],
-    /// Added to coordinates along the vectors: without a unit cell, the box around the atoms is in the middle of the table.
+    /// Offset that is added to coordinates along the vectors: without a unit cell, it moves the box around the atoms to
+    /// the middle of the table.
     pub(super) offset: Vector,
-    /// Added and subtracted again, rounds to a multiple of the smallest step of exact coordinates.
+    /// Constant that, added and subtracted again, rounds to a multiple of the smallest step of exact coordinates.
     pub(super) rounding: f64,
     /// Neighbours, by their place in the grid. The first class is the cell's own row.
     classes: Vec<Class>,
     /// Rows of neighbours between the ends of the table, with the number of their first cell from that of the middle.
     inner: Vec<(isize, usize)>,
-    /// How many grid cells away a neighbour can be along each vector.
+    /// Largest distance of a neighbour along each vector, in grid cells.
     farthest: [i64; 3],
-    /// How far (Å) rounding to `f32` can move an image.
+    /// Largest shift of an image by rounding to `f32` (Å).
     slack: f64,
 }
 
@@ -156,7 +157,7 @@ struct Class {
 }
 
 impl Grid {
-    /// Returns a grid for distances up to `reach` (Å) among so many atoms.
+    /// Returns a grid for distances up to `reach` (Å) among `n_atoms` atoms.
     pub(super) fn new(space: Space<'_>, n_atoms: usize, reach: f64, fineness: Fineness) -> Self {
         let reach = reach.min(LONGEST_REACH);
         let most = n_atoms.saturating_add(SPARE_CELLS).min(MOST_CELLS);
@@ -486,7 +487,7 @@ fn rounding_of(vectors: &[Vector; 3]) -> f64 {
     1.5 * (1u64 << 52) as f64 * step
 }
 
-/// Returns the place in a table of a place in a grid that repeats it so often.
+/// Returns the cell in the table of a cell of the grid, which consists of `repeats` copies of the table.
 #[inline(always)]
 fn remainder(place: i64, table: i64, repeats: i64) -> i64 {
     if repeats == 1 { place } else { place % table }

@@ -175,7 +175,7 @@ pub(super) struct Span {
 /// Atoms sorted by their grid cells, and within these by their place if the table repeats itself.
 #[derive(Clone, Debug, Default)]
 pub struct Sorted<C> {
-    /// Where the atoms of each grid cell begin; one more than there are cells.
+    /// Index in `atoms` of the first atom of each grid cell, then the number of atoms.
     pub(super) starts: Vec<u32>,
     pub(super) atoms: Vec<u32>,
     /// The images of these atoms within the unit cell; [`LANES`] infinite ones follow.

@@ -11,7 +11,7 @@ use super::search::CHUNK;
 
 /// Copies of each counter: consecutive additions to a single one would wait for each other.
 const COPIES: usize = 8;
-/// Added to a small `f32`, leaves it rounded to an integer in the lowest bits.
+/// Constant that, added to a small `f32`, leaves it rounded to an integer in the lowest bits.
 const MAGIC: f32 = 8_388_608.0;
 /// The bits of [`MAGIC`] that hold the integer.
 const WHOLE: u32 = 0x007f_ffff;
@@ -30,7 +30,7 @@ pub struct Bins {
     fast: FastSlots,
 }
 
-/// What assigns most squares to bins. A copy of it stays in registers.
+/// Constants of the fast path, which assigns most squared distances to bins. A copy of them stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FastSlots {
     /// `root * scale + offset` is 1 at the first edge and grows by one per bin, to `top` in the middle of the last slot.

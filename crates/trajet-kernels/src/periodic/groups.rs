@@ -6,7 +6,7 @@ use crate::lanes::sums;
 /// Groups of columns: group `g` has `members[starts[g]..starts[g + 1]]`. Without groups, `starts` is empty or `[0]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Where the members of each group begin, in ascending order, and the number of all members.
+    /// Index in `members` of the first member of each group, ascending, then the number of all members.
     pub starts: Vec<u32>,
     /// Columns, each at most once.
     pub members: Vec<u32>,

@@ -20,7 +20,7 @@ pub struct WholeMemory {
     shifts: Vec<Vector>,
 }
 
-/// How molecules were made whole.
+/// Outcome of making molecules whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MadeWhole {
     /// Number of infinite molecules, which keep their positions.

@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1.0 / (1 << 22) as f64;
 /// Rounding of fractional coordinates in `f64`: a coordinate nearer to 1 than this is at the upper face.
 const FACE: f64 = 1.0 - 1.0 / (1u64 << 40) as f64;
 
-/// Where wrapping puts centres; GROMACS' `-ur tric`, `compact` and `rect`.
+/// The shape of the cell into which wrapping puts centres; GROMACS' `-ur tric`, `compact` and `rect`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// The parallelepiped of the box vectors: fractional coordinates from 0 to 1.

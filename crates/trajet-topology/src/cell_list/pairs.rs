@@ -32,7 +32,7 @@ const BATCH: usize = 4096;
 /// Number of first atoms whose pairs are sorted together: their counts fit into the fastest memory.
 const BLOCK_OF_FIRSTS: usize = 4096;
 
-/// Which pairs [`pairs_within`] finds.
+/// Limits of the pairs that [`pairs_within`] finds.
 #[derive(Clone, Copy, Debug)]
 pub struct PairRange<'a> {
     /// No pair is farther apart than this (Å).

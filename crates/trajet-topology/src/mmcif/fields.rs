@@ -2,7 +2,7 @@
 
 use super::tokens::Value;
 
-/// Where each of the items that are read stands in a row.
+/// The column of each item that is read, in a row.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<const N: usize> {
     columns: [Option<usize>; N],

@@ -37,7 +37,7 @@ pub(super) struct Tokens<'a> {
     line_start: usize,
     /// Whether a comment follows the last word.
     has_comment: bool,
-    /// Where the last word began.
+    /// The place where the last word began.
     token_at: Location,
     /// A word that was read ahead.
     ahead: Option<Option<Token<'a>>>,

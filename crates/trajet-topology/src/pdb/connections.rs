@@ -119,7 +119,7 @@ impl Connections {
     }
 }
 
-/// How many atoms have a serial number.
+/// The atoms that have a given serial number: none, one, or several.
 enum Found {
     None,
     One(u32),

@@ -25,7 +25,7 @@ pub(super) struct ResidueNumbers {
     is_hexadecimal: bool,
     /// Whether the last number was.
     was_hexadecimal: bool,
-    /// How many residues have the number `****`.
+    /// Number of residues with the number `****`.
     pub(super) n_starred: u32,
     names: RepeatedNames,
 }

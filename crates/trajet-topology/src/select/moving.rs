@@ -185,8 +185,7 @@ impl Step {
     }
 }
 
-/// For each step, the atoms for which the result of its term matters; and those for which the beginning of the chain
-/// does.
+/// Returns the atoms for which the beginning of the chain matters, and for each step those for which its term does.
 fn candidates_of_steps(steps: &[Step], candidates: &Mask) -> (Mask, Vec<Mask>) {
     let mut rest = candidates.clone();
     let mut of_steps = Vec::with_capacity(steps.len());

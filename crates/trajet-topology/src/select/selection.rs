@@ -15,7 +15,7 @@ use crate::Topology;
 
 /// A parsed selection.
 ///
-/// It is serialised as its text and groups, and parsed again where it arrives.
+/// A selection is serialised as its text and groups, and parsed again when it is deserialised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Serialized", into = "Serialized")]
 pub struct Selection {

@@ -2,7 +2,7 @@
 
 use crate::TopologyError;
 
-/// How values are laid out.
+/// The encoding of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// XDR (RFC 4506): every value takes a multiple of four bytes, and a text is preceded by its length twice.

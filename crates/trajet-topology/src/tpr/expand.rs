@@ -29,7 +29,7 @@ struct Rows {
     bonds: Vec<[u32; 2]>,
     connections: Vec<[u32; 2]>,
     n_molecules: u32,
-    /// Molecules of at most so many residues are numbered through, as GROMACS does.
+    /// Molecules of at most this number of residues share one numbering of residues, as in GROMACS.
     renumber_up_to: usize,
     /// The number of the last residue that was numbered through.
     last_number: i64,
@@ -39,7 +39,7 @@ struct Rows {
 /// others, in a few thousand molecules would fill the memory of any machine.
 const MOST_PAIRS_PER_BYTE: usize = 8;
 
-/// Returns the topology of all molecules of a file of so many bytes.
+/// Returns the topology of all molecules of a file of `n_bytes` bytes.
 pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, TopologyError> {
     let n_atoms = system.n_atoms();
     let pairs_of = |block: &Block| {

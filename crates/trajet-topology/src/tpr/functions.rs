@@ -9,7 +9,8 @@ pub(super) enum Role {
     Bond,
     /// A rigid water: the first atom is bonded to the second and the third.
     Settle,
-    /// The first of this many atoms is a virtual site that the others construct, or a particle that a shell belongs to.
+    /// The first atom is a virtual site that the others construct, or a particle that a shell belongs to. The field is
+    /// the number of atoms.
     Connection(usize),
     /// Nothing.
     None,
@@ -27,7 +28,7 @@ pub(super) struct Function {
     pub(super) role: Role,
     reals: usize,
     integers: usize,
-    /// The file version from which on there are so many real parameters.
+    /// The first file version with this number of real parameters.
     changed: Option<(i32, usize)>,
 }
 

@@ -228,7 +228,7 @@ const TEXTS: [&str; 18] = [
     "NA",
 ];
 
-/// Returns a file of a version with two peptides and so many waters between them. Atom `i` is at `(i, 0, 0)` Å.
+/// Returns a file of a version with two peptides and `n_waters` waters between them. Atom `i` is at `(i, 0, 0)` Å.
 pub(crate) fn file(version: i32, double: bool, n_waters: i32) -> Vec<u8> {
     let n_atoms = 2 * 3 + 4 * n_waters;
     let has_size = version >= 119;
