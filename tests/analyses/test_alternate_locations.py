@@ -92,7 +92,7 @@ def test_the_advised_selection_has_each_atom_once(name: str, tmp_path: Path) -> 
 
 
 def test_every_analysis_that_counts_them_remarks(tmp_path: Path) -> None:
-    """Those of one selection, of two, and of several runs; a selection of one location does not."""
+    """Analyses of one selection, of two, and in several runs; not with one location selected."""
     traj = opened(tmp_path, SYSTEMS["one residue"][0])
     every, one = traj.select("all"), traj.select("not altloc B")
     jobs = [

@@ -135,7 +135,7 @@ def test_bad_numbers_are_refused_or_make_sense(name: str, argument: str, systems
 
 
 def test_a_panic_is_an_ordinary_exception() -> None:
-    """Of every function of the native module; scripts and pools treat it as a defect."""
+    """Every native function may raise it; scripts and pools treat it as a defect."""
     panic = tj._trajet.PanicException
     assert issubclass(panic, tj.TaskError) and issubclass(panic, Exception)
     assert "internal error: a text: please report" in str(panic("a text"))

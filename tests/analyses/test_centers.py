@@ -35,7 +35,7 @@ def every_frame(system: System, of_frame: Callable[[], np.ndarray]) -> np.ndarra
 
 @pytest.mark.parametrize("name", NAMES)
 def test_centers_of_residues_are_those_of_mdanalysis(systems: Systems, name: str) -> None:
-    """Of mass and of geometry, also of some atoms of each residue in another order."""
+    """Centres of mass and of geometry, also of some atoms of each residue in another order."""
     system = systems[name]
     massive = system.universe.atoms[system.universe.atoms.masses > 0]
     chosen = massive[: 2000 if name.startswith("solv") else None]
@@ -119,7 +119,7 @@ def test_distances_of_centers_equal_those_of_all_images(systems: Systems, name: 
 
 
 def test_distance_of_two_domains_is_that_of_mdanalysis(systems: Systems) -> None:
-    """Of centres of mass, given as selections, as texts in a list, and as AtomGroups."""
+    """Centres of mass of selections, of texts in a list, and of AtomGroups."""
     system = systems["adk.xtc"]
     traj, universe = system.trajectory, system.universe
     lid, core = (universe.select_atoms(text) for text in (LID, CORE))
@@ -138,7 +138,7 @@ def test_distance_of_two_domains_is_that_of_mdanalysis(systems: Systems) -> None
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc"])
 def test_ends_are_the_first_and_last_atoms(systems: Systems, name: str) -> None:
-    """Of the selection, in its order, and of each chain, residue or molecule."""
+    """The ends of the selection, in its order, or of each chain, residue or molecule."""
     system = systems[name]
     atoms = system.universe.select_atoms("name CA")
     expected = every_frame(
@@ -157,7 +157,7 @@ def test_ends_are_the_first_and_last_atoms(systems: Systems, name: str) -> None:
 
 
 def test_threads_and_tasks_change_no_bit(long_adk: Adk) -> None:
-    """Of centres by residue and of distances; rows follow frames."""
+    """Centres by residue, and distances; rows follow frames."""
     selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 1-40")
     assert_same_bits_on_any_pool(
         lambda pool: tj.center_distances(selection, by="residue", pool=pool).values

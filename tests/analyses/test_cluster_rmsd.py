@@ -55,7 +55,7 @@ def test_gromos_equals_its_naive_twin(pairs: PairwiseRmsd, cutoff: float) -> Non
 
 
 def test_gromos_equals_its_naive_twin_for_random_matrices() -> None:
-    """Of more rows than are compared at a time, with many ties."""
+    """The matrices have more rows than are compared at a time, and many ties."""
     rng = np.random.default_rng(8)
     for n in (1, 2, 40, 300):
         values = np.round(rng.uniform(0, 5, (n, n)), 1).astype(np.float32)

@@ -47,7 +47,7 @@ def fractions(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_maps_by_residue_equal_the_distances(systems: Systems, name: str) -> None:
-    """Of two selections that share residues, and within one, with nearest images and without."""
+    """Contacts of two selections that share residues, and within one, with images and without."""
     traj = systems[name].trajectory
     near = traj.topology_atoms.residues
     a = traj.select(np.flatnonzero(near < 14))

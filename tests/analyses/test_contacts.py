@@ -40,7 +40,7 @@ def counts_around(distances: np.ndarray, cutoff: float, off: float) -> tuple[int
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_groups_equal_mdanalysis_and_the_twin(systems: Systems, name: str) -> None:
-    """Of all pairs of different atoms; the nearest pair is at the distance of `distances`."""
+    """All pairs of different atoms count; the nearest pair is at the distance of `distances`."""
     system = systems[name]
     a, b = some_atoms(system)
     traj = system.trajectory

@@ -109,7 +109,7 @@ def test_threads_tasks_and_frames_change_no_number(adk: Adk) -> None:
 
 
 def test_only_needed_atoms_are_read(adk: Adk) -> None:
-    """Those on whose positions the selection depends; for their positions, those it may select."""
+    """A count needs the atoms that decide the selection; positions, those it may select."""
     traj = tj.open(adk.psf, adk.xtc)
     calpha, ten = traj.select("name CA").indices, traj.select("resid 10").indices
     near = traj.select("name CA and around 6 resid 10", updating=True)
@@ -142,7 +142,7 @@ def test_open_tags_of_a_data_set_are_selected_among(tmp_path: Path) -> None:
 
 
 def test_places_are_those_after_the_transforms(adk: Adk, systems: Systems) -> None:
-    """Of the trajectory, or of the selection."""
+    """The transforms are those of the trajectory, or of the selection."""
     traj = tj.open(adk.psf, adk.xtc)
     above = traj.select("prop z > 10 and name CA", updating=True)
     moved = traj.translate([0, 0, 10]).select("prop z > 20 and name CA", updating=True)

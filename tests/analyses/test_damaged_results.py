@@ -52,7 +52,7 @@ WRONG = {
 def test_wrong_types_and_shapes_are_errors(
     saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, kind: str, wrong: str
 ) -> None:
-    """Of every field in turn; the message names the file."""
+    """Every field is damaged in turn; the message names the file."""
     for name, array in saved[kind].items():
         path = write(tmp_path / "one.npz", saved[kind], **{name: WRONG[wrong](array)})
         if wrong == "further axes" and name not in ("values", "times", "frames"):

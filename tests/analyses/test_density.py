@@ -55,7 +55,7 @@ def test_grid_is_that_of_mdanalysis(systems: Systems, name: str) -> None:
 
 @pytest.mark.parametrize("quantity", ["number", "mass", "charge"])
 def test_voxels_are_those_of_numpy(wet: tj.Trajectory, quantity: str) -> None:
-    """Of numbers, masses and charges, on a given grid; the report says what is outside."""
+    """Numbers, masses and charges on a given grid; the report counts atoms outside."""
     selection = wet.select("protein or name OW")
     result = tj.density(
         selection, quantity=quantity, grid_center=(30, 30, 30), grid_size=(40, 30, 20)
@@ -157,7 +157,7 @@ def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
 
 
 def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, long_adk: Adk) -> None:
-    """Of masses, whose sums are rounded; in frames of any order."""
+    """Sums of masses are rounded; frames have any order."""
     some = wet.select("protein")
     assert_same_bits_on_any_pool(lambda pool: tj.linear_density(some, bins=20, pool=pool).values)
     dry = tj.open(long_adk.psf, long_adk.xtc).select("backbone")

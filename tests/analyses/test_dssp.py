@@ -54,7 +54,7 @@ def classes_of(twin: mdtraj.Trajectory, *, simplified: bool = False) -> np.ndarr
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "cobrotoxin.trr"])
 def test_classes_are_those_of_mdtraj(systems: Systems, name: str) -> None:
-    """Of every residue in every frame, eight classes and three."""
+    """Every residue has the class in every frame, with eight classes and with three."""
     selection = systems[name].trajectory.select("protein")
     twin = mdtraj_of(selection)
     result = tj.dssp(selection)

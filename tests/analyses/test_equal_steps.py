@@ -24,7 +24,7 @@ def written(path: Path, numbers: np.ndarray, times: np.ndarray, **more: np.ndarr
 def test_rounded_times_pass_and_lost_frames_do_not(
     tmp_path: Path, kind: str, begin: float, step: float
 ) -> None:
-    """Of any type, at any time that the type resolves; where it does not, nothing passes."""
+    """Times of any type pass as far as the type resolves the step; beyond, none do."""
     whole = np.arange(30)
     resolution = 4 * np.spacing(np.float32(begin + step)) if kind in SINGLE else 0.0
     atoms = written(tmp_path / f"whole.{kind}", whole, begin + step * whole)

@@ -61,7 +61,7 @@ def test_every_analysis_is_measured(adk: Adk) -> None:
 
 
 def test_peaks_do_not_grow_with_the_frames(adk: Adk, tmp_path: Path) -> None:
-    """Of an analysis of each shape, unless a function keeps the frames."""
+    """One analysis of each shape; a function that keeps the frames is found."""
     found = measure(adk, tmp_path, *SOME, flat_memory.KEEPING)
     assert set(growing(found)) == {flat_memory.KEEPING}
     assert not beyond_limit(found)
@@ -69,7 +69,7 @@ def test_peaks_do_not_grow_with_the_frames(adk: Adk, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_no_peak_grows_with_the_frames(adk: Adk, tmp_path: Path) -> None:
-    """Of every analysis but one that keeps its frames; some keep to the limit of `max_memory`."""
+    """Every analysis but one that keeps its frames; some keep to the limit of `max_memory`."""
     found = measure(adk, tmp_path)
     for name, peaks in found.items():
         (short, of_short), (long, of_long) = ([one / 1e6 for one in two] for two in peaks)

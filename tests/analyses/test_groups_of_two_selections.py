@@ -31,7 +31,7 @@ def system(folder: Path, rng: np.random.Generator, chains: str) -> tj.Trajectory
 @pytest.mark.parametrize("exclude", ["residue", "molecule", "chain"])
 @pytest.mark.parametrize("chains", ["ABC", "AABBA", "B AA ", "   "])
 def test_pairs_of_one_group_are_left_out(tmp_path: Path, chains: str, exclude: By) -> None:
-    """Of random selections in any order, by numbers of the whole system."""
+    """Random selections in any order have the group numbers of the whole system."""
     rng = np.random.default_rng(len(chains))
     traj = system(tmp_path, rng, chains)
     residue = np.arange(2 * len(chains)) // 2

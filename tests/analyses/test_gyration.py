@@ -131,7 +131,7 @@ def test_a_position_that_is_not_a_number_spoils_its_own_frame_only(tmp_path: Pat
 
 
 def test_unusable_weights_are_errors(adk: Adk) -> None:
-    """Of another number, negative, not finite, or all zero; and masses that are unknown."""
+    """Weights that are too few, negative, not finite or all zero, and unknown masses."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA and resid 1-4")
     for weights in ([1, 2], [1, 1, -1, 1], [1, 1, 1, np.nan], [0, 0, 0, 0], "size"):
         with pytest.raises(ValueError, match="weights"):

@@ -520,7 +520,7 @@ def test_slices_without_a_list_have_no_pairs(adk: Adk) -> None:
 
 
 def test_slices_never_have_bonds_of_other_frames(adk: Adk) -> None:
-    """Where a list is not that of the frames of a result, its slices have none."""
+    """Slices have no list if the list of the result is that of other frames."""
     whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 8), list_bonds=True)
     of_others = replace(
         whole, values=whole.values[5:], times=whole.times[5:], frames=whole.frames[5:]

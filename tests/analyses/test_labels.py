@@ -136,7 +136,7 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
 
 
 def test_labels_do_not_depend_on_the_selection(adk: Adk) -> None:
-    """Those of a part are those of the whole."""
+    """A part of the atoms has the labels that it has in the whole."""
     traj = tj.open(adk.psf, adk.xtc)
     whole = tj.rmsf(traj.select("protein"), frames=[0]).labels
     some = traj.select("resid 30:40")

@@ -83,7 +83,7 @@ def unwrapped(walk: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> tj.
 def test_sums_equal_the_naive_ones(
     seed: int, n_frames: int, n_particles: int, n_axes: int, data: st.DataObject
 ) -> None:
-    """Of Fourier transforms and of pairs, however particles are added, on any threads."""
+    """Fourier transforms and pairs, particles added in any way, on any threads."""
     rng = np.random.default_rng(seed)
     walks = np.cumsum(rng.normal(0, 1, (n_particles, n_axes, n_frames)), axis=2) + 1000
     n_lags = data.draw(st.integers(1, n_frames))
@@ -114,7 +114,7 @@ def test_fast_lengths_are_the_smallest() -> None:
 
 @pytest.mark.parametrize("axes", AXES)
 def test_values_equal_those_of_mdanalysis(axes: str, adk: Adk) -> None:
-    """Of Fourier transforms and of pairs, for each choice of axes."""
+    """Fourier transforms and pairs, for each choice of axes."""
     universe = mda.Universe(str(adk.psf), str(adk.xtc))
     there = EinsteinMSD(universe, select="name CA", msd_type=axes, fft=False).run()
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")

@@ -30,7 +30,7 @@ def calpha(adk: Adk) -> tj.Selection:
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 def test_values_are_rmsds_from_each_frame(adk: Adk, weights: str | None) -> None:
-    """Of `rmsd`, whose values are MDAnalysis'; symmetric, with an exact zero on the diagonal."""
+    """`rmsd` computes each row; the matrix is symmetric, with an exact zero on the diagonal."""
     atoms = tj.open(adk.psf, adk.xtc).select("backbone")
     found = tj.pairwise_rmsd(atoms, weights=weights or "equal")
     assert found.values.dtype == np.float32
@@ -42,7 +42,7 @@ def test_values_are_rmsds_from_each_frame(adk: Adk, weights: str | None) -> None
 
 
 def test_values_are_those_of_mdanalysis(adk: Adk) -> None:
-    """Of its DistanceMatrix, with superposition."""
+    """MDAnalysis computes its DistanceMatrix with superposition."""
     universe = Universe(str(adk.psf), str(adk.xtc))
     metric = partial(rmsd, center=True, superposition=True)
     theirs = DistanceMatrix(universe, select="name CA", metric=metric).run(step=7)

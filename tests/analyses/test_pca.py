@@ -21,7 +21,7 @@ SINGLE = 2e-5
 
 @pytest.mark.parametrize("select", ["name CA", "name CA and resid 1:25"])
 def test_values_are_those_of_mdanalysis(adk: Adk, select: str) -> None:
-    """Of more coordinates than frames, and of fewer."""
+    """There are more coordinates than frames, or fewer."""
     atoms = tj.open(adk.psf, adk.xtc).select(select)
     found = tj.pca(atoms, reference=0, n_components=8)
     universe = mda.Universe(str(adk.psf), str(adk.xtc))

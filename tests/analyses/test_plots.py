@@ -142,7 +142,7 @@ def test_clusters_have_whole_numbers(systems: Systems) -> None:
 
 
 def test_counts_have_whole_ticks(systems: Systems) -> None:
-    """Of atoms, and of their distribution: each number has a bin."""
+    """Counts of atoms, and their distribution: each number has a bin."""
     traj = systems["solvated.xtc"].trajectory
     near = traj.select("name OW and around 3 resid 100", updating=True)
     counted = tj.count(near, frames=slice(0, 5))

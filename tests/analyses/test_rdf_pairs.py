@@ -41,7 +41,7 @@ def naive(
 
 
 def test_each_pair_has_the_bits_of_rdf(wet: tj.Trajectory) -> None:
-    """Of a selection with itself, of two, and of two that share atoms."""
+    """Pairs of a selection with itself, of two, and of two that share atoms."""
     oxygen = wet.select(OXYGEN)
     pairs = [(oxygen, OXYGEN), (oxygen, HYDROGEN), (oxygen, "resid 214:300"), ("name CA", OXYGEN)]
     result = tj.rdf_pairs(pairs, **SHORT)  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ def test_sites_are_those_of_mdanalysis(wet: tj.Trajectory) -> None:
 
 
 def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory) -> None:
-    """Of atoms and of centres."""
+    """Sites are atoms or centres."""
     pairs = [(wet.select("resid 1:60"), "resid 20:90"), ("name CA", "name CA")]
     for by in ("atom", "residue"):
         assert_same_bits_on_any_pool(

@@ -1,4 +1,4 @@
-"""What all results have in common: rows, files, tables, figures."""
+"""Features that all results share: rows, files, tables, figures."""
 
 import json
 import sys

@@ -62,7 +62,7 @@ def naive(
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "cobrotoxin.trr"])
 def test_areas_are_those_of_mdtraj(systems: Systems, name: str) -> None:
-    """Of each atom, residue and in total, but for points that mdtraj moves by up to 1e-3 Å.
+    """Areas of atoms, residues and all, but for points that mdtraj moves by up to 1e-3 Å.
 
     It rounds the angles of its spiral, hundreds of turns, to float32. With such points the naive
     twin has mdtraj's areas, and with exact ones ours.

@@ -56,7 +56,7 @@ def test_workers_read_the_kept_frames(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("base", [0.0, 1e6, 3e7])
 def test_any_division_into_runs_and_files_gives_each_time_once(tmp_path: Path, base: float) -> None:
-    """Where single precision cannot tell times, steps do."""
+    """If single precision cannot tell times apart, steps do."""
     rng = np.random.default_rng(int(base) + 3)
     for case in range(4):
         ends = np.sort(rng.choice(np.arange(2, 40), 4, replace=False))

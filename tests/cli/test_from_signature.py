@@ -69,7 +69,7 @@ def test_messages_and_texts_name_options() -> None:
 
 
 def test_the_word_none_stands_for_none(adk: Adk, tmp_path: Path) -> None:
-    """Where the default is another value."""
+    """None is a value of options whose default is another."""
     options = ["--select", "name CA", "--align", "none", "--n-components", "none"]
     done = invoke("pca", adk.psf, adk.xtc, *options, "-o", tmp_path / "pca.npz")
     assert done.exit_code == 0, done.output

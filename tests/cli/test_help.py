@@ -50,7 +50,7 @@ def test_help_texts_are_those_of_the_snapshot() -> None:
 
 
 def test_help_of_an_analysis_fits_on_a_screen() -> None:
-    """Of 50 lines, with examples, and says where the other options are."""
+    """Help has at most 50 lines, with examples, and says where the other options are."""
     lines = help_of("rmsd", LEVELED["rmsd"]).splitlines()
     assert len(lines) <= 50
     assert any("trajet rmsd --help-all" in line for line in lines)

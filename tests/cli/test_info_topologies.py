@@ -31,7 +31,7 @@ TOPOLOGIES = {
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_counts_are_those_of_mdanalysis(name: str) -> None:
-    """Of atoms, residues and their names, and of what selections select."""
+    """Counts of atoms, residues and their names, and of the atoms that selections select."""
     path = TOPOLOGIES[name]
     found = json.loads(run(path, "--json", "--residues"))["topology"]
     theirs = mda.Universe(path)

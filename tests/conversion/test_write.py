@@ -73,7 +73,7 @@ def test_arrays_are_read_back_by_both_programs(x: np.ndarray, ending: str, tmp_p
 
 @pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc"])
 def test_blocks_have_the_bytes_of_a_copy(systems: Systems, ending: str, tmp_path: Path) -> None:
-    """Of a trajectory that is transformed by nothing, in a triclinic cell."""
+    """A copy of a trajectory in a triclinic cell that is moved by nothing."""
     traj = systems["solvated.xtc"].trajectory.translate([0, 0, 0])
     atoms = traj.select("protein")
     tj.convert(atoms, tmp_path / f"copy.{ending}", allow_loss=True)

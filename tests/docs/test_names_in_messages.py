@@ -77,7 +77,7 @@ def messages() -> list[tuple[str, str]]:
 
 
 def test_messages_of_both_languages_are_found(messages: list[tuple[str, str]]) -> None:
-    """Of known ones, in particular."""
+    """Known messages, in particular."""
     texts = {text for _, text in messages}
     assert any("--whole" in text for text in texts)
     assert any("--allow-truncated-tail (allow_truncated_tail=True)" in text for text in texts)

@@ -134,7 +134,7 @@ def test_labels_over_frames_do_not_add_frames(n_frames: int, tmp_path: Path) -> 
 
 
 def test_velocities_of_unnamed_units_are_not_read(tmp_path: Path) -> None:
-    """Those of LAMMPS are in the units of its run; once they are named, they are read."""
+    """LAMMPS writes velocities in the units of its run; once these are named, they are read."""
     traj = tj.open(None, lammps(tmp_path / "run.nc"))
     assert any("velocities are not read" in remark for remark in traj.remarks)
     with pytest.raises(tj.TrajetError, match="velocities"):

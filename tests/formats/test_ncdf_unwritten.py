@@ -148,7 +148,7 @@ def test_cells_that_were_never_written_are_an_error_where_they_are_used(
 
 
 def test_positions_are_read_without_cells_that_were_never_written(tmp_path: Path) -> None:
-    """What needs no cell has the numbers of a file with all cells."""
+    """Positions and analyses without cells have the numbers of a file with all cells."""
     traj = opened(written(tmp_path / "run.nc", {"cell_lengths": [1, 4]}))
     whole = opened(written(tmp_path / "whole.nc"))
     block, expected = traj.read(), whole.read()

@@ -242,7 +242,7 @@ def test_means_keep_their_precision() -> None:
 
 @pytest.mark.parametrize("is_installed", [False, True])
 def test_universes_of_several_files_have_serial_results(is_installed: bool, tmp_path: Path) -> None:
-    """Of MDAnalysis' readers, whose trajectory has an array of file names, and of ours."""
+    """Universes with MDAnalysis' readers, whose trajectory has file names in an array, or ours."""
     made = np.random.default_rng(1).normal(0, 5, (10, 6, 3)).astype(np.float32)
     paths = [str(tmp_path / name) for name in ("a.xtc", "b.xtc")]
     for k, path in enumerate(paths):

@@ -44,7 +44,7 @@ def assert_same_arrays(ours: MemoryReader, theirs: MemoryReader) -> None:
 def test_arrays_are_those_of_mdanalysis(
     small: Path, frames: slice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of any slice; the frames are not read one by one."""
+    """Arrays of any slice of frames, which are not read one by one."""
     theirs = with_theirs(small)
     with guest.install():
         ours = load(small)

@@ -89,7 +89,7 @@ def test_other_readers_stay(tmp_path: Path) -> None:
 
 
 def test_setters_are_those_of_before(small: Path) -> None:
-    """Of groups and atoms."""
+    """The setters of groups and of atoms."""
     guest.install()
     u = load(small)
     u.atoms[3].position = [1, 2, 3]

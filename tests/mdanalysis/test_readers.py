@@ -220,7 +220,7 @@ def test_universe_goes_to_memory(small: Path) -> None:
 
 @pytest.mark.parametrize("order", ["fac", "afc", "caf", "fca"])
 def test_timeseries_has_each_order(small: Path, order: str) -> None:
-    """Of a group, and with the errors of theirs."""
+    """Time series of a group, with the errors of MDAnalysis' readers."""
     ours, theirs = with_ours(small), with_theirs(small)
     chosen = [u.trajectory.timeseries(u.atoms[[5, 2]], order=order) for u in (ours, theirs)]
     np.testing.assert_array_equal(*chosen)

@@ -139,7 +139,7 @@ def test_wrong_arguments_are_errors_at_once(
 
 
 def test_selections_of_other_trajectories_are_refused(system: PeriodicSystem) -> None:
-    """Those of the same files opened again, and trajectories; earlier states are taken."""
+    """Selections of the same files opened again are refused, too; earlier states are taken."""
     traj, other = system.open(), system.open().select("resname ALA")
     for change in (traj.center, traj.cluster, traj.fit, traj.repair):
         with pytest.raises(tj.SelectionError, match="is of another trajectory"):

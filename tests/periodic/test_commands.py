@@ -137,7 +137,7 @@ def test_errors_of_transforms_are_one_line(system: PeriodicSystem, tmp_path: Pat
 
 
 def test_help_names_all_options() -> None:
-    """Of every analysis and of `convert`."""
+    """The help of analyses and of `convert`."""
     names = "--repair --whole --nojump --nojump-every-frame --cluster --center --wrap"
     for command in ("rmsd", "rmsf", "gyration", "rdf", "dihedrals", "distances", "convert"):
         level = "--help" if command == "convert" else "--help-all"

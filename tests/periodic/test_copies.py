@@ -128,7 +128,7 @@ def test_velocities_of_fitted_frames_cannot_be_read(system: PeriodicSystem) -> N
 
 
 @pytest.mark.parametrize("ending", ["xtc", "h5md"])
-def test_doubts_are_remarks_of_copies(
+def test_large_steps_and_infinite_molecules_are_remarks_of_copies(
     client: Client, system: PeriodicSystem, tmp_path: Path, ending: str
 ) -> None:
     """Large steps and endless molecules, in one process and by workers, in one file and parts."""
@@ -152,8 +152,8 @@ def test_doubts_are_remarks_of_copies(
         assert not any("jumps" in one for one in small.remarks)
 
 
-def test_doubts_are_remarks_of_what_is_read(system: PeriodicSystem, tmp_path: Path) -> None:
-    """Of blocks, of frames, and of the command that writes one; others have none."""
+def test_infinite_molecules_are_remarks_of_reads(system: PeriodicSystem, tmp_path: Path) -> None:
+    """Blocks, frames, and the command that writes one have remarks; other frames have none."""
     made = make_system("endless", tmp_path)
     endless = made.open().whole()
     assert endless.untransformed.read().remarks == ()

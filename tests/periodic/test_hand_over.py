@@ -50,7 +50,7 @@ def wrapped_walk(path: Path, missing: tuple[int, int] | None = None) -> np.ndarr
 
 
 def test_any_threads_and_tasks_give_the_walk(tmp_path: Path) -> None:
-    """Of all atoms, and of some of those that are decoded; copies are equal, too."""
+    """All atoms, and some of the decoded ones, have the same positions; so have copies."""
     walk = wrapped_walk(tmp_path / "walk.trr")
     traj = tj.open(None, tmp_path / "walk.trr").nojump()
     one = traj.read(threads=1).positions

@@ -227,7 +227,7 @@ def test_large_steps_give_one_remark_on_every_pool(system: PeriodicSystem) -> No
 
 
 def test_large_steps_between_chosen_frames_are_found(tmp_path: Path) -> None:
-    """Of two chosen frames the first thread reads one only: the runs that count jumps tell it."""
+    """The first thread reads one of two frames only: runs that count jumps find the step."""
     x = np.zeros((64, 1, 3)) + 1.5
     x[5:, 0, 0] += 1.35
     path = trr_bytes.write_trr(tmp_path / "one.trr", x, boxes=[3 * np.eye(3)] * 64)

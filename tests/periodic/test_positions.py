@@ -63,7 +63,7 @@ def moved(universe: mda.Universe, *changes: object) -> Iterator[np.ndarray]:
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"endless"}))
 def test_whole_molecules_have_their_shapes(made: dict[str, PeriodicSystem], name: str) -> None:
-    """Molecules have the unbroken shape, at the first atom as stored, and no doubts are counted."""
+    """Molecules have the unbroken shape, at the first atom as stored; no warnings are counted."""
     system = made[name]
     traj = system.open()
     positions = traj.whole().read().positions

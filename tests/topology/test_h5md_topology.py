@@ -86,7 +86,7 @@ def test_store_keeps_the_topology_without_frames(original: Path, tmp_path: Path)
 
 
 def test_store_keeps_bonds_of_other_programs(solvated: Path, tmp_path: Path) -> None:
-    """Those of its H5MD topology; a remark says where it keeps none."""
+    """Stores keep bonds of an H5MD topology; a remark says if a data set has none."""
     (name,) = h5py.File(solvated)["particles"]
     with with_bonds(solvated, [[70, 30]]) as file:
         group = file["particles"][name]
@@ -259,7 +259,7 @@ def with_bonds(solvated: Path, pairs: object, **options: object) -> h5py.File:
 
 
 def test_bonds_name_particles_by_their_id(solvated: Path) -> None:
-    """Where the group of particles has one, in any order; else by their index."""
+    """The group may have ids in any order; without ids, bonds name particles by index."""
     (name,) = h5py.File(solvated)["particles"]
     numbers = 10 * np.random.default_rng(1).permutation(47681)
     with with_bonds(solvated, [[numbers[7], numbers[3]]]) as file:

@@ -75,7 +75,7 @@ def test_sidecar_has_the_topology_bit_by_bit(name: str, tmp_path: Path, parsed: 
 
 @pytest.mark.parametrize("name", RARE)
 def test_columns_are_those_of_mdanalysis(name: str, tmp_path: Path) -> None:
-    """What the file states is not changed; nothing but types and masses is guessed."""
+    """Values of the file are not changed; nothing but types and masses is guessed."""
     path = Path(shutil.copy(DATA / name, tmp_path))
     ours = topology.load(path)
     with warnings.catch_warnings():

@@ -39,7 +39,7 @@ class MassFacts(TypedDict):
 
 
 class TopologyFacts(TypedDict):
-    """What is in a topology; names have the numbers of their atoms, residues or molecules."""
+    """Contents of a topology; names have the numbers of their atoms, residues or molecules."""
 
     atoms: int
     residues: int
