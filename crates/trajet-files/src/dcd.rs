@@ -15,7 +15,9 @@ use crate::opener::KnownFile;
 use crate::reader::{self, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{HeaderBytes, Source};
-use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp};
+use crate::{
+    Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
+};
 
 /// An open DCD trajectory.
 #[derive(Debug)]
@@ -79,7 +81,9 @@ impl Reader {
             let mut first = memory::filled(3 * n_atoms, 0.0, "the first frame")?;
             let (frames, atoms) = (Frames::all(1), Atoms::all(reader.head.n_atoms));
             let requested = ReadRequest::positions(&frames, &atoms);
-            reader::Reader::read_frame(&reader, &requested, 0, &mut scratch, &mut first)?;
+            let (_, cost) =
+                reader::Reader::read_frame(&reader, &requested, 0, &mut scratch, &mut first)?;
+            scratch.meter.count_frame(cost);
             reader.file.opening.meter.add(&scratch.meter);
             reader.fixed = Some(Fixed { first, place });
         }
@@ -312,7 +316,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }
@@ -324,35 +328,27 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
-        let info;
         let spares = spared > self.file.request_size && scratch.expected.is_none();
-        if moving.is_none() && spares {
+        let (info, bytes) = if moving.is_none() && spares {
             let mut state: Box<WorkerState> = scratch.take_own();
             self.spans(frame, &layout, &span, &mut state, &mut scratch.meter)?;
-            let begin = Instant::now();
             let (x, rest) = state.bytes.split_at(4 * span.len());
             let (y, z) = rest.split_at(4 * span.len());
             let from = span.start as u32;
             interleave(set, order, [x, y, z], atoms.sorted(), from, out);
-            info = self.frame_info(frame, self.cell_of(&state.front))?;
-            scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
-            scratch.meter.bytes_used += (layout.axes[0] + 12 * span.len()) as u64;
+            let info = self.frame_info(frame, self.cell_of(&state.front))?;
             scratch.keep_own(state);
+            (info, (layout.axes[0] + 12 * span.len()) as u64)
         } else {
             let bytes = self.whole(frames, at, &layout, scratch)?;
-            let begin = Instant::now();
             let axes = layout.axes.map(|at| &bytes[at..at + 4 * layout.n_atoms]);
             match moving {
                 None => interleave(set, order, axes, atoms.sorted(), 0, out),
                 Some(fixed) => fixed.fill(order, axes, atoms, out),
             }
-            info = self.frame_info(frame, self.cell_of(bytes))?;
-            scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
-            scratch.meter.bytes_used += layout.len;
-        }
-        scratch.meter.frames += 1;
-        scratch.meter.atoms_decoded += out.len() as u64;
-        Ok(info)
+            (self.frame_info(frame, self.cell_of(bytes))?, layout.len)
+        };
+        Ok((info, FrameCost { bytes, atoms: Some(out.len() as u64) }))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -18,7 +18,9 @@ use crate::indexed::Indexed;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
 use crate::source::{Source, Window};
-use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp};
+use crate::{
+    Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
+};
 use non_chunk_regions::NonChunkRegions;
 pub use pack::pack;
 
@@ -196,7 +198,6 @@ impl Reader {
             let bytes = self.fetch(window, meter, &piece, || {
                 self.request_end(field, requested, (at, row), rest, &piece)
             })?;
-            let begin = Instant::now();
             meter.bytes_used += piece.len as u64;
             if piece.digest.is_some_and(|digest| digest != xxh3_64(bytes)) {
                 let words = format!("a chunk at byte {} is not what was written", piece.from);
@@ -216,7 +217,6 @@ impl Reader {
                 }
                 take(part, Numbers { bytes: unpacked, plane, first });
             }
-            meter.decode_ns += begin.elapsed().as_nanos() as u64;
         }
         Ok(())
     }
@@ -389,21 +389,18 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let frame = requested.frames.get(at);
-        scratch.meter.frames += 1;
         let Some(field) = &self.fields[requested.field as usize] else {
             if requested.field != Field::Positions {
                 return Err(self.file.no_field(reader::Reader::format(self), requested.field));
             }
-            scratch.meter.empty_frames += 1;
             out.fill(f32::NAN);
-            return Ok(self.frame_info(frame));
+            return Ok((self.frame_info(frame), FrameCost::default()));
         };
         if field.row(frame).is_none() {
-            scratch.meter.empty_frames += 1;
             out.fill(f32::NAN);
-            return Ok(self.frame_info(frame));
+            return Ok((self.frame_info(frame), FrameCost::default()));
         }
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
@@ -419,8 +416,8 @@ impl reader::Reader for Reader {
         }
         scratch.keep_own(state);
         read?;
-        scratch.meter.atoms_decoded += out.len() as u64;
-        Ok(self.frame_info(frame))
+        // Bytes of chunks are counted when they are unpacked.
+        Ok((self.frame_info(frame), FrameCost { bytes: 0, atoms: Some(out.len() as u64) }))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

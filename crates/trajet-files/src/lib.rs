@@ -48,7 +48,7 @@ pub use error::{Error, of_chain};
 pub use fields::{FieldReader, FrameFields};
 pub use frames::{FrameList, Frames};
 pub use index::{FrameIndex, IndexState};
-pub use meter::Meter;
+pub use meter::{FrameCost, Meter};
 pub use open::{open, open_with, open_written};
 pub use opener::{Opened, Opener, WorkerOpener};
 pub use opening::Opening;

@@ -39,6 +39,15 @@ pub struct Meter {
     pub warnings: TransformWarnings,
 }
 
+/// The cost of decoding a frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrameCost {
+    /// Bytes that the decoder examined and that are not counted yet.
+    pub bytes: u64,
+    /// Atoms that it decoded and that are not counted yet; `None` if the frame lacks the field.
+    pub atoms: Option<u64>,
+}
+
 /// The clock and counters at the beginning of a read, from which the time spent decoding is computed.
 #[derive(Debug)]
 pub(crate) struct DecodeTimer {
@@ -86,6 +95,16 @@ impl Meter {
         let counted = &mut self.by_label[kind];
         counted.resize(counted.len().max(n_labels), 0);
         counted
+    }
+
+    /// Counts a decoded frame.
+    pub fn count_frame(&mut self, cost: FrameCost) {
+        self.frames += 1;
+        self.bytes_used += cost.bytes;
+        match cost.atoms {
+            Some(atoms) => self.atoms_decoded += atoms,
+            None => self.empty_frames += 1,
+        }
     }
 
     /// Adds the counters of another meter.

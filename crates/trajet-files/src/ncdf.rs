@@ -19,8 +19,8 @@ use crate::reader::{self, NUMBERED_TIMES, ReadRequest};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};
 use crate::{
-    Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor, Scratch,
-    Stamp, Watch,
+    Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
+    Scratch, Stamp, Watch,
 };
 
 /// Number of intervals between the frames of a loaded index whose times are compared with the file before the
@@ -321,7 +321,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let slab = self.slab(requested.field)?;
         let frame = requested.frames.get(at);
         let out = out.as_chunks_mut::<3>().0;
@@ -332,9 +332,7 @@ impl reader::Reader for Reader {
         let mut state: Box<WorkerState> = scratch.take_own();
         self.parts(vectors, &mut state.parts);
         let len = state.parts.iter().map(Range::len).sum();
-        let begin;
-        let info;
-        if record_len - len > self.file.request_size && scratch.expected.is_none() {
+        let info = if record_len - len > self.file.request_size && scratch.expected.is_none() {
             memory::resize(&mut state.bytes, len, 0, "the bytes of a frame")?;
             let mut rest = &mut state.bytes[..];
             for part in &state.parts {
@@ -343,22 +341,16 @@ impl reader::Reader for Reader {
                 self.file.source.read_at(offset, bytes, &mut scratch.meter)?;
                 rest = others;
             }
-            begin = Instant::now();
             let record = Record { parts: &state.parts, bytes: &state.bytes };
-            info = self.decode(&record, frame, requested, &span, set, out)?;
+            self.decode(&record, frame, requested, &span, set, out)?
         } else {
             let bytes = self.file.whole(requested.frames, at, scratch)?;
-            begin = Instant::now();
             let all = 0..record_len;
             let record = Record { parts: std::slice::from_ref(&all), bytes };
-            info = self.decode(&record, frame, requested, &span, set, out)?;
-        }
-        scratch.meter.decode_ns += begin.elapsed().as_nanos() as u64;
-        scratch.meter.bytes_used += used as u64;
-        scratch.meter.frames += 1;
-        scratch.meter.atoms_decoded += out.len() as u64;
+            self.decode(&record, frame, requested, &span, set, out)?
+        };
         scratch.keep_own(state);
-        Ok(info)
+        Ok((info, FrameCost { bytes: used as u64, atoms: Some(out.len() as u64) }))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

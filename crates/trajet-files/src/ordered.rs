@@ -10,7 +10,7 @@ use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
 use crate::opener::{KnownFile, Opened};
 use crate::reader::{PartialIndex, ReadRequest, Reader, WorkerFile};
-use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Scratch};
+use crate::{Error, FrameCost, FrameIndex, Frames, Meter, OpenOptions, Scratch};
 
 /// The name of the opener of files in a given order.
 pub(crate) const NAME: &str = "ordered";
@@ -56,7 +56,7 @@ fn read_places(
     places: &Atoms,
     scratch: &mut Scratch,
     out: &mut [f32],
-) -> Result<FrameInfo, Error> {
+) -> Result<(FrameInfo, FrameCost), Error> {
     let request = ReadRequest { atoms: places, ..*request };
     let Some(order) = places.order() else { return inner.read_frame(&request, at, scratch, out) };
     let mut as_stored = std::mem::take(&mut scratch.as_stored);
@@ -135,7 +135,7 @@ impl Reader for Ordered {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let places = kept(&self.selections, &self.places, request.atoms)?;
         read_places(&*self.inner, request, at, &places, scratch, out)
     }
@@ -322,7 +322,7 @@ impl Reader for ByNumber {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let first = self.first(&mut scratch.meter)?;
         let places = kept(&self.state.selections, &first.places, request.atoms)?;
         match self.changed_places(request.frames, at, places.span(), scratch)? {

@@ -11,6 +11,7 @@ use trajet_formats::{
 };
 
 use crate::indexed::Indexed;
+use crate::meter::FrameCost;
 use crate::source::Source;
 use crate::{Error, FrameIndex, Frames, Opening, ParallelFor, Scratch, Stamp, Watch};
 
@@ -112,7 +113,7 @@ pub trait Reader: Send + Sync {
 
     /// Reads the distinct requested atoms, ascending, of the frame at position `at` into `out`
     /// (`[atoms.n_sorted(), 3]`). The frames that follow in the request are used to read ahead.
-    /// A frame without the requested field is filled with NaN and counted in the meter.
+    /// A frame without the requested field is filled with NaN. `read_into` counts the cost and the time.
     ///
     /// # Errors
     /// As `dyn Reader::read_into`.
@@ -122,7 +123,7 @@ pub trait Reader: Send + Sync {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error>;
+    ) -> Result<(FrameInfo, FrameCost), Error>;
 
     /// Reads the whole frame at position `at` as the format stores it.
     ///
@@ -158,8 +159,8 @@ pub trait Reader: Send + Sync {
             None => whole,
         };
         scratch.meter.stop_decode_timer(&timer);
-        scratch.meter.frames += 1;
-        scratch.meter.atoms_decoded += self.file().index.n_atoms() as u64;
+        let atoms = Some(self.file().index.n_atoms() as u64);
+        scratch.meter.count_frame(FrameCost { bytes: 0, atoms });
         Ok(raw)
     }
 
@@ -375,7 +376,8 @@ impl dyn Reader + '_ {
             scratch.check_stop()?;
             let out = &mut out[k * frame_len..(k + 1) * frame_len];
             let target = if atoms.order().is_some() { &mut unordered[..] } else { &mut out[..] };
-            let info = self.read_frame(request, at, scratch, target)?;
+            let (info, cost) = self.read_frame(request, at, scratch, target)?;
+            scratch.meter.count_frame(cost);
             self.file().check_cell(frames.get(at), &info.cell)?;
             if let Some(order) = atoms.order() {
                 let sorted = unordered.as_chunks::<3>().0;

@@ -14,7 +14,8 @@ use crate::reader::{self, ReadRequest};
 use crate::source::Source;
 use crate::walk::Headers;
 use crate::{
-    Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch, indexing,
+    Error, FrameCost, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch,
+    indexing,
 };
 
 /// An open TRR trajectory.
@@ -151,7 +152,7 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let frame = frames.get(at);
         let len = self.file.place(frame).1;
         let span = atoms.span();
@@ -160,28 +161,22 @@ impl reader::Reader for Reader {
         // Bytes needed in double precision: an upper bound, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
         let spares = len.saturating_sub(needed) > self.file.request_size;
-        let info = if spares && scratch.expected.is_none() {
+        Ok(if spares && scratch.expected.is_none() {
             let mut state: Box<WorkerState> = scratch.take_own();
             let head = self.span(frame, field, &span, &mut state, &mut scratch.meter)?;
-            let begin = Instant::now();
             let there = head.vectors(field).map(|_| &state.vectors[..]);
             let from = span.start as u32;
             fill(set, head.real, there, atoms.sorted(), from, scale(field), out);
+            let cost = cost(state.used, there.map(|_| out.len()));
             let info = frame_info(&head, &state.front);
-            let used = state.used;
-            count(&mut scratch.meter, begin, there.map(|_| out.len()), used);
             scratch.keep_own(state);
-            info
+            (info, cost)
         } else {
             let (head, bytes) = self.whole(frames, at, scratch)?;
-            let begin = Instant::now();
             let there = head.vectors(field).map(|place| &bytes[place]);
             fill(set, head.real, there, atoms.sorted(), 0, scale(field), out);
-            let (info, decoded) = (frame_info(&head, bytes), there.map(|_| out.len()));
-            count(&mut scratch.meter, begin, decoded, len);
-            info
-        };
-        Ok(info)
+            (frame_info(&head, bytes), cost(len, there.map(|_| out.len())))
+        })
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -273,15 +268,9 @@ impl reader::CopyFrames for Reader {
     }
 }
 
-/// Counts a frame and its decoded atoms; `decoded` is `None` if the frame lacks the requested field.
-fn count(meter: &mut Meter, begin: Instant, decoded: Option<usize>, used: usize) {
-    meter.decode_ns += begin.elapsed().as_nanos() as u64;
-    meter.bytes_used += used as u64;
-    meter.frames += 1;
-    match decoded {
-        Some(atoms) => meter.atoms_decoded += atoms as u64,
-        None => meter.empty_frames += 1,
-    }
+/// Returns the cost of a frame; `decoded` is `None` if the frame lacks the requested field.
+fn cost(used: usize, decoded: Option<usize>) -> FrameCost {
+    FrameCost { bytes: used as u64, atoms: decoded.map(|atoms| atoms as u64) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use crate::indexing::{Indexing, frames_of, indexed_again};
 use crate::opener::KnownFile;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::source::Source;
-use crate::{Error, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch};
+use crate::{
+    Error, FrameCost, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch,
+};
 
 /// Positions take 12 bytes of memory each, and at most 48 bytes for each byte of the file.
 const MOST_ATOMS_PER_BYTE: u64 = 4;
@@ -148,29 +150,21 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         if !F::FIELDS.contains(&field) {
             return Err(self.file.no_field(F::FORMAT.name(), field));
         }
         let frame = frames.get(at);
         let bytes = self.file.whole(frames, at, scratch)?;
         let n_bytes = bytes.len() as u64;
-        let begin = Instant::now();
         let out = out.as_chunks_mut::<3>().0;
         let decoded = F::decode(bytes, &self.shared, field, atoms.sorted(), out)
             .map_err(|fault| self.file.corrupt(frame, fault))?;
         let mut compared = Meter::default();
         let info = self.info(frame, bytes, &decoded, &mut compared)?;
-        let meter = &mut scratch.meter;
-        meter.add(&compared);
-        meter.decode_ns += begin.elapsed().as_nanos() as u64;
-        meter.bytes_used += n_bytes;
-        meter.frames += 1;
-        match decoded.has_field {
-            true => meter.atoms_decoded += out.len() as u64,
-            false => meter.empty_frames += 1,
-        }
-        Ok(info)
+        scratch.meter.add(&compared);
+        let atoms = decoded.has_field.then_some(out.len() as u64);
+        Ok((info, FrameCost { bytes: n_bytes, atoms }))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -19,7 +19,8 @@ use crate::reader::{self, ReadRequest};
 use crate::source::Source;
 use crate::walk::Headers;
 use crate::{
-    Error, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Scratch, Watch, indexing,
+    Error, FrameCost, FrameIndex, Frames, OpenOptions, Opening, ParallelFor, Scratch, Watch,
+    indexing,
 };
 
 /// An open XTC trajectory.
@@ -62,7 +63,7 @@ impl Reader {
         at: usize,
         scratch: &mut Scratch,
         mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), DecodeError>,
-    ) -> Result<(Head, T), Error> {
+    ) -> Result<(Head, T, FrameCost), Error> {
         let file = &self.file;
         let frame = frames.get(at);
         let (offset, len) = file.place(frame);
@@ -72,7 +73,7 @@ impl Reader {
         let spares = len > front && len - front > file.request_size / 4;
         let Scratch { window, meter, expected, .. } = &mut *scratch;
         let mut at_hand = if spares && expected.is_none() { front } else { len };
-        let (head, value) = loop {
+        let (head, value, cost) = loop {
             let until = if at_hand < len || window.holds(&file.source, offset, len) {
                 offset + at_hand as u64
             } else {
@@ -80,29 +81,24 @@ impl Reader {
             };
             let request = file.request_size;
             let bytes = window.bytes(&file.source, offset, at_hand, until, request, meter)?;
-            file.compare(frame, &bytes[..at_hand], *expected, meter)?;
-            let begin = Instant::now();
+            file.compare(frame, &bytes[..at_hand], *expected)?;
             let head = Head::parse(&bytes[..at_hand]).ok();
             file.check(frame, head.as_ref().map(Head::mark).as_ref())?;
             let head = head.expect("checked just now");
             let corrupt = |fault| file.corrupt(frame, fault);
             let (decoded, value) =
                 decode(&head, bytes, at_hand, &mut state.memory).map_err(corrupt)?;
-            meter.decode_ns += begin.elapsed().as_nanos() as u64;
             match decoded {
                 Decoded::Done(DecodeCost { bytes, atoms }) => {
-                    meter.frames += 1;
-                    meter.bytes_used += bytes;
-                    meter.atoms_decoded += atoms;
                     state.enough = bytes as usize;
-                    break (head, value);
+                    break (head, value, FrameCost { bytes, atoms: Some(atoms) });
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
                 Decoded::Short { atom } => return Err(corrupt(DecodeError::Exhausted { atom })),
             }
         };
         scratch.keep_own(state);
-        Ok((head, value))
+        Ok((head, value, cost))
     }
 }
 
@@ -137,18 +133,20 @@ impl reader::Reader for Reader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         if field != Field::Positions {
             return Err(self.file.no_field(self.format(), field));
         }
         let set = scratch.set;
-        let (head, ()) = self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
+        let decode = |head: &Head, bytes: &[u8], at_hand, memory: &mut Memory| {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
-        })?;
+        };
+        let (head, (), cost) = self.with_frame(frames, at, scratch, decode)?;
         let Mark { time, step, .. } = head.mark();
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
-        Ok(FrameInfo { time, step, cell, turned: turned_vectors(&vectors, scale) })
+        let info = FrameInfo { time, step, cell, turned: turned_vectors(&vectors, scale) };
+        Ok((info, cost))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -163,7 +161,8 @@ impl reader::Reader for Reader {
         scratch: &mut Scratch,
     ) -> Result<Raw, Error> {
         let set = scratch.set;
-        let (head, positions) =
+        let timer = scratch.meter.start_decode_timer();
+        let (head, positions, cost) =
             self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
                     let n = atoms.n_sorted();
@@ -177,6 +176,8 @@ impl reader::Reader for Reader {
                     decode::integers(set, head, packed, bytes, at_hand, atoms, memory, out)?;
                 Ok((decoded, Positions::Integers { precision: packed.precision, triples }))
             })?;
+        scratch.meter.stop_decode_timer(&timer);
+        scratch.meter.count_frame(cost);
         let Head { magic, step, time, vectors, .. } = head;
         let raw = Frame { magic, step, time, vectors, positions };
         self.file.check_cell(frames.get(at), &raw.cell())?;

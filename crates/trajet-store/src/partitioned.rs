@@ -17,8 +17,8 @@ use trajet_files::reader::{self, ReadRequest, WorkerFile};
 use trajet_files::sidecar::Found;
 use trajet_files::source::{FileIdentity, Handles, Source, absolute};
 use trajet_files::{
-    Chain, Error, FrameIndex, Frames, HdfLayouts, IndexState, Meter, OpenOptions, Opening, Scratch,
-    Serial, Stamp, chain, open_written,
+    Chain, Error, FrameCost, FrameIndex, Frames, HdfLayouts, IndexState, Meter, OpenOptions,
+    Opening, Scratch, Serial, Stamp, chain, open_written,
 };
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
@@ -505,9 +505,9 @@ impl Costs {
         whole.count_bytes(part, of_part.bytes_read, meter);
     }
 
-    fn count(self, meter: &mut Meter) {
-        meter.frames += 1;
-        meter.empty_frames += u64::from(self.empty);
+    /// Returns the cost of the frame beyond those of its parts.
+    fn of_whole(self) -> FrameCost {
+        FrameCost { bytes: 0, atoms: (!self.empty).then_some(0) }
     }
 }
 
@@ -552,7 +552,7 @@ impl reader::Reader for PartitionedReader {
         at: usize,
         scratch: &mut Scratch,
         out: &mut [f32],
-    ) -> Result<FrameInfo, Error> {
+    ) -> Result<(FrameInfo, FrameCost), Error> {
         let frame = frames.get(at);
         let (time, step) = self.file.index.when(frame);
         let mut own = self.own(atoms, scratch)?;
@@ -614,9 +614,8 @@ impl reader::Reader for PartitionedReader {
             }
         }
         let (_, (cell, turned)) = beside.expect("at least one part is touched");
-        costs.count(&mut scratch.meter);
         scratch.keep_own(own);
-        Ok(FrameInfo { time, step, cell, turned })
+        Ok((FrameInfo { time, step, cell, turned }, costs.of_whole()))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {
@@ -662,7 +661,7 @@ impl reader::Reader for PartitionedReader {
             }
         };
         self.file.check_cell(frame, &joined.cell())?;
-        costs.count(&mut scratch.meter);
+        scratch.meter.count_frame(costs.of_whole());
         scratch.keep_own(own);
         Ok(match atoms.order() {
             Some(order) => joined.take(&order.iter().map(|&k| k as usize).collect::<Vec<_>>()),
