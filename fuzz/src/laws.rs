@@ -240,8 +240,8 @@ impl Case<'_> {
         let options = OpenOptions { allow_truncated_tail: true, ..self.options.clone() };
         let chain = Chain::from(Arc::clone(reader));
         let all = Atoms::all(reader.index().n_atoms());
-        let outline = chain.outline(&options, &all).expect("there is a working folder");
-        let worker = WorkerTrajectory::new(outline, &[]);
+        let spec = chain.worker_spec(&options, &all).expect("there is a working folder");
+        let worker = WorkerTrajectory::new(spec, &[]);
         let way = self.way(InstructionSet::chosen(), field, &all, false);
         // The index of frames that lie far apart has gaps.
         let step = [1, 2, 11][self.turn % 3];

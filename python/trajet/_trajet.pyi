@@ -25,9 +25,9 @@ class FormatInfo:
     name: str
     # its name, then the names of other layouts of its files
     layouts: tuple[str, ...]
-    # of file names, with the dot; the first is the usual one
+    # endings of file names, with the dot; the first is the usual one
     suffixes: tuple[str, ...]
-    # that frames can hold beside positions
+    # fields that frames can hold beside positions
     fields: frozenset[Literal["velocities", "forces", "fourth"]]
     # whether the header declares the fields of all frames
     declares_fields: bool
@@ -37,12 +37,12 @@ class FormatInfo:
     own_copy_is_complete: bool
     write_options: frozenset[Literal["precision", "double", "without_cells", "compression"]]
     is_written: bool
-    # itself, or the format that holds all numbers of its frames if it is only read
+    # its own name; for a format that is only read, one that holds all numbers of its frames
     copied_as: str
     # whether files name their atoms, so that they are topologies too
     has_topology: bool
 
-# raises ValueError for options that do not exist, as JSON
+# Checks format options, given as JSON; ValueError if one does not exist.
 def check_format_options(json: str) -> None: ...
 
 class TrajetError(Exception): ...
@@ -69,7 +69,7 @@ class MissingPackageError(TrajetError, ImportError): ...
 Frames: TypeAlias = tuple[int, int, int] | NDArray[np.int64]
 # called with (done, total) every 100 ms on the calling thread
 Progress: TypeAlias = Callable[[int, int], None]
-# kind, the words that all frames share, their number, the first of them
+# Kind of a loss, the text that all its frames share, their number, and the first of them.
 Loss: TypeAlias = tuple[str, str | None, int, int]
 
 # The dictionaries below exist in annotations only: import their names under TYPE_CHECKING, or quote
@@ -94,31 +94,31 @@ class Segment(TypedDict):
     # the sidecar that was loaded or written
     index_path: Path | None
 
-# Frames beside the numbers that `Reader.read` fills in: ps; Å and degrees.
 class CursorCounts(Counts):
-    # frames that had been read ahead when they were asked for
+    # frames that had been read ahead when they were requested
     frames_ahead: int
 
+# Times (ps), steps and cells (Å, degrees) of frames whose vectors `Reader.read` writes to an array.
 class ReadFrames(TypedDict):
     times: NDArray[np.float64]
     steps: NDArray[np.int64]
     # (n, 6); NaN in frames without a cell
     cells: NDArray[np.float64]
-    # (n, 9), Å, of rotated boxes, NaN in other frames; None where no frame has one
+    # (n, 9), box vectors of rotated boxes, Å, NaN in other frames; None if no frame has one
     vectors: NDArray[np.float64] | None
     counts: Counts
 
 class ReadFields(ReadFrames):
-    # by field: number of frames that have it
+    # number of frames that have each field
     n_with: dict[str, int]
 
-# Vectors in the unit and precision of the file, None where no frame has them; which frames have
-# them; what makes Å, ps, … of them.
+# Vectors in the unit and precision of the file (None if no frame has them), a mask of the frames
+# that have them, and the factor that converts them to Å, ps, ….
 StoredVectors: TypeAlias = tuple[
     NDArray[np.float32] | NDArray[np.float64] | None, NDArray[np.bool_], float
 ]
 
-# Tables of frames of H5MD, in units of the file, and what makes Å and ps of them.
+# Tables of frames of H5MD in units of the file, and the factors that convert them to Å and ps.
 class StoredTables(TypedDict, total=False):
     times: NDArray[np.float64]
     # (n, 9); NaN in frames without a box
@@ -146,7 +146,7 @@ class ChunkLayout(TypedDict):
     # first row, atom and axis, offset, size and skipped filters of each chunk
     table: NDArray[np.uint64]
 
-# How a floating-point number is stored.
+# Size and byte order of stored floating-point numbers.
 class NumberForm(TypedDict):
     double: bool
     big_endian: bool
@@ -160,9 +160,9 @@ class DatasetInfo(TypedDict):
 # An HDF5 dataset of vectors.
 class SeriesLayout(NumberForm, DatasetInfo):
     rows: int
-    # the row of each frame, -1 where there is none; None where they are the same
+    # the row of each frame, -1 for frames without one; None if frame i has row i
     row_of: NDArray[np.int64] | None
-    # what makes Å, ps, … of the numbers
+    # factor that converts the numbers to Å, ps, …
     factor: float
     # the bytes themselves, the offset of a contiguous dataset, or its chunks
     storage: bytes | int | ChunkLayout
@@ -203,7 +203,7 @@ class TrajectoryLayout(TypedDict):
     atom_numbers: NDArray[np.int64] | None
     own: StoredUnits | None
 
-# The same, and the seconds that it took to read the tables.
+# The layout of a trajectory, and the seconds that it took to read the tables.
 class FileLayout(TrajectoryLayout):
     seconds: float
 
@@ -215,7 +215,7 @@ class Topology:
         columns: Mapping[str, object], bonds: NDArray[np.int64] | None, guessed: Sequence[str]
     ) -> Topology: ...
     def with_bonds(self, bonds: NDArray[np.int64]) -> Topology: ...
-    # which the topology adds to its remarks, and which are shown with each result
+    # adds remarks that are shown with each result
     def with_warnings(self, warnings: list[str]) -> Topology: ...
     @property
     def n_atoms(self) -> int: ...
@@ -320,20 +320,20 @@ class StructureFile:
         topology: Topology, positions: NDArray[np.float32] | None, cell: list[float] | None
     ) -> StructureFile: ...
 
-# whatever cannot be read, trusted or written is None
+# The sidecar of a topology. Methods return None if it cannot be read, trusted or written.
 class TopologySidecar:
     @staticmethod
     def of(path: Path, by: str, *, beside: bool, cache: Path | None) -> TopologySidecar | None: ...
     def load(self) -> StructureFile | None: ...
     def save(self, content: StructureFile) -> Path | None: ...
 
-# by the atomic number; None if there is no such element
+# Symbol of an element by its atomic number; None if there is no such element.
 def element_symbol(number: int) -> str | None: ...
 
-# Å; None where it is unknown
+# Van der Waals radius, Å; None if it is unknown.
 def van_der_waals_radius(symbol: str) -> float | None: ...
 
-# for each atom the first one to which it is connected by pairs
+# The first atom to which each atom is connected by pairs, `(n_atoms,)`.
 def connected(n_atoms: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]: ...
 def read_structure(path: str | PathLike[str], *, positions: bool = True) -> StructureFile | str: ...
 def structure_text(
@@ -359,7 +359,7 @@ class Correlation:
     def __init__(self, n_frames: int, max_lag: int, gap: int) -> None: ...
     # pair k is bonded in frames[starts[k]:starts[k + 1]]
     def add(self, starts: NDArray[np.int64], frames: NDArray[np.uint32]) -> None: ...
-    # bonded, bonded again, bridged, bridged throughout; `(max_lag + 1,)` each
+    # counts by lag, `(max_lag + 1,)` each: bonded, bonded again, bridged, bridged throughout
     def sums(self) -> list[NDArray[np.int64]]: ...
 
 class Transforms:
@@ -380,7 +380,7 @@ class Reader:
         cache: Path | None,
         threads: int,
         progress: Progress | None,
-        # HDF5 files, as `trajet.h5md.describe` tells of them
+        # layouts of HDF5 files, by `trajet.h5md.describe`
         described: dict[Path, FileLayout],
         # options of single formats, as JSON
         format_options: str = "{}",
@@ -404,10 +404,10 @@ class Reader:
     # remarks on files that do not state the times of their frames
     @property
     def unstated_times(self) -> list[str]: ...
-    # how times are stored: "single", "double" or "text"
+    # precision of stored times: "single", "double" or "text"
     @property
     def time_precision(self) -> str: ...
-    # the remarks that copies to this format keep, without a word on whose they are
+    # remarks that copies to this format store, without naming the source
     def kept_remarks(self, copied_to: str) -> list[str]: ...
     @property
     def truncated_tail(self) -> int: ...
@@ -415,22 +415,22 @@ class Reader:
     def index_state(self) -> str: ...
     # compares a kept index with the headers of all frames, once; StaleIndexError
     def check_times(self, threads: int) -> None: ...
-    # what frame 0 of a file states about its atoms; None if the format names no atoms
+    # atoms and positions of frame 0 of a file; None if the format names no atoms
     def first_structure(self, segment: int) -> StructureFile | None: ...
-    # the same files with the atoms of some in another order: atom k is at orders[file][k]
+    # a reader of the same files, some of whose atoms are reordered: atom k is at orders[file][k]
     def ordered(self, orders: list[list[int] | None]) -> Reader: ...
-    # what `Elsewhere` is made of, whose readers read these atoms alone; None for all
-    def outline(self, atoms_wanted: NDArray[np.int64] | None) -> bytes: ...
-    # what its readers are made of
+    # input of `WorkerTrajectory`, whose readers read these atoms alone; None for all
+    def worker_input(self, atoms_wanted: NDArray[np.int64] | None) -> bytes: ...
+    # input of `WorkerTrajectory.reader`, for these frames
     def slice(self, frames: Frames) -> bytes: ...
-    # the same files with transformed positions, instead of its own transforms
+    # a reader of the same files with these transforms instead of its own
     def transformed(self, transforms: Transforms) -> Reader: ...
-    # serialised, for a plan of several analyses; None without transforms
+    # the transforms, serialised for a plan of several analyses; None if there are none
     @property
     def transforms(self) -> bytes | None: ...
     @property
     def has_no_jump(self) -> bool: ...
-    # for a run of these frames and atoms; see `reader_for`
+    # a reader for a run over these frames and atoms; see `reader_for`
     def for_run(
         self,
         frames: Frames,
@@ -449,14 +449,14 @@ class Reader:
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
     def omitted_fields(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
-    # what only their own formats have a place for, by positions among the frames; the remark on a
-    # copy in H5MD
+    # losses of frames in a copy of another format, by positions among the frames; and the remark on
+    # a copy in H5MD
     def left_out(
         self, frames: Frames, atoms_wanted: NDArray[np.int64] | None
     ) -> tuple[list[Loss], str | None]: ...
     # variables and attributes that no other format has a place for
     def further_names(self, frame: int) -> list[str]: ...
-    # TRR: "lambda"
+    # observables of a frame by name, such as "lambda" of TRR
     def observables(self, frame: int) -> dict[str, float]: ...
     # number of the file that holds a frame, the frame's number there, and its step
     def place(self, frame: int) -> tuple[int, int, int]: ...
@@ -469,10 +469,10 @@ class Reader:
         field: str,
         *,
         threads: int = 1,
-        # H5MD of single precision: in the unit of the file
+        # whether vectors are in the unit of the file: H5MD of single precision only
         native_units: bool = False,
     ) -> ReadFrames: ...
-    # fills arrays of "positions", "velocities" and "forces" in one pass: NaN in frames without
+    # fills arrays of "positions", "velocities" and "forces" in one pass; NaN in frames without them
     def read_fields(
         self,
         frames: Frames,
@@ -481,9 +481,8 @@ class Reader:
         *,
         threads: int = 1,
     ) -> ReadFields: ...
-    # H5MD: (vectors or None, which frames have them, factor) by "positions", "velocities" and
-    # "forces"; "times" and "edges" (n, 9) in units of the file, with their factors
-    # without `tables`: vectors and steps only, which workers have, too
+    # frames of H5MD in units of the file; without `tables`, vectors and steps only, which workers
+    # have, too
     def stored(
         self,
         frames: Frames,
@@ -491,12 +490,12 @@ class Reader:
         *,
         tables: bool = True,
     ) -> StoredFrames: ...
-    # positions that are read part by part as in one call
+    # reads positions part by part, with the requests of a single call
     def parts(self, frames: Frames, atoms_wanted: NDArray[np.int64] | None) -> Parts: ...
 
 class Parts:
-    # fills `out` from the frame at position `begin` on; times, steps, frame numbers, cells, and box
-    # vectors `(n, 9)` of rotated boxes, or None
+    # fills `out` from the frame at position `begin` on; returns times, steps, frame numbers, cells,
+    # and box vectors `(n, 9)` of rotated boxes, or None
     def read(
         self, begin: int, out: NDArray[np.float32]
     ) -> tuple[
@@ -506,7 +505,7 @@ class Parts:
         NDArray[np.float64],
         NDArray[np.float64] | None,
     ]: ...
-    # as those of `Reader.read`, of all parts so far
+    # counts of all parts so far, as in `Reader.read`
     def counts(self) -> Counts: ...
 
 class Cursor:
@@ -522,8 +521,8 @@ class Cursor:
         forces: bool,
         reads_ahead: bool,
     ) -> None: ...
-    # fills an array `(n_atoms, 3)` for each of the fields, in this order; time, step, cell `(6,)`,
-    # box vectors `(9,)` of a rotated box, or None, and which of the three the frame has
+    # fills an array `(n_atoms, 3)` for each of the fields, in this order; returns time, step, cell
+    # `(6,)`, box vectors `(9,)` of a rotated box or None, and whether the frame has each field
     def read(
         self, frame: int, *outs: NDArray[np.float32]
     ) -> tuple[
@@ -534,7 +533,7 @@ class Cursor:
         tuple[bool, bool, bool],
     ]: ...
     def counts(self) -> CursorCounts: ...
-    # until frames follow one another again, unless another thread reads
+    # stops reading ahead until frames follow one another again, unless another thread reads
     def pause(self) -> None: ...
     # ends the thread that reads ahead
     def stop(self) -> None: ...
@@ -545,13 +544,13 @@ class Plan:
     # `request` are the fields of the analysis' `Request` in `crates/trajet-engine`; ValueError or
     # TypeError if one is out of range, or of another type
     def __init__(self, name: str, /, **request: object) -> None: ...
-    # of several analyses, each with the transforms of its reader
+    # a plan of several analyses, each with the transforms of its reader
     @staticmethod
     def joint(jobs: list[tuple[Plan, bytes | None]]) -> Plan: ...
-    # all that it reads, ascending
+    # all atoms that it reads, ascending
     @property
     def atoms(self) -> NDArray[np.int64]: ...
-    # of one analysis, for frames that have only its atoms
+    # the plan of one analysis for frames that have only its atoms
     def condensed(self) -> Plan: ...
     # whether it calls functions of Python
     @property
@@ -593,20 +592,20 @@ class Pass:
     ) -> None: ...
     @property
     def n_leaves(self) -> int: ...
-    # of the arrays with an entry for each frame: unique name, dtype, shape of an entry
+    # arrays with an entry for each frame: unique name, dtype, shape of an entry
     @property
     def arrays(self) -> list[tuple[str, str, list[int]]]: ...
-    # bytes of an entry in each of them
+    # bytes of an entry of each array
     @property
     def entry_bytes(self) -> list[int]: ...
-    # where each of them begins in a buffer, and the bytes of the buffer
+    # offset of each array in a buffer, and the bytes of the buffer
     def sections(self, n_frames: int) -> tuple[list[int], int]: ...
-    # that are read, ascending; None for all
+    # atoms that are read, ascending; None for all
     @property
     def atoms(self) -> NDArray[np.int64] | None: ...
     @property
     def is_last(self) -> bool: ...
-    # runs of leaves: the first, and behind the last
+    # tasks as ranges of leaves: the first, and the one after the last
     def tasks(self, workers: int, task_frames: int | None) -> list[tuple[int, int]]: ...
     def frames_of(self, begin: int, end: int) -> tuple[int, int]: ...
 
@@ -618,21 +617,20 @@ class Stop:
     def set(self) -> None: ...
     @property
     def is_set(self) -> bool: ...
-    # seconds by stage (t_open, t_read, t_decode, t_comp) on leaves that are done, also while the
-    # task goes on
+    # seconds by stage (t_open, t_read, t_decode, t_comp) spent on finished leaves of a running task
     def spent(self) -> Stages: ...
-    # what a task that it ended had done; None where it ended none
+    # report of the task that it ended; None if it ended none
     @property
     def report(self) -> RunReport | None: ...
 
 # A trajectory that was opened in another process: files are opened when they are first read.
 class WorkerTrajectory:
-    def __init__(self, outline: bytes) -> None: ...
+    def __init__(self, worker_input: bytes) -> None: ...
     @property
     def n_atoms(self) -> int: ...
-    # seconds that the longest opening of a file lasts which is under way in a task, by what ends it
+    # seconds since the oldest opening of a file began that the task with this flag waits for
     def opening(self, task: Stop) -> float: ...
-    # for the frames of a `Reader.slice` alone, by their numbers; and counts of what opening cost
+    # a reader of the frames of a `Reader.slice` alone, by their numbers; and counts of opening it
     def reader(self, slice: bytes) -> tuple[Reader, Counts]: ...
     # fills `sections`, each (n_frames, entry_bytes); returns the bytes of states, and the report
     def run(
@@ -657,12 +655,12 @@ Folded: TypeAlias = tuple[
 class States:
     def __init__(self, pass_: Pass) -> None: ...
     def add(self, states: NDArray[np.uint8]) -> None: ...
-    # states that could not be merged yet, to be added elsewhere
+    # states that could not be merged yet, for `add` in another process
     def subtrees(self) -> NDArray[np.uint8]: ...
     # the state of the whole pass, for the next; ValueError if some were not added
     def whole(self) -> NDArray[np.uint8]: ...
-    # of each analysis, after the last pass; arrays with an entry for each frame are views of
-    # `sections`
+    # results of each analysis, after the last pass; arrays with an entry for each frame are views
+    # of `sections`
     def finish(self, sections: list[NDArray[np.uint8]]) -> list[Folded]: ...
 
 # Frames around their centres, in rows `(n_frames, 3 n_atoms)`, Å.
@@ -676,7 +674,7 @@ class CentredFrames:
         threads: int,
     ) -> None: ...
     def __len__(self) -> int: ...
-    # rows `first` to `last` of the matrix; without `other`, only columns from `first` on
+    # RMSDs in rows `first` to `last` of the matrix; without `other`, only columns from `first` on
     def rmsds(
         self,
         other: CentredFrames | None,
@@ -694,7 +692,7 @@ class Deviations:
     ) -> None: ...
     @property
     def mean(self) -> NDArray[np.float64]: ...
-    # of all pairs of frames, or of coordinates
+    # products of the deviations of all pairs of frames, or of coordinates
     def products(self, *, threads: int, progress: Progress | None) -> NDArray[np.float64]: ...
 
 def available_threads() -> int: ...
@@ -718,7 +716,7 @@ class Store:
         folder: str | PathLike[str],
         *,
         create: bool = False,
-        # writes tags in HDF5: `trajet.h5md.write_described`
+        # function that writes tags in HDF5: `trajet.h5md.write_described`
         hdf5: Callable[..., FileLayout] | None = None,
     ) -> None: ...
     def tiers(self) -> str: ...
@@ -734,7 +732,7 @@ class Store:
         *,
         threads: int,
         progress: Callable[[int, int], None] | None = None,
-        # H5MD: what each file holds beside its frames: `trajet.h5md.keep`
+        # files with the other contents of each H5MD file: `trajet.h5md.keep`
         other_contents: list[Path] | None = None,
     ) -> StoreReport: ...
     def append(
@@ -785,17 +783,17 @@ class Store:
         say: Callable[[str], None],
     ) -> None: ...
 
-# what was read of a data set (its folder), for the advice of `trajet store stats`
+# Adds an access to the log of a data set (its folder), for the advice of `trajet store stats`.
 def write_down_use(dataset: Path, what: str, frames: int, read: list[tuple[str, int]]) -> None: ...
 
-# digest of a file's size, head and tail, as reports and manifests name it
+# Digest of the size, head and tail of a file, as in reports and manifests.
 def file_digest(path: Path) -> str: ...
 
-# part of temporary names that identifies this process: host, namespace, number and start
+# The part of temporary names that identifies this process: host, namespace, number and start.
 def process_mark() -> str: ...
 
-# name for a temporary file in a folder; the first call for a folder removes leftovers there
+# Name for a temporary file in a folder; the first call for a folder removes leftovers there.
 def temporary_name(folder: Path) -> str: ...
 
-# removes temporary files and folders of dead processes of this host and user; how many
+# Removes temporary files and folders of dead processes of this host and user; returns their number.
 def remove_leftovers(folder: Path) -> int: ...

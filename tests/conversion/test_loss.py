@@ -458,7 +458,7 @@ def test_cell_of_a_frame_does_not_depend_on_the_tag(form: str, tmp_path: Path) -
     whole = frame_metadata(original.reader)
     for tags in ("", "@exact", "@other"):
         traj = tj.open(f"{store.folder}/run{tags}")
-        sent, frames = traj.reader.outline(None), np.arange(traj.n_frames)
+        sent, frames = traj.reader.worker_input(None), np.arange(traj.n_frames)
         elsewhere, _ = _trajet.WorkerTrajectory(sent).reader(traj.reader.slice(frames))
         for reader in (traj.reader, elsewhere):
             got = frame_metadata(reader)

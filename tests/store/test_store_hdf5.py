@@ -325,7 +325,7 @@ def test_worker_spec_is_small(tmp_path: Path) -> None:
     store.add("few", plain, profile=profile)
     reader = store.open("few").reader
     # Paths, positions of chunks and their checksums; 49 bytes per frame and tag would be boxes.
-    sizes = [len(reader.outline(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
+    sizes = [len(reader.worker_input(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
     assert max(sizes) < n_frames
     assert sizes[1] < sizes[0]
     assert sizes[2] < sizes[0]

@@ -53,7 +53,7 @@ impl Chain {
     ///
     /// # Errors
     /// [`Error::Io`] if the working folder was removed; as [`Chain::decoded`].
-    pub fn outline(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
+    pub fn worker_spec(&self, options: &OpenOptions, atoms: &Atoms) -> Result<WorkerSpec, Error> {
         let atoms = self.decoded(atoms)?;
         let spec = |segment: &Segment| {
             let reader = &segment.reader;

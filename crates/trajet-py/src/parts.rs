@@ -189,8 +189,8 @@ pub(crate) struct PyWorkerTrajectory {
 #[pymethods]
 impl PyWorkerTrajectory {
     #[new]
-    fn new(outline: &[u8]) -> PyResult<Self> {
-        let WorkerInput { spec, transforms } = from_bytes(outline)?;
+    fn new(worker_input: &[u8]) -> PyResult<Self> {
+        let WorkerInput { spec, transforms } = from_bytes(worker_input)?;
         Ok(PyWorkerTrajectory {
             inner: WorkerTrajectory::new(spec, &[WORKER_OPENER]),
             transform: transforms.as_ref().map(of_chain),

@@ -119,13 +119,13 @@ impl Reader {
 
     /// Returns the bytes from which a worker process opens the trajectory, to read these atoms.
     #[pyo3(signature = (atoms_wanted))]
-    fn outline<'py>(
+    fn worker_input<'py>(
         &self,
         py: Python<'py>,
         atoms_wanted: Option<Aligned1<'py, i64>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
-        let spec = self.inner.outline(options, &atoms).map_err(|error| from_io(py, &error))?;
+        let spec = self.inner.worker_spec(options, &atoms).map_err(|error| from_io(py, &error))?;
         let transforms = self.transforms.clone();
         Ok(PyBytes::new(py, &to_bytes(&WorkerInput { spec, transforms })?))
     }

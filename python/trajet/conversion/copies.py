@@ -320,7 +320,7 @@ class _Copies:
         assert isinstance(asked.pool, JobPool)
         (part,) = self.parts
         reader = self.reader
-        spec = CopySpec(reader.outline(self.columns), self.columns, asked.how)
+        spec = CopySpec(reader.worker_input(self.columns), self.columns, asked.how)
         done = write_pieces(
             reader,
             part,
@@ -340,7 +340,7 @@ class _Copies:
         if content is not None:
             h5md.check(self.numbered, content, None)
             how = for_workers(how, content)
-        spec = CopySpec(reader.outline(self.columns), self.columns, how)
+        spec = CopySpec(reader.worker_input(self.columns), self.columns, how)
         with output.folder_within(self.parts[0][0].parent) as folder:
             names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
             jobs = [

@@ -175,7 +175,7 @@ class CopyJob:
 class CopySpec:
     """Setup of a worker that writes files: trajectory, atoms, options and whole output."""
 
-    outline: bytes
+    worker_input: bytes
     columns: NDArray[np.int64] | None
     how: OutputOptions
     whole: WholeOutput | None = None
@@ -190,7 +190,7 @@ class Copier:
 
     def __init__(self, spec: CopySpec) -> None:
         self._spec = spec
-        self._trajectory = _trajet.WorkerTrajectory(spec.outline)
+        self._trajectory = _trajet.WorkerTrajectory(spec.worker_input)
 
     def do(self, job: CopyJob, threads: int, show: ShowFrames) -> WriteOutcome:
         """Write a file; `show` is called with the number of frames done."""

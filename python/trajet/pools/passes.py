@@ -233,8 +233,8 @@ def passes(
     states: list[NDArray[np.uint8]] = []
     while True:
         pass_ = _trajet.Pass(plan, reader.n_atoms, n_frames, states)
-        outline = reader.outline(pass_.atoms)
-        worker_spec = WorkerSpec(outline, plan, n_frames, tuple(states), threads)
+        worker_input = reader.worker_input(pass_.atoms)
+        worker_spec = WorkerSpec(worker_input, plan, n_frames, tuple(states), threads)
         sections, merged = make_sections(pass_, n_frames), _trajet.States(pass_)
         tasks = make_tasks(pass_)
         yield PassRun(reader, frames, pass_, worker_spec, tasks, n_frames, sections, merged)

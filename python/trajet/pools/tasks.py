@@ -39,8 +39,8 @@ class WorkerSpec:
 
     Attributes
     ----------
-    outline
-        The trajectory, by `Reader.outline`.
+    worker_input
+        The trajectory, by `Reader.worker_input`.
     plan
         The analysis.
     n_frames
@@ -51,7 +51,7 @@ class WorkerSpec:
         Threads of each worker.
     """
 
-    outline: bytes
+    worker_input: bytes
     plan: Plan
     n_frames: int
     states: tuple[NDArray[np.uint8], ...]
@@ -92,10 +92,10 @@ class Worker:
     def __init__(self, worker_spec: WorkerSpec, before: "Worker | None" = None) -> None:
         """Open nothing yet; files that the worker of the pass `before` has open stay open."""
         self.worker_spec = worker_spec
-        if before is not None and before.worker_spec.outline == worker_spec.outline:
+        if before is not None and before.worker_spec.worker_input == worker_spec.worker_input:
             self._trajectory: _trajet.WorkerTrajectory = before._trajectory
         else:
-            self._trajectory = _trajet.WorkerTrajectory(worker_spec.outline)
+            self._trajectory = _trajet.WorkerTrajectory(worker_spec.worker_input)
         self.pass_ = _trajet.Pass(
             worker_spec.plan,
             self._trajectory.n_atoms,

@@ -220,7 +220,7 @@ proptest! {
         let atoms = Atoms::all(ATOMS);
         let all = 0..frames.len();
         let (want, expected) = read(&chain, &frames, &atoms, all, &mut Scratch::default()).unwrap();
-        let spec = chain.outline(&options, &Atoms::all(chain.n_atoms())).unwrap();
+        let spec = chain.worker_spec(&options, &Atoms::all(chain.n_atoms())).unwrap();
         let worker = WorkerTrajectory::new(spec, &[]);
         prop_assert_eq!(worker.n_atoms(), ATOMS);
         let mut borders: Vec<usize> = cuts.iter().map(|cut| cut.index(frames.len())).collect();
@@ -380,7 +380,7 @@ fn errors_name_the_file_and_both_frame_numbers() {
 fn errors_in_workers_name_the_same_frames() {
     let parts = Folder::of((0..3).map(|k| xtc(&row(100 * k..100 * (k + 1)), ATOMS)));
     let chain = parts.chain(&plain());
-    let spec = chain.outline(&plain(), &Atoms::all(chain.n_atoms())).unwrap();
+    let spec = chain.worker_spec(&plain(), &Atoms::all(chain.n_atoms())).unwrap();
     let mut bytes = std::fs::read(&parts.paths[1]).unwrap();
     let frame = bytes.len() / 100;
     bytes[40 * frame..40 * frame + 4].fill(0);

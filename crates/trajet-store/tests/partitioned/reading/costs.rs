@@ -105,7 +105,7 @@ fn workers_get_the_index_of_their_frames_only() {
     let made = large(0);
     let (partitioned, options) = (made.partitioned(), plain());
     let spec =
-        postcard::to_stdvec(&partitioned.outline(&options, &Atoms::all(200)).unwrap()).unwrap();
+        postcard::to_stdvec(&partitioned.worker_spec(&options, &Atoms::all(200)).unwrap()).unwrap();
     assert!(spec.len() < 2000, "{}", spec.len());
     let bytes_of =
         |frames: Vec<u64>| postcard::to_stdvec(&partitioned.slice(&frames.into())).unwrap().len();

@@ -132,7 +132,7 @@ proptest! {
         let partitioned = match in_worker {
             false => partitioned,
             true => {
-                let spec = partitioned.outline(&options, &Atoms::all(n_atoms)).unwrap();
+                let spec = partitioned.worker_spec(&options, &Atoms::all(n_atoms)).unwrap();
                 let slice = partitioned.slice(&Frames::all(partitioned.n_frames()));
                 WorkerTrajectory::new(spec, &[WORKER_OPENER]).chain(slice, &mut Meter::default()).unwrap()
             }

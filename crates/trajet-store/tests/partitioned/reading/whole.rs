@@ -106,7 +106,7 @@ proptest! {
                 same(&partitioned, &whole, frames, &atoms, &mut scratch);
             }
             // Serialized, as it is sent to workers.
-            let spec = partitioned.outline(&plain(), &atoms).unwrap();
+            let spec = partitioned.worker_spec(&plain(), &atoms).unwrap();
             let spec = postcard::to_stdvec(&spec).unwrap();
             let spec = postcard::from_bytes::<WorkerSpec>(&spec).unwrap();
             let worker = WorkerTrajectory::new(spec, &[WORKER_OPENER]);
