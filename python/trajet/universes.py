@@ -456,9 +456,3 @@ def write_structure(
         finally:
             universe.atoms.positions = kept
             universe.dimensions = dimensions
-
-
-def version() -> str | None:
-    """Return MDAnalysis' version, or None if it was not imported."""
-    module = sys.modules.get("MDAnalysis")
-    return None if module is None else str(module.__version__)

@@ -58,7 +58,7 @@ print(result.values.shape, sorted({HEAVY} & set(sys.modules)))
 
 
 def test_figures_and_advice_are_imported_when_they_are_needed(adk: Adk) -> None:
-    """Figures with `plot`, sentences of advice with a report."""
+    """Figures with `plot`, sentences of advice when the report is read."""
     code = """
 import sys
 import trajet as tj
@@ -68,12 +68,14 @@ selection = tj.open(None, sys.argv[1]).select([4, 5, 6, 7])
 print(loaded())
 result = tj.rmsd(selection)
 print(loaded())
+result.report["advice"]
+print(loaded())
 result.plot()
 print(loaded())
 """
     advice, plots = "trajet.advise.sentences", "trajet.plots"
     lines = run(code, str(adk.xtc)).splitlines()
-    assert lines == ["[]", f"{[advice]}", f"{[plots, advice]}"]
+    assert lines == ["[]", "[]", f"{[advice]}", f"{[plots, advice]}"]
 
 
 def test_saving_imports_no_optional_package(adk: Adk, tmp_path: Path) -> None:

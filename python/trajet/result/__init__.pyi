@@ -5,8 +5,6 @@
 
 from trajet.result.applied import Applied as Applied
 from trajet.result.as_json import document as document
-from trajet.result.as_json import json_object as json_object
-from trajet.result.as_json import plain as plain
 from trajet.result.atom_values import AtomValues as AtomValues
 from trajet.result.centers import CenterDistances as CenterDistances
 from trajet.result.centers import Centers as Centers
@@ -40,7 +38,9 @@ from trajet.result.report import Report as Report
 from trajet.result.report import bytes_by_place as bytes_by_place
 from trajet.result.report import counting_of as counting_of
 from trajet.result.report import entries_of as entries_of
+from trajet.result.report import json_object as json_object
 from trajet.result.report import make_report as make_report
+from trajet.result.report import plain as plain
 from trajet.result.report import transform_warnings as transform_warnings
 from trajet.result.result import SUFFIXES as SUFFIXES
 from trajet.result.result import Part as Part

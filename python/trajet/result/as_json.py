@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
-from trajet._types import Json
-from trajet.result.report import Report
+from trajet.result.report import Report, json_object, plain
 from trajet.result.summary import Summary
 
 FORMAT = "trajet result"
@@ -68,32 +67,6 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
         "inputs": report.get("inputs", []),
     }
     return found | ({"outputs": [str(path) for path in outputs]} if outputs else {})
-
-
-def plain(value: object) -> Json:
-    """Return a value with lists for tuples and arrays, and None for numbers that JSON lacks.
-
-    Raises
-    ------
-    TypeError
-        If JSON has no such value.
-    """
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return json_object({str(key): one for key, one in value.items()})
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, (int, float, str)):
-        return value
-    raise TypeError(f"JSON has no {type(value).__name__}")
-
-
-def json_object(entries: Mapping[str, object]) -> dict[str, Json]:
-    """Return entries by name, with the values that `plain` makes of them."""
-    return {name: plain(value) for name, value in entries.items()}
 
 
 def write(result: Described, file: IO[bytes]) -> None:

@@ -1,18 +1,19 @@
 """Reports: timings and counters of a run, its inputs, and advice."""
 
 import json
+import math
 import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
 
-from trajet import advise, output, universes
+from trajet import advise, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet._types import Json
 from trajet.advise.entries import (
@@ -78,10 +79,20 @@ class Report(Mapping[str, object]):
     """Timings and counters of a run, and what it read; docs/report.md describes each entry.
 
     Users look up entries by name; `entries_of` returns them with their types.
+
+    Parameters
+    ----------
+    entries
+        The entries.
+    conclude
+        Returns the entries with those that follow from them; called when an entry is first read.
     """
 
-    def __init__(self, entries: Entries) -> None:
-        self._entries: Entries = {**entries}
+    def __init__(
+        self, entries: Entries, conclude: Callable[[Entries], Entries] | None = None
+    ) -> None:
+        self._recorded: Entries = {**entries}
+        self._conclude = conclude
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Report":
@@ -142,6 +153,14 @@ class Report(Mapping[str, object]):
             )
         return cls(entries)
 
+    @property
+    def _entries(self) -> Entries:
+        """All entries."""
+        if self._conclude is not None:
+            self._recorded = self._conclude(self._recorded)
+            self._conclude = None
+        return self._recorded
+
     def __getitem__(self, name: str) -> object:
         """Return one entry."""
         entries: Mapping[str, object] = self._entries
@@ -170,9 +189,9 @@ class Report(Mapping[str, object]):
         lines += [f"note: {remark}" for remark in entries["remarks"]]
         return "\n".join(lines)
 
-    def record_scalars(self, scalars: Mapping[str, Json]) -> None:
+    def record_scalars(self, scalars: Mapping[str, object]) -> None:
         """Add the numbers that describe the whole result, when they are known."""
-        self._entries["scalars"] = scalars
+        self._recorded["scalars"] = json_object(scalars)
 
     def to_json(self) -> str:
         """Return the report as JSON text."""
@@ -232,6 +251,32 @@ def _has_numbers(entry: object, names: Iterable[str]) -> bool:
     return isinstance(entry, dict) and all(
         isinstance(entry.get(each, 0), _NUMBER) for each in names
     )
+
+
+def plain(value: object) -> Json:
+    """Return a value with lists for tuples and arrays, and None for numbers that JSON lacks.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return json_object({str(key): one for key, one in value.items()})
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (int, float, str)):
+        return value
+    raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+def json_object(entries: Mapping[str, object]) -> dict[str, Json]:
+    """Return entries by name, with the values that `plain` makes of them."""
+    return {name: plain(value) for name, value in entries.items()}
 
 
 def entries_of(report: Report) -> Entries:
@@ -322,7 +367,6 @@ def make_report(
     input_time = stages["t_read"] + stages["t_decode"]
     sums: dict[str, float] = {**stages, "t_io": input_time}
     averages = {name: seconds / max(1, len(workers)) for name, seconds in sums.items()}
-    serial = cast(Stages, sums) if len(workers) == 1 else run.get("sample")
     stages["t_open"] += opening["t_open"]
     stages["t_index"] += opening["t_index"]
     stages["t_merge"] += run.get("t_joining", 0.0)
@@ -335,8 +379,8 @@ def make_report(
         for count in COUNTS:
             counts[count] += counting[count]
     versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
-    if (version := universes.version()) is not None:
-        versions["MDAnalysis"] = version
+    if (loaded := sys.modules.get("MDAnalysis")) is not None:
+        versions["MDAnalysis"] = loaded.__version__
     hosts_and_workers = {(worker["host"], worker["worker"]) for worker in workers}
     by_place = bytes_by_place([*workers, *([] if counting is None else [counting])])
     found: dict[str, object] = {
@@ -351,15 +395,12 @@ def make_report(
         # `bytes_by_tier` may have more elements than there are tiers.
         "tiers": dict(zip(tiers, by_place.get("bytes_by_tier", [0] * len(tiers)), strict=False)),
         "tags": dict(zip(tags, by_place.get("bytes_by_tag", [0] * len(tags)), strict=True)),
-        "r_comp_io": advise.computing_to_input(serial),
-        "r_comp_comm": finite_ratio(stages["t_comp"], stages["t_comm"]),
         "passes": run["passes"],
         "threads": len(workers),
         "cores": available_threads(),
         "ranks_per_node": dict(sorted(Counter(host for host, _ in hosts_and_workers).items())),
         "workers": workers,
         "tasks": tasks,
-        "stragglers": advise.stragglers(workers, tasks, run["t_total"]),
         "retried": run.get("retried", []),
         "repeated": run.get("repeated", []),
         "opening": opening,
@@ -370,10 +411,24 @@ def make_report(
         "platform": _platform(),
     }
     del found["t_total"]
-    entries = cast(Entries, found)
-    return Report(
-        {**entries, "advice": advise.advice(entries), "heuristics": advise.heuristics(entries)}
-    )
+    return Report(cast(Entries, found), _with_conclusions)
+
+
+def _with_conclusions(measured: Entries) -> Entries:
+    """Return the entries of a report with those that follow from them: ratios and advice."""
+    workers, stages = measured["workers"], measured["stages"]
+    serial: Stages | None = workers[0] if len(workers) == 1 else measured.get("sample")
+    entries: Entries = {
+        **measured,
+        "r_comp_io": advise.computing_to_input(serial),
+        "r_comp_comm": finite_ratio(stages["t_comp"], stages["t_comm"]),
+        "stragglers": advise.stragglers(workers, measured["tasks"], stages["t_total"]),
+    }
+    return {
+        **entries,
+        "advice": advise.advice(entries),
+        "heuristics": advise.heuristics(entries),
+    }
 
 
 def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:

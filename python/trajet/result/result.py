@@ -357,9 +357,7 @@ class Result:
 def with_scalars(result: _T) -> _T:
     """Return the result of an analysis after its report has got its scalars."""
     if isinstance(result, Result):
-        from trajet.result.as_json import json_object
-
-        result.report.record_scalars(json_object(result.scalars()))
+        result.report.record_scalars(result.scalars())
     return result
 
 
