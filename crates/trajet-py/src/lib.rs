@@ -9,7 +9,6 @@ mod convert;
 mod cursor;
 mod deviations;
 mod error;
-mod folded;
 mod formats;
 mod geometry;
 mod h5md;

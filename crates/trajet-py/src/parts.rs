@@ -23,10 +23,10 @@ use trajet_store::partitioned::WORKER_OPENER;
 
 use crate::arrays::PyFrames;
 use crate::error::{from_failure, from_io, from_run};
-use crate::folded::{PyFolded, folded};
 use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::{counts, report_dict};
+use crate::run::{PyFolded, folded};
 use crate::serialize::{from_bytes, to_bytes};
 use crate::transforms::{WorkerInput, of_chain};
 

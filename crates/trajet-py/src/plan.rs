@@ -8,13 +8,14 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
-use trajet_engine::{AnalysisSpec, JointPass, Pass, Request};
+use trajet_engine::{AnalysisSpec, ArraySpec, JointPass, Pass, Request};
 use trajet_files::Error;
 use trajet_files::transform::ChainTransform;
 use trajet_formats::{AtomList, memory};
 
 use crate::apply::{Apply, Functions, PickledFunctions};
 use crate::arguments::{WHAT, from_arguments, from_dict};
+use crate::error::from_io;
 use crate::serialize::{from_bytes, to_bytes};
 use crate::transforms::of_chain;
 
@@ -87,6 +88,16 @@ impl Plan {
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_vec(py, distinct(self.jobs.iter().map(|job| &*job.atoms)))
+    }
+
+    /// Returns how many numbers the first pass computes of each frame, and their bytes.
+    fn frame_size(&self, py: Python<'_>, n_atoms: usize) -> PyResult<(usize, usize)> {
+        let pass = self.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
+        let count = |spec: &ArraySpec| spec.shape.iter().copied().fold(1, usize::saturating_mul);
+        let add = |(numbers, bytes): (usize, usize), spec: &ArraySpec| {
+            (numbers.saturating_add(count(spec)), bytes.saturating_add(spec.entry_bytes()))
+        };
+        Ok(pass.per_frame().into_iter().fold((0, 0), add))
     }
 
     /// Returns the plan for frames that have only the atoms of this one.

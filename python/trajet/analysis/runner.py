@@ -1,7 +1,6 @@
 """Selections, runs and reports of all analyses."""
 
 import contextlib
-import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import universes
-from trajet._trajet import Pass, Plan, Reader, SelectionError
+from trajet._trajet import Plan, Reader, SelectionError
 from trajet.advise.entries import (
     AnalysisEntries,
     Counts,
@@ -27,7 +26,7 @@ from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
 from trajet.memory import check_memory
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Pool, Progress, RunOutput, n_frames_of
+from trajet.pools.pool import Frames, Pool, Progress, RunOutput
 from trajet.result import Report, counting_of, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -74,14 +73,14 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
     """Return the main selection of an analysis."""
     if isinstance(thing, Trajectory):
         thing = thing.all_atoms()
-    elif universes.is_atomgroup(thing):
-        thing = from_atomgroup(thing)
     _check_fixed(thing)
     if not isinstance(thing, Selection):
-        raise TypeError(
-            "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
-            f" AtomGroup, not {type(thing).__name__}"
-        )
+        if not universes.is_atomgroup(thing):
+            raise TypeError(
+                "the first argument must be a selection (trajectory.select(...)) or an MDAnalysis"
+                f" AtomGroup, not {type(thing).__name__}"
+            )
+        thing = from_atomgroup(thing)
     if thing.trajectory.has_topology:
         # Also where nothing is selected by name: the topology must be this trajectory's.
         _ = thing.trajectory.topology
@@ -338,7 +337,7 @@ def run_jointly(
         plans = _plans(requests, chosen)
         read = [plan.atoms for plan in plans]
         where = pool or LocalPool()
-        _check_memory(plans, n_frames_of(numbers), trajectory.reader.n_atoms, where)
+        _check_memory(plans, len(chosen), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
@@ -414,10 +413,9 @@ def _check_memory(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool
     MemoryError
         If they take more than is available.
     """
-    passes = [Pass(plan, n_atoms, n_frames, []) for plan in plans]
-    size = n_frames * sum(sum(pass_.entry_bytes) for pass_ in passes)
-    count = sum(math.prod(shape) for pass_ in passes for _, _, shape in pass_.arrays)
-    numbers = f"{count} numbers of each of {n_frames} frames"
+    counts, sizes = zip(*(plan.frame_size(n_atoms) for plan in plans), strict=True)
+    size = n_frames * sum(sizes)
+    numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
     to_files = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
     approve(size, numbers, to_files)
     if getattr(pool, "rows_in", None) is None:
