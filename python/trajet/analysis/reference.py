@@ -16,12 +16,7 @@ from trajet.analysis.arguments import AsOption, AtomsOption, StructureOption
 from trajet.analysis.runner import further_selection
 from trajet.atom_matching import check_pairs
 from trajet.box import Box
-from trajet.checked_numbers import (
-    checked_numbers,
-    checked_positions,
-    checked_weights,
-    word_of_weights,
-)
+from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.formats import FormatOptions
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
@@ -93,10 +88,9 @@ def weights_of(
     weights: Weights, selection: Selection, remarks: list[str]
 ) -> NDArray[np.float64] | None:
     """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses."""
-    word = word_of_weights(weights)
-    if word == "mass":
-        return masses_as_weights(selection.topology_atoms, remarks)
-    return None if word == "equal" else checked_weights(weights, selection.n_atoms)
+    if not isinstance(weights, str):
+        return checked_weights(weights, selection.n_atoms)
+    return masses_as_weights(selection.topology_atoms, remarks) if weights == "mass" else None
 
 
 @dataclass(frozen=True)

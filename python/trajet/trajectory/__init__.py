@@ -8,8 +8,8 @@ from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open, sharing_universes
 from trajet.trajectory.reading import MUCH_BYTES
+from trajet.trajectory.selected_atoms import few_atoms_remarks
 from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
-from trajet.trajectory.transforms import few_atoms_remarks
 
 __all__ = [
     "DEFAULT_REQUEST_SIZE",

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.block import Block
 from trajet.labels import chain_numbers
+from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory.choice import FrameChoice
 from trajet.trajectory.reading import ReadingByColumns
@@ -102,3 +103,14 @@ class SelectedAtoms:
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
         return self.trajectory.blocks_of_columns(size, frames, self.columns)
+
+
+def few_atoms_remarks(selection: SelectedAtoms) -> list[str]:
+    """Return a remark if a selection has too few atoms to determine a superposition."""
+    if selection.n_atoms > 2:
+        return []
+    atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
+    return [
+        f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
+        " atoms or more, such as 'name CA'"
+    ]

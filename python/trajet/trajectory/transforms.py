@@ -20,7 +20,7 @@ from trajet.quoting import quoted
 from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
 from trajet.trajectory.reading import ReadingByColumns
-from trajet.trajectory.selected_atoms import SelectedAtoms
+from trajet.trajectory.selected_atoms import SelectedAtoms, few_atoms_remarks
 from trajet.trajectory.steps import Step
 
 # Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
@@ -641,14 +641,3 @@ def _fit(
         "motion": motion,
     }
     return Step("fit", arguments, words, remarks)
-
-
-def few_atoms_remarks(selection: SelectedAtoms) -> list[str]:
-    """Return a remark if a selection has too few atoms to determine a superposition."""
-    if selection.n_atoms > 2:
-        return []
-    atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
-    return [
-        f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
-        " atoms or more, such as 'name CA'"
-    ]
