@@ -19,6 +19,9 @@ REMARKS_ATTRIBUTE: str
 # the table of formats, by name
 FORMATS: dict[str, FormatInfo]
 
+# Whether a file begins as HDF5 files do; one that is cut before that ends does, too.
+def is_hdf5(path: Path) -> bool: ...
+
 class FormatInfo:
     """A format; see `FormatInfo` in `crates/trajet-formats`."""
 

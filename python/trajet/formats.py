@@ -26,6 +26,8 @@ class FormatOptions(TypedDict, total=False):
     h5md: H5mdOptions
 
 
+# The format whose files the HDF5 library reads and writes.
+(HDF5,) = (info for info in FORMATS.values() if info.frames_from == "library")
 # Suffixes of the files that are written.
 WRITTEN_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.is_written for suffix in info.suffixes

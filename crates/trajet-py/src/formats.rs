@@ -1,9 +1,13 @@
 //! The table of formats as Python has it.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
 use serde::Serialize;
-use trajet_formats::{FORMATS, FormatInfo, Writing};
+use trajet_formats::{FORMATS, Format, FormatInfo, Writing};
 
 /// A row of the table. See `_trajet.pyi`.
 #[pyclass(frozen, get_all, name = "FormatInfo", module = "trajet._trajet")]
@@ -65,4 +69,18 @@ pub(crate) fn table(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         table.set_item(info.name, PyFormatInfo::of(py, info)?)?;
     }
     Ok(table)
+}
+
+/// Returns whether a file begins as HDF5 files do; one that is cut before that ends does, too.
+#[pyfunction]
+pub(crate) fn is_hdf5(py: Python<'_>, path: PathBuf) -> bool {
+    let hdf5 = Format::of_library();
+    let len = hdf5.info().magic.iter().map(|magic| magic.len()).max().unwrap_or(0);
+    let mut first = Vec::new();
+    // Opening a named pipe would wait for its writer. What opens the file raises its errors.
+    let read = || {
+        let file = path.is_file().then(|| File::open(&path).ok()).flatten()?;
+        file.take(len as u64).read_to_end(&mut first).ok()
+    };
+    py.detach(read).is_some_and(|n| n > 0) && hdf5.may_begin_with(&first)
 }

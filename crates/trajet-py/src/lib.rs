@@ -45,6 +45,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
     module.add("FORMATS", formats::table(module.py())?)?;
     module.add_class::<formats::PyFormatInfo>()?;
+    module.add_function(wrap_pyfunction!(formats::is_hdf5, module)?)?;
     module.add_function(wrap_pyfunction!(reader::check_format_options, module)?)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     // Set by the Makefile for the profile `gate`.

@@ -39,7 +39,7 @@ def native_content(
             kept_remarks=how.remarks,
         )
 
-    if reader.format != h5md.FORMAT.name or trajectory.transforms:
+    if reader.format != h5md.HDF5.name or trajectory.transforms:
         return None
     if not trajectory.copies_rows:
         return frames_only()
@@ -89,7 +89,7 @@ def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
         sources = [source for source, _ in kept]
     else:
         segments = trajectory.reader.segments()
-        sources = [one["path"] for one in segments if one["format"] in h5md.FORMAT.layouts]
+        sources = [one["path"] for one in segments if one["format"] in h5md.HDF5.layouts]
     found = [h5md.left_out(source, trajectory.particles) for source in sources]
     names = sorted({name for one in found for name in one})
     info = written_as(path.suffix)
@@ -152,7 +152,7 @@ def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
     without = []
     if has_velocities(trajectory.format):
         without.append("velocities and forces, which are not rotated along")
-    if path.suffix.lower() not in h5md.FORMAT.suffixes:
+    if path.suffix.lower() not in h5md.HDF5.suffixes:
         without.append("unit cells, as the format cannot hold rotated ones")
     return [f"left out of fitted frames: {what}" for what in without]
 

@@ -247,7 +247,7 @@ class _CopyOptions:
             raise ValueError(f"threads must be at least 1, not {self.threads}")
         if self.threads is not None and self.pool is not None:
             raise ValueError("the pool sets the number of threads: leave threads out")
-        hdf5, how = paths[0].suffix.lower() in h5md.FORMAT.suffixes, self.how
+        hdf5, how = paths[0].suffix.lower() in h5md.HDF5.suffixes, self.how
         if hdf5 and (how.precision is not None or how.double is not None):
             raise ValueError(f"{paths[0]}: precision is for XTC and double for TRR: leave them out")
         if not hdf5 and how.compression is not None:
@@ -405,7 +405,7 @@ def _copy(
     columns = None if np.array_equal(selection.columns, every) else selection.columns
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
-    in_hdf5 = parts[0][0].suffix.lower() in h5md.FORMAT.suffixes
+    in_hdf5 = parts[0][0].suffix.lower() in h5md.HDF5.suffixes
     n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
     n_threads = n_threads or _trajet.available_threads()
     # Threads that write one file hand over to one another.
@@ -428,7 +428,7 @@ def _copy(
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
         left = [frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
         content = converted_content(trajectory, reader, np.concatenate(frames), columns, asked.how)
-        if trajectory.reader.format == h5md.FORMAT.name:
+        if trajectory.reader.format == h5md.HDF5.name:
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
     output_format = written_as(parts[0][0].suffix)

@@ -210,7 +210,7 @@ class Copier:
         self, reader: _trajet.Reader, job: CopyJob, threads: int, show: ShowFrames
     ) -> WriteOutcome:
         columns, how, whole = self._spec.columns, self._spec.how, self._spec.whole
-        if job.own.suffix.lower() not in h5md.FORMAT.suffixes:
+        if job.own.suffix.lower() not in h5md.HDF5.suffixes:
             (outcome,) = write_files(
                 reader,
                 [(job.own, job.frames)],

@@ -118,7 +118,7 @@ def write(
         )
     path = Path(path)
     output.check(path, WRITTEN_SUFFIXES)
-    in_hdf5 = path.suffix.lower() in h5md.FORMAT.suffixes
+    in_hdf5 = path.suffix.lower() in h5md.HDF5.suffixes
     if in_hdf5 and (precision is not None or double is not None):
         raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
     if not in_hdf5 and compression is not None:

@@ -3,6 +3,8 @@
 `__init__.py` reads this file.
 """
 
+from trajet._trajet import is_hdf5 as is_hdf5
+from trajet.formats import HDF5 as HDF5
 from trajet.h5md.joining import join as join
 from trajet.h5md.library import h5py as h5py
 from trajet.h5md.library import parallel_h5py as parallel_h5py
@@ -19,8 +21,6 @@ from trajet.h5md.preserve import keep as keep
 from trajet.h5md.ranks import Communicator as Communicator
 from trajet.h5md.ranks import raise_on_all as raise_on_all
 from trajet.h5md.ranks import shares as shares
-from trajet.h5md.signature import FORMAT as FORMAT
-from trajet.h5md.signature import is_hdf5 as is_hdf5
 from trajet.h5md.tables import describe as describe
 from trajet.h5md.topology import bonds_of as bonds_of
 from trajet.h5md.topology import has_topology as has_topology

@@ -19,10 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import FormatError, FrameError, SelectionError, StaleIndexError
+from trajet._trajet import (
+    FormatError,
+    FrameError,
+    SelectionError,
+    StaleIndexError,
+    is_hdf5,
+)
 from trajet.h5md.library import parallel_h5py
 from trajet.h5md.ranks import Communicator, raise_on_all
-from trajet.h5md.signature import is_hdf5
 from trajet.h5md.tables import describe
 
 if TYPE_CHECKING:

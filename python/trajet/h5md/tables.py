@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
+from trajet.formats import HDF5
 from trajet.h5md import bounded
 from trajet.h5md import units as known
 from trajet.h5md.bounded import attribute
 from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link, member
-from trajet.h5md.signature import FORMAT
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -193,7 +193,7 @@ class _LayoutReader:
                 "storage": storages[name],
                 **_dataset(value),
             }
-        layout = self._description(FORMAT.name, n_atoms, frames, boxes, series)
+        layout = self._description(HDF5.name, n_atoms, frames, boxes, series)
         layout["atom_numbers"] = atom_numbers
         # If the file stores times in ps, these are the same numbers.
         own_times = None if frames.time_factor == 1 else frames.own_times
@@ -241,7 +241,7 @@ class _LayoutReader:
                 "storage": storage if value is coordinates else self._storage(value),
                 **_dataset(value),
             }
-        return self._description(FORMAT.layouts[1], coordinates.shape[1], frames, cells, series)
+        return self._description(HDF5.layouts[1], coordinates.shape[1], frames, cells, series)
 
     def _cells_of_mdtraj(self, file: "File", n: int) -> _Float:
         """Return the cells of `n` frames of a file of mdtraj, Å and degrees; none without cells."""

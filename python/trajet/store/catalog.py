@@ -527,7 +527,7 @@ class Store:
 
 def _writable(tags: Iterable[Tag], source: str) -> None:
     """Raise an error if h5py is missing for one of the tags, before any work."""
-    formats = (HDF5, EXACT) if source == h5md.FORMAT.name else (HDF5,)
+    formats = (HDF5, EXACT) if source == h5md.HDF5.name else (HDF5,)
     for tag in tags:
         if tag.format in formats:
             h5md.h5py(f"tag {tag.name!r} is kept as {HDF5}")
@@ -565,7 +565,7 @@ def _other_contents(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]
 
     Yields these files and remarks on contents that they lack; nothing for other formats.
     """
-    if source.reader.format != h5md.FORMAT.name:
+    if source.reader.format != h5md.HDF5.name:
         yield [], []
         return
     if not source.copies_rows:

@@ -364,7 +364,7 @@ class ReadingByColumns(FilesWithTopology):
             found[name] = np.float64(value)
         if self.dataset is not None:
             return found
-        if h5md.FORMAT.name in self.format:
+        if h5md.HDF5.name in self.format:
             file, within, step = self._reader.place(number)
             if file not in self._observables:
                 self._observables[file] = self._open_observables(file)
@@ -381,7 +381,7 @@ class ReadingByColumns(FilesWithTopology):
             If another file is found under its name.
         """
         segment = self._reader.segments()[file]
-        if segment["format"] != h5md.FORMAT.name:
+        if segment["format"] != h5md.HDF5.name:
             return None
         path = self._absolute_paths[file]
         if _trajet.file_digest(path) != segment["digest"]:

@@ -154,7 +154,7 @@ class FilesWithTopology(TrajectoryFiles):
 
     def _bonds_of_frames(self) -> NDArray[np.int64] | None:
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
-        if self.dataset is not None or self._reader.segments()[0]["format"] != h5md.FORMAT.name:
+        if self.dataset is not None or self._reader.segments()[0]["format"] != h5md.HDF5.name:
             return None
         try:
             return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)

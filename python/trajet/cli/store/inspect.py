@@ -96,7 +96,7 @@ def show(name: str, folder: str, as_json: bool, quiet: bool) -> None:
         echo([f"divided    {path} ({in_bytes(size)}, {entry.format})"])
     click.echo(f"frames     {entry.n_frames}")
     say_entry(at, name)
-    if entry.format == h5md.FORMAT.name:
+    if entry.format == h5md.HDF5.name:
         get = f"trajet store get {shlex.quote(str(at.folder / name))} -o {name}.h5md"
         click.echo(f"{name}: a mount shows no whole H5MD: {get}")
     for kept in entry.tags:
