@@ -15,7 +15,7 @@ from trajet.pools.pool import Progress
 
 # Called with the frames of a job that are done; an exception from it ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]
-# Description of a job, which workers of its spec know, and the result that they return.
+# Types of the description of a job and of its result; the spec of the job determines both.
 What = TypeVar("What")
 Outcome = TypeVar("Outcome")
 _What_co = TypeVar("_What_co", covariant=True)

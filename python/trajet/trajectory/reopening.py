@@ -1,4 +1,4 @@
-"""How a trajectory was opened, which is what pickle keeps of it."""
+"""Calls that opened a trajectory, by which pickle opens it again."""
 
 from dataclasses import dataclass
 from pathlib import Path

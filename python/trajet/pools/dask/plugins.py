@@ -107,7 +107,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         self._worker = worker
         self._stops: dict[Key, Stop] = {}
         self._running: dict[Key, RunningTask] = {}
-        # a `JobWorker` knows what the jobs of its spec are
+        # its spec alone knows the type of the jobs of a `JobWorker`
         self.task_worker: Worker | JobWorker[Never, object]
         if isinstance(self._spec, WorkerSpec):
             before = worker.plugins.get(self._before)

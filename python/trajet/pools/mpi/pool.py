@@ -289,10 +289,7 @@ class MpiPool:
         return work() if self._ranks.leading else cast(_T, self.lead(what, work))
 
     def _do_jobs(
-        self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
-        progress: Progress | None,
+        self, spec: JobSpec[What, Outcome], jobs: Sequence[Job[What]], progress: Progress | None
     ) -> list[JobResult[Outcome]]:
         texts = [pickle.dumps(job) for job in jobs]
         jobs_spec = JobsSpec(
