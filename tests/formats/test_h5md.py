@@ -298,6 +298,27 @@ def test_atoms_that_change_rows_are_an_error(
         tj.open(None, path)
 
 
+def test_script_of_the_page_puts_atoms_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error names it; atoms have the positions of a file that never was out of order."""
+    rng = np.random.default_rng(4)
+    shuffled = np.array([rng.permutation(N_ATOMS) for _ in POSITIONS])
+    sources = np.take_along_axis(POSITIONS, shuffled[:, :, None], axis=1)
+    path = write_h5md(tmp_path / "run.h5md", sources)
+    with h5py.File(path, "a") as file:
+        file.move("particles/trajectory", "particles/atoms")
+        file["particles/atoms/id/value"] = shuffled
+    with pytest.raises(tj.FormatError, match=r"docs/h5md\.md has a script"):
+        tj.open(None, path)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "h5md.md").read_text(encoding="utf-8")
+    (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(script, "docs/h5md.md", "exec"), {})
+    expected = tj.open(None, write_h5md(tmp_path / "sorted.h5md", POSITIONS)).read().positions
+    assert np.array_equal(tj.open(None, path).read().positions, expected)
+
+
 @pytest.mark.parametrize("fixed", [True, False])
 def test_atoms_in_another_order_give_a_remark(fixed: bool, tmp_path: Path) -> None:
     """Rows that are not in the order of `id` may not be in the order of the topology either."""

@@ -682,7 +682,8 @@ class _LayoutReader:
         if frame is not None:
             raise self._error(
                 f"its atoms change places: {value.name.strip('/')} of frame {frame} is not that"
-                " of frame 0: sort each frame by it first"
+                " of frame 0: put the atoms of each frame into the order of this id (docs/h5md.md"
+                " has a script)"
             )
         if (first[1:] < first[:-1]).any():
             self.remarks.append(
