@@ -5,11 +5,13 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
 from helpers.commands import fail, misuse, succeed
+from scipy.io import netcdf_file
 
 N_FRAMES, STEP = 12, 2.5
 WALK = (20 + np.cumsum(np.random.default_rng(7).normal(size=(N_FRAMES, 5, 3)), 0)).astype("f4")
@@ -158,6 +160,43 @@ def test_copies_have_the_given_times(tmp_path: Path, source: str, ending: str) -
     some = traj.select([1, 3])
     tj.convert(some, copy, allow_loss=True, frames=slice(3, None, 2), force=True)
     assert np.allclose(tj.open(None, copy).times, traj.times[3::2], rtol=1e-6, atol=0)
+
+
+def untimed_hdf5(path: Path) -> Path:
+    """Write an H5MD file, or one of mdtraj, without times."""
+    with h5py.File(path, "w") as file:
+        if path.suffix == ".h5":
+            file.attrs["conventions"], file.attrs["conventionVersion"] = "Pande", "1.1"
+            file.create_dataset("coordinates", data=WALK / 10).attrs["units"] = "nanometers"
+        else:
+            element = file.create_group("particles/all/position")
+            element.create_dataset("value", data=WALK).attrs["unit"] = "Angstrom"
+            element["step"] = np.arange(N_FRAMES)
+    return path
+
+
+def untimed_nc(path: Path) -> Path:
+    """Write a NetCDF file that has no variable of times."""
+    with netcdf_file(path, "w", version=2) as file:
+        file.Conventions, file.ConventionVersion = b"AMBER", b"1.0"
+        for name, n in (("frame", None), ("atom", 5), ("spatial", 3)):
+            file.createDimension(name, n)
+        file.createVariable("coordinates", "f", ("frame", "atom", "spatial"))[:N_FRAMES] = WALK
+    return path
+
+
+@pytest.mark.parametrize("name", ["run.nc", "run.h5md", "run.h5"])
+def test_files_that_have_no_times_take_the_option(tmp_path: Path, name: str) -> None:
+    """The remark names it; copies in the same format have the times."""
+    path = tmp_path / name
+    (untimed_nc if path.suffix == ".nc" else untimed_hdf5)(path)
+    assert any("--time-step PS" in remark for remark in tj.open(None, path).time_remarks)
+    traj = tj.open(None, path, time_step=STEP)
+    assert np.array_equal(traj.read([3, 1]).times, [3 * STEP, STEP])
+    copy = tmp_path / f"copy{path.with_suffix('.h5md' if '.h5' in name else '.nc').suffix}"
+    tj.convert(traj, copy)
+    assert np.array_equal(tj.open(None, copy).times, traj.times)
+    assert "time step     2.5 ps" in succeed("info", path, "--time-step", STEP)
 
 
 def test_commands_take_the_option(tmp_path: Path) -> None:

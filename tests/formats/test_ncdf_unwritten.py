@@ -1,5 +1,6 @@
 """NetCDF files whose values were never written, as NetCDF's library leaves them."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import fail, succeed
 from scipy.io import netcdf_file
 
 # What NetCDF's library fills variables with, by the letter of SciPy for their type.
@@ -179,3 +181,29 @@ def test_times_that_were_never_written_are_an_error_of_opening(tmp_path: Path) -
     assert traj.times.tolist() == [0, 2, 4]
     assert "of 5 frames 3 were written: these count" in traj.remarks
     assert traj.read().positions.shape == (3, N_ATOMS, 3)
+
+
+@pytest.mark.parametrize("missing", [slice(None), 2, [3, 4]], ids=str)
+def test_time_step_gives_times_that_were_never_written(missing: Any, tmp_path: Path) -> None:
+    """The error names the option; an index that was kept with it does not hide the error."""
+    path = written(tmp_path / "run.nc", {"time": missing})
+    with pytest.raises(tj.FormatError, match=r"give the time between frames with time_step="):
+        tj.open(None, path)
+    expected = opened(written(tmp_path / "whole.nc")).read().positions
+    # The second one loads the index, which an analysis compares with all frames.
+    for state in ("built", "loaded"):
+        traj = tj.open(None, path, time_step=2.5)
+        assert traj.index_state == state
+        block = traj.read()
+        assert np.array_equal(block.times, 2.5 * np.arange(N_FRAMES))
+        assert np.array_equal(block.positions, expected)
+        found = tj.gyration(traj.all_atoms(), weights="equal", pool=tj.LocalPool(threads=2))
+        assert np.array_equal(found.times, traj.times)
+    assert np.array_equal(pickle.loads(pickle.dumps(traj)).read().times, block.times)
+    for ending in (".nc", ".h5md"):
+        copy = tj.convert(traj, tmp_path / f"copy{ending}").path
+        assert np.array_equal(tj.open(None, copy).times, traj.times)
+    message = fail("info", path)
+    assert "its time was never written" in message
+    assert "--time-step PS" in message
+    assert "time step     2.5 ps" in succeed("info", path, "--time-step", "2.5")

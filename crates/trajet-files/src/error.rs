@@ -111,10 +111,10 @@ pub enum Error {
         "{}: frame {frame}: its time was never written (the variable {variable} holds a fill value): {}",
         path.display(),
         match is_tail {
-            true => "let the program that writes the file finish, or read the frames before it with \
-                     --allow-truncated-tail (allow_truncated_tail=True)",
-            false => "write the times of all frames to the file, or remove the variable with 'ncks -x -v time OLD NEW', so that \
-                      frames are numbered",
+            true => "let the program that writes the file finish, read the frames before it with \
+                     --allow-truncated-tail (allow_truncated_tail=True), or give the time between frames with \
+                     time_step= (--time-step PS)",
+            false => "give the time between frames with time_step= (--time-step PS)",
         }
     )]
     UnwrittenTime {

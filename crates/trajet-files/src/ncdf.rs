@@ -66,7 +66,9 @@ impl Reader {
         let counted = head.count(source.size(), options.allow_truncated_tail);
         let (n_frames, remark) = counted.map_err(|fault| Error::of_header(source.path(), fault))?;
         let mut remarks: Vec<String> = head.remarks.iter().cloned().chain(remark).collect();
-        let records = Records { source: &source, head: &head, n_frames, options, threads };
+        let needs_times = options.time_step.is_none();
+        let records =
+            Records { source: &source, head: &head, n_frames, options, needs_times, threads };
         let found = match head.time.is_some() && !head.is_restart {
             true => records.found(meter)?,
             false => {
@@ -221,7 +223,7 @@ impl Reader {
         let time = match &self.head.time {
             None => frame as f64,
             Some(slab) => {
-                let time = slab.first(record.get(time));
+                let time = slab.written(record.get(time)).unwrap_or(f64::NAN);
                 let (step, len) = (frame as i64, self.head.record_len);
                 let mark = Mark { n_atoms: self.head.n_atoms, time, step, len };
                 self.file.check(frame, Some(&mark))?;
@@ -312,7 +314,11 @@ impl reader::Reader for Reader {
     }
 
     fn missing_times(&self) -> Option<String> {
-        self.head.time.is_none().then(|| NUMBERED_TIMES.to_owned())
+        if self.head.time.is_none() {
+            return Some(NUMBERED_TIMES.to_owned());
+        }
+        let n = self.file.index.times().iter().filter(|time| time.is_nan()).count();
+        (n > 0).then(|| format!("the times of {n} frames were never written"))
     }
 
     fn read_frame(
@@ -394,7 +400,8 @@ impl reader::Reindex for Reader {
         let (request_size, watch) = (*request_size, Arc::clone(watch));
         let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
         let n_frames = index.n_frames() as u64;
-        let records = Records { source, head: &self.head, n_frames, options, threads };
+        let needs_times = false;
+        let records = Records { source, head: &self.head, n_frames, options, needs_times, threads };
         records.build(None, &mut Meter::default())
     }
 }
@@ -450,6 +457,8 @@ struct Records<'a> {
     head: &'a Head,
     n_frames: u64,
     options: &'a OpenOptions,
+    /// Whether a time that was never written is an error; else it is not a number in the index.
+    needs_times: bool,
     threads: &'a dyn ParallelFor,
 }
 
@@ -464,7 +473,8 @@ impl Finder for Records<'_> {
         let fits = index.n_atoms() == self.head.n_atoms
             && n <= self.n_frames
             && (0..=n).all(|frame| index.offset(frame) == self.head.offset(frame))
-            && (0..).zip(index.steps()).all(|(frame, &step)| step == frame);
+            && (0..).zip(index.steps()).all(|(frame, &step)| step == frame)
+            && !(self.needs_times && index.times().iter().any(|time| time.is_nan()));
         if !fits {
             return Ok(false);
         }
@@ -474,7 +484,7 @@ impl Finder for Records<'_> {
             let frame = last * k / SAMPLES.min(last).max(1);
             let time = self.time(frame, &mut window, 0, 1, meter)?;
             let known = index.times()[frame as usize];
-            if time.is_none_or(|time| time.to_bits() != known.to_bits()) {
+            if time.unwrap_or(f64::NAN).to_bits() != known.to_bits() {
                 return Ok(false);
             }
         }
@@ -517,13 +527,14 @@ impl Finder for Records<'_> {
         if let Some(k) = times.iter().position(Option::is_none) {
             let frame = first + k as u64;
             let is_tail = frame > 0 && times[k..].iter().all(Option::is_none);
-            if !(is_tail && self.options.allow_truncated_tail) {
+            if is_tail && self.options.allow_truncated_tail {
+                times.truncate(k);
+            } else if self.needs_times {
                 let path = self.source.path().to_owned();
                 return Err(Error::UnwrittenTime { path, frame, variable: "time", is_tail });
             }
-            times.truncate(k);
         }
-        self.index(index, times.into_iter().flatten())
+        self.index(index, times.into_iter().map(|time| time.unwrap_or(f64::NAN)))
     }
 }
 
@@ -612,7 +623,7 @@ impl Records<'_> {
         let Some(slab) = &self.head.time else { return Ok(Some(frame as f64)) };
         let at = self.head.offset(frame) + slab.at as u64;
         let bytes = window.bytes(self.source, at, slab.width(), until, request, meter)?;
-        Ok((!slab.lacks_first(bytes)).then(|| slab.first(bytes)))
+        Ok(slab.written(bytes))
     }
 }
 

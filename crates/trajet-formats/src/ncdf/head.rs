@@ -103,6 +103,11 @@ impl Slab {
         self.times(bytes, self.factor()) / self.divisor
     }
 
+    /// Reads the first value as [`Slab::first`] does; `None` if it was never written.
+    pub fn written(&self, bytes: &[u8]) -> Option<f64> {
+        (!self.lacks_first(bytes)).then(|| self.first(bytes))
+    }
+
     /// Reads the first value, multiplied by `factor`.
     fn times(&self, bytes: &[u8], factor: Option<Scale>) -> f64 {
         if self.is_double {
@@ -120,7 +125,7 @@ impl Slab {
     }
 
     /// Whether the first of the stored values was never written.
-    pub fn lacks_first(&self, bytes: &[u8]) -> bool {
+    fn lacks_first(&self, bytes: &[u8]) -> bool {
         self.markers.has(self.times(bytes, None))
     }
 

@@ -98,6 +98,13 @@ fn times_that_were_never_written_are_errors_of_opening() {
         {
             let file = on_disk(&filled(&drawn, "time", &frames, 0..1));
             let first = frames[0] as u64;
+            let given = OpenOptions { time_step: Some(2.0), ..without_sidecar() };
+            let reader = open(&file.path, &given, &Serial).unwrap();
+            for (frame, time) in reader.index().times().iter().enumerate() {
+                assert_eq!(time.is_nan(), frames.contains(&frame));
+                assert!(read_one(&*reader, Field::Positions, frame as u64, &Atoms::all(5)).is_ok());
+            }
+            assert!(reader.missing_times().is_some());
             for options in [&cut, &without_sidecar()] {
                 match open(&file.path, options, &Serial) {
                     Err(Error::UnwrittenTime { frame, variable: "time", is_tail, .. }) => {
