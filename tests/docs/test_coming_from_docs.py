@@ -88,6 +88,25 @@ def test_calls_of_mdtraj_exist() -> None:
     assert not [name for name in methods if not hasattr(md.Trajectory, name)]
 
 
+def test_rows_of_mdtraj_have_its_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both columns of rows that no other test compares, in nm and radians there."""
+    import mdtraj as md
+
+    _prepare("mdtraj", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    whole = md.load("run.xtc", top="top.gro")
+    protein = whole.atom_slice(whole.topology.select("protein"))
+    names = {"md": md, "tj": tj, "traj": tj.open("top.gro", "run.xtc")}
+    names["ca"] = protein.topology.select("name CA")
+    rows = {task: (theirs, ours) for task, theirs, ours in rows_of(FOLDER / "mdtraj.md")}
+    factors = {"RMSD with fit": 10, "RMSF": 10, "radius of gyration": 10, "distances": 10}
+    for task, factor in {**factors, "any dihedral angle": 180 / np.pi}.items():
+        # Calls of mdtraj change what they are given.
+        names["t"] = md.Trajectory(protein.xyz.copy(), protein.topology)
+        theirs, ours = (eval(CODE.findall(cell)[0], names) for cell in rows[task])
+        assert np.allclose(np.squeeze(theirs) * factor, np.squeeze(ours.values), atol=1e-3), task
+
+
 def test_readme_links_the_pages() -> None:
     """All of them."""
     readme = FOLDER.parents[1].joinpath("README.md").read_text(encoding="utf-8")
