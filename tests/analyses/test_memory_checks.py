@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import trajet as tj
 from helpers.commands import fail, succeed
@@ -32,6 +33,67 @@ def test_run_that_does_not_fit_is_refused(adk: Adk, scarce: None, named: str) ->
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     with pytest.raises(MemoryError, match=f"{named}.*are available: choose fewer"):
         WORK[named](atoms)
+
+
+# A run, the bytes of a state, and the advice.
+GRIDS: dict[str, tuple[Callable[..., object], int, str]] = {
+    "density": (
+        lambda atoms, **run: tj.density(
+            atoms, spacing=0.5, grid_center=(10, 10, 10), grid_size=20, **run
+        ),
+        8 * 40**3,
+        r"larger spacing \(--spacing\) or a smaller grid_size \(--grid-size\)",
+    ),
+    "rdf_pairs": (
+        lambda atoms, **run: tj.rdf_pairs([(atoms, atoms)], bins=9999, range=(0, 4), **run),
+        8 * 9999,
+        r"fewer bins \(--bins\)",
+    ),
+    "linear_density": (
+        lambda atoms, **run: tj.linear_density([atoms] * 2, bins=9999, quantity="number", **run),
+        16 * 9999,
+        r"fewer bins \(--bins\)",
+    ),
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> tj.Selection:
+    """Return 30 atoms in 4 frames with a cell."""
+    positions = np.random.default_rng(1).uniform(0, 20, (4, 30, 3)).astype(np.float32)
+    tj.write(tmp_path / "a.nc", positions, cells=[[20, 20, 20, 90, 90, 90]] * 4)
+    return tj.open(None, tmp_path / "a.nc").all_atoms()
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_states_of_all_threads_are_counted(
+    small: tj.Selection, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """One for each thread and the result; the error names the option that makes them smaller."""
+    work, state, advice = GRIDS[name]
+    monkeypatch.setattr(memory, "_MUCH", 0)
+    for threads in (1, 2):
+        pool = tj.LocalPool(threads=threads)
+        monkeypatch.setattr(memory, "available", lambda n=threads: (n + 1) * state)
+        work(small, pool=pool)
+        monkeypatch.setattr(memory, "available", lambda n=threads: (n + 1) * state - 1)
+        match = f"{threads + 1} states of .*: choose (a )?{advice}, or fewer threads"
+        with pytest.raises(MemoryError, match=match):
+            work(small, pool=pool)
+    # Fewer threads than the error has seen.
+    work(small, pool=tj.LocalPool(threads=1))
+
+
+def test_map_is_counted_before_the_run(
+    small: tj.Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its fractions and numbers of frames take more than the states."""
+    monkeypatch.setattr(memory, "_MUCH", 0)
+    monkeypatch.setattr(memory, "available", lambda: 17 * 30 * 30)
+    assert tj.contact_map(small, by="atom").values.shape == (30, 30)
+    monkeypatch.setattr(memory, "available", lambda: 17 * 30 * 30 - 1)
+    with pytest.raises(MemoryError, match=r"map of 30 x 30 pairs.*residues instead of atoms \(by="):
+        tj.contact_map(small, by="atom")
 
 
 def test_advice_helps(adk: Adk, scarce: None) -> None:

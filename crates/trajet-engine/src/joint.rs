@@ -271,6 +271,12 @@ impl JointPass {
         grids.max_by_key(Leaves::frames_per_leaf).expect("an analysis")
     }
 
+    /// Returns the bytes that the states of all analyses take, as far as they are known beforehand.
+    pub fn state_bytes(&self) -> usize {
+        let states = self.components.iter().map(|component| component.pass.analysis.state_bytes());
+        states.fold(0, usize::saturating_add)
+    }
+
     /// Returns the arrays of all analyses with an entry for each frame.
     pub fn per_frame(&self) -> Vec<&ArraySpec> {
         self.components.iter().flat_map(|component| &component.per_frame).collect()

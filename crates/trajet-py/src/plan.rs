@@ -90,14 +90,16 @@ impl Plan {
         PyArray1::from_vec(py, distinct(self.jobs.iter().map(|job| &*job.atoms)))
     }
 
-    /// Returns how many numbers the first pass computes of each frame, and their bytes.
-    fn frame_size(&self, py: Python<'_>, n_atoms: usize) -> PyResult<(usize, usize)> {
+    /// Returns how many numbers the first pass computes of each frame, their bytes, and those of its states as far as
+    /// they are known beforehand.
+    fn sizes(&self, py: Python<'_>, n_atoms: usize) -> PyResult<(usize, usize, usize)> {
         let pass = self.first_pass(n_atoms).map_err(|error| from_io(py, &error))?;
         let count = |spec: &ArraySpec| spec.shape.iter().copied().fold(1, usize::saturating_mul);
         let add = |(numbers, bytes): (usize, usize), spec: &ArraySpec| {
             (numbers.saturating_add(count(spec)), bytes.saturating_add(spec.entry_bytes()))
         };
-        Ok(pass.per_frame().into_iter().fold((0, 0), add))
+        let (numbers, bytes) = pass.per_frame().into_iter().fold((0, 0), add);
+        Ok((numbers, bytes, pass.state_bytes()))
     }
 
     /// Returns the plan for frames that have only the atoms of this one.

@@ -17,6 +17,8 @@ UNITS = {"number": ("1/Å³", 1.0), "mass": ("g/cm³", 1.66053906660), "charge":
 
 # Bins of a histogram that takes 1 GB of memory in a thread.
 _MOST_BINS = 10**7
+# Advice if the histograms of all threads do not fit into memory.
+FEWER_BINS = "choose fewer bins (--bins)"
 
 
 def check_bins(bins: int) -> None:

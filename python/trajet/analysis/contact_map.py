@@ -1,5 +1,6 @@
 """`contact_map`: how often residues are in contact."""
 
+import math
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
@@ -19,6 +20,7 @@ from trajet.analysis.runner import (
 )
 from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
+from trajet.memory import check_memory
 from trajet.particles import heavy_atoms
 from trajet.quoting import quoted
 from trajet.result import ContactMap
@@ -123,7 +125,15 @@ def contact_map(
         periodic=pbc,
     )
     t_select = selection_seconds(main, others)
-    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
+    fewer = "choose fewer atoms"
+    if by == "atom":
+        fewer += ", or residues instead of atoms (by='residue', --by residue)"
+    shape = (len(rows.atoms), len(columns.atoms))
+    # Fractions and numbers of frames, and which pairs are left out.
+    check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", 17 * math.prod(shape))], None, fewer)
+    outcome = yield RunRequest(
+        main.trajectory, lambda _: plan, t_select=t_select, smaller_state=fewer, **run
+    )
     n_frames = len(outcome.frames)
     left_out = _left_out(rows, columns, exclude_neighbors)
     if left_out.all():

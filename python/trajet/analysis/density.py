@@ -123,7 +123,13 @@ def density(
             "density", atoms=main.atoms.columns, selection=main.native, amounts=amounts, grid=grid
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=main.t_select, **run)
+    outcome = yield RunRequest(
+        main.trajectory,
+        plan,
+        t_select=main.t_select,
+        smaller_state="choose a larger spacing (--spacing) or a smaller grid_size (--grid-size)",
+        **run,
+    )
     n_frames = outcome.number("n_frames")
     counted, inside = outcome.number("n_atoms"), outcome.number("n_inside")
     units, factor = UNITS[quantity]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan
-from trajet.analysis.amounts import UNITS, Quantity, amounts_of, check_bins
+from trajet.analysis.amounts import FEWER_BINS, UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
@@ -103,7 +103,10 @@ def linear_density(
             bins=bins,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(*chosen), **run)
+    t_select = selection_seconds(*chosen)
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=t_select, smaller_state=FEWER_BINS, **run
+    )
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     direction: str = axis
     if outcome.number("n_tilted"):

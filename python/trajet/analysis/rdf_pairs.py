@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Unpack
 import numpy as np
 
 from trajet._trajet import Plan, SelectionError
-from trajet.analysis.amounts import check_bins
+from trajet.analysis.amounts import FEWER_BINS, check_bins
 from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.distance_units import range_looks_like_nm
@@ -152,7 +152,11 @@ def rdf_pairs(
     first, last = distance_range(range)
     plan = Plan("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
     outcome = yield RunRequest(
-        trajectory, lambda _: plan, t_select=selection_seconds(*selections), **run
+        trajectory,
+        lambda _: plan,
+        t_select=selection_seconds(*selections),
+        smaller_state=FEWER_BINS,
+        **run,
     )
     remarks += range_remarks(outcome.cells, last)
     if by != "atom":

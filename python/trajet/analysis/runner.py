@@ -24,7 +24,7 @@ from trajet.advise.entries import (
 from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
-from trajet.memory import check_memory
+from trajet.memory import check_memory, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, RunOutput
 from trajet.result import Report, counting_of, make_report
@@ -270,6 +270,8 @@ class RunRequest:
         these.
     too_large
         Message of the MemoryError if the state has more entries than the plan allows.
+    smaller_state
+        Advice for a run whose states, of which each thread has one, do not fit into memory.
     """
 
     trajectory: Trajectory
@@ -281,6 +283,7 @@ class RunRequest:
     progress: Progress | None = None
     reference: int | None = None
     too_large: str = ""
+    smaller_state: str = "choose fewer atoms"
 
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
@@ -337,7 +340,7 @@ def run_jointly(
         plans = _plans(requests, chosen)
         read = [plan.atoms for plan in plans]
         where = pool or LocalPool()
-        _check_memory(plans, len(chosen), trajectory.reader.n_atoms, where)
+        _check_memory(requests, plans, len(chosen), trajectory.reader.n_atoms, where)
         # A pool of the user's own may not have the attribute.
         n_threads = getattr(where, "n_threads", 1)
         # Threads of this process hand over to one another.
@@ -405,21 +408,39 @@ def _plans(requests: Sequence[RunRequest], chosen: NDArray[np.int64]) -> list[Pl
     return plans
 
 
-def _check_memory(plans: Sequence[Plan], n_frames: int, n_atoms: int, pool: Pool) -> None:
-    """Raise an error if there is no memory for the numbers of all frames.
+def _check_memory(
+    requests: Sequence[RunRequest],
+    plans: Sequence[Plan],
+    n_frames: int,
+    n_atoms: int,
+    pool: Pool,
+) -> None:
+    """Raise an error if there is no memory for the numbers of all frames and for states.
 
     Raises
     ------
     MemoryError
         If they take more than is available.
     """
-    counts, sizes = zip(*(plan.frame_size(n_atoms) for plan in plans), strict=True)
+    counts, sizes, states = zip(*(plan.sizes(n_atoms) for plan in plans), strict=True)
     size = n_frames * sum(sizes)
     numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
     to_files = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
     approve(size, numbers, to_files)
-    if getattr(pool, "rows_in", None) is None:
-        check_memory([(numbers, size)], None, f"choose fewer atoms or frames{to_files}")
+    parts = []
+    if size and getattr(pool, "rows_in", None) is None:
+        parts.append((size, numbers, f"choose fewer atoms or frames{to_files}"))
+    # Each thread has a state, and one is the result. Those of other pools are elsewhere.
+    n_states = 1 + (min(pool.n_threads, n_frames) if isinstance(pool, LocalPool) else 0)
+    for request, each in zip(requests, states, strict=True):
+        if each:
+            advice = (
+                f"{request.smaller_state}, or fewer threads (pool=LocalPool(threads=1), --threads)"
+            )
+            parts.append((n_states * each, f"{n_states} states of {in_bytes(each)}", advice))
+    if parts:
+        _, _, advice = max(parts)
+        check_memory([(what, n_bytes) for n_bytes, what, _ in parts], None, advice)
 
 
 def _readers(
