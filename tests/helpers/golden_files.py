@@ -16,10 +16,12 @@ import numpy as np
 import trajet as tj
 from MDAnalysis.coordinates.DCD import DCDReader
 from MDAnalysis.coordinates.GRO import GROReader
+from MDAnalysis.coordinates.INPCRD import INPReader
 from MDAnalysis.coordinates.PDB import PDBReader
 from MDAnalysis.coordinates.TRJ import NCDFReader
 from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
+from mdtraj.formats import AmberRestartFile
 
 from helpers import frame_borders, made_files
 from helpers.frame_borders import Borders
@@ -219,6 +221,31 @@ class _GroFrames:
         """Do nothing: no file is open."""
 
 
+class _RestartFrame:
+    """Reads a restart file of Amber: positions and time with MDAnalysis, the cell with mdtraj."""
+
+    def __init__(self, path: str) -> None:
+        reader = INPReader(path)
+        self.n_atoms, self.ts = reader.n_atoms, reader.ts.copy()
+        with AmberRestartFile(path) as file:
+            _, _, lengths, angles = file.read()
+        if lengths is not None:
+            self.ts.dimensions = np.hstack((lengths, angles)).ravel()
+        # Neither reads velocities, whose lines follow those of the positions.
+        n_lines = -(-self.n_atoms // 2)
+        lines = Path(path).read_text().splitlines()[2 + n_lines :]
+        if len(lines) >= n_lines > 1:
+            words = [line[k : k + 12] for line in lines[:n_lines] for k in range(0, len(line), 12)]
+            velocities = np.array(words, float).reshape(-1, 3) * 20.455
+            self.ts.velocities = velocities.astype(np.float32)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield self.ts
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+
 # Formats of structures, which are trajectories too. They are only read.
 STRUCTURES = {
     format.name: format
@@ -258,6 +285,21 @@ STRUCTURES = {
             vectors={"test.gro": "xv", "made_steps.gro": "xv"},
             long=frozenset({"made_steps.gro"}),
             copied_as="TRR",
+        ),
+        Format(
+            "RST7",
+            (".rst7", ".inpcrd", ".restrt", ".rst"),
+            _RestartFrame,
+            lambda data: Borders([0, len(data)]),
+            lambda reader: 0,
+            0.0,
+            searched=True,
+            counted=False,
+            chosen=("parmed_ala2_solv.rst7", "test.inpcrd"),
+            is_text=True,
+            made={"made_moving.rst7": lambda path: made_files.write_rst7(path, 25)},
+            vectors={"made_moving.rst7": "xv"},
+            copied_as="NCDF",
         ),
     )
 }

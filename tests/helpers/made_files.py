@@ -194,6 +194,22 @@ def write_pdb(path: Path, n_atoms: int, n_frames: int) -> Path:
     return path
 
 
+def write_rst7(
+    path: Path, n_atoms: int, *, velocities: bool = True, cell: bool = True, time: bool = True
+) -> Path:
+    """Write a restart file of Amber, whose numbers fill their columns."""
+    positions = random_vectors(1, n_atoms, size=200.0)[0]
+    arrays = [positions, positions[::-1] / 450][: 1 + velocities]
+    if cell:
+        arrays.append(np.array([40.5, 41, 42, 80, 90, 109.4712190]))
+    text = f"Made\n{n_atoms:5}" + "  0.1234500E+04" * time + "\n"
+    for array in arrays:
+        words = [f"{number:12.7f}" for number in np.ravel(array)]
+        text += "".join("".join(words[k : k + 6]) + "\n" for k in range(0, len(words), 6))
+    path.write_text(text)
+    return path
+
+
 def models_pdb(path: Path) -> Path:
     """Write models with a cell each."""
     return write_pdb(path, 25, 12)

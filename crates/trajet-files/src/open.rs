@@ -7,6 +7,7 @@ use std::sync::Arc;
 use trajet_formats::gro::Gro;
 use trajet_formats::lines::LineFormat;
 use trajet_formats::pdb::Pdb;
+use trajet_formats::rst7::Rst7;
 use trajet_formats::{Format, N_FORMATS};
 
 use crate::lines::ByLines;
@@ -81,6 +82,7 @@ const ROWS: [Row; N_FORMATS] = [
     },
     Row { format: Format::Pdb, open: Some(open_text::<Pdb>), reopen: reopen_text::<Pdb> },
     Row { format: Format::Gro, open: Some(open_text::<Gro>), reopen: reopen_text::<Gro> },
+    Row { format: Format::Rst7, open: Some(open_text::<Rst7>), reopen: reopen_text::<Rst7> },
 ];
 
 const _: () = {

@@ -28,6 +28,7 @@ pub mod pdb;
 mod plan;
 mod raw;
 pub mod remarks;
+pub mod rst7;
 mod snapshot;
 mod table;
 pub mod text;

@@ -26,6 +26,8 @@ pub enum Format {
     Pdb,
     /// The text format of GROMACS, of one frame or several.
     Gro,
+    /// Restart files of Amber as text, of one frame.
+    Rst7,
 }
 
 /// The code that writes trajectories of a format.
@@ -128,7 +130,7 @@ pub struct FormatInfo {
 }
 
 /// Number of formats.
-pub const N_FORMATS: usize = 7;
+pub const N_FORMATS: usize = 8;
 
 /// Default values of the rows of [`FORMATS`].
 const PLAIN: FormatInfo = FormatInfo {
@@ -246,6 +248,17 @@ pub const FORMATS: [FormatInfo; N_FORMATS] = [
         writing: Writing::As(Format::Trr),
         is_text: true,
         has_topology: true,
+        ..PLAIN
+    },
+    FormatInfo {
+        format: Format::Rst7,
+        name: "RST7",
+        suffixes: &["rst7", "inpcrd", "restrt", "rst"],
+        fields: &[Extra::Velocities],
+        holds_angstroms: true,
+        frames_from: FramesFrom::Scan,
+        writing: Writing::As(Format::Ncdf),
+        is_text: true,
         ..PLAIN
     },
 ];
