@@ -553,8 +553,8 @@ class Plan:
     # all atoms that it reads, ascending
     @property
     def atoms(self) -> NDArray[np.int64]: ...
-    # how many numbers the first pass computes of each frame, their bytes, and those of its states as
-    # far as they are known beforehand
+    # how many numbers the first pass computes of each frame, their bytes, and those of its states,
+    # as far as they are known beforehand
     def sizes(self, n_atoms: int) -> tuple[int, int, int]: ...
     # the plan of one analysis for frames that have only its atoms
     def condensed(self) -> Plan: ...
