@@ -1,6 +1,8 @@
 //! The input is a byte that chooses a text format, and a whole file, of this format or of no known one.
 #![no_main]
 
+use std::slice::from_ref;
+
 use trajet_fuzz::{Format, seeds, target, trajectory};
 
 const FORMATS: [Format; 3] = [Format::Gro, Format::Pdb, Format::Rst7];
@@ -38,8 +40,8 @@ fn rst7() -> Vec<Vec<u8>> {
     vec![
         of("title\n    3\n", &three),
         of("title\n    3  0.1000000E+01\n", &[&three[..], &three].concat()),
-        of("title\n    3  0.1000000E+01\n", &[&three[..], &three, &[cell.clone()]].concat()),
-        of("title\n    3\n", &[&three[..], &[cell.clone()]].concat()),
+        of("title\n    3  0.1000000E+01\n", &[&three[..], &three, from_ref(&cell)].concat()),
+        of("title\n    3\n", &[&three[..], from_ref(&cell)].concat()),
         of("title\n    2\n", &[line(6, 1.0), cell.clone()]),
         of("title\n    2\n", &[line(6, 1.0), line(6, 0.5)]),
         of("title\n    1\n", &[line(3, 1.0), line(3, -0.5), cell]),
