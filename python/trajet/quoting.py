@@ -5,7 +5,7 @@ _SHOWN = 200
 
 
 def quoted(value: object) -> str:
-    """Return a value as `repr` does, or the first 200 characters of it."""
+    """Return the `repr` of a value; one of more than 200 characters is cut there and ends in …."""
     try:
         text = repr(value)
     except RecursionError:

@@ -140,8 +140,8 @@ pub fn set_panel(
     }
 }
 
-/// Computes the RMSDs (Å) of the frames in panels `rows` of `a` to those in panels `columns` of `b`, and passes each
-/// with the numbers of both frames to `out`.
+/// Computes the RMSD (Å) after superposition of each frame in panels `rows` of `a` to each in panels `columns` of `b`,
+/// and calls `out` with the numbers of both frames and their RMSD.
 ///
 /// # Panics
 /// If the numbers of atoms differ, or a panel is out of range.

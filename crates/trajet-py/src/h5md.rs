@@ -91,7 +91,7 @@ impl PyDescription<'_> {
         let boxes = match boxes.ncols() {
             6 => Boxes::Cells(rows(&boxes)),
             9 => Boxes::Vectors(rows(&boxes)),
-            n => return Err(PyValueError::new_err(format!("a box of {n} numbers"))),
+            n => return Err(PyValueError::new_err(format!("a box has {n} numbers, not 6 or 9"))),
         };
         let series =
             |series: &Option<PySeries<'_>>| series.as_ref().map(PySeries::to_series).transpose();
@@ -121,7 +121,10 @@ impl PyOwn<'_> {
         let &PyOwn { time_factor, edges_factor, lengths, periodic, deflate, .. } = self;
         let edges = self.edges.as_ref().map(|edges| edges.as_array());
         if let Some(edges) = edges.as_ref().filter(|edges| edges.ncols() != 9) {
-            return Err(PyValueError::new_err(format!("a box of {} numbers", edges.ncols())));
+            return Err(PyValueError::new_err(format!(
+                "a box has {} numbers, not 9",
+                edges.ncols()
+            )));
         }
         Ok(OwnTables {
             manner: TimeAndBoxUnits { time_factor, edges_factor, lengths, periodic },
@@ -211,7 +214,7 @@ pub(crate) fn cells_of_vectors<'py>(
 ) -> PyResult<PyCells<'py>> {
     let vectors = vectors.as_array();
     if vectors.ncols() != 9 {
-        return Err(PyValueError::new_err(format!("a box of {} numbers", vectors.ncols())));
+        return Err(PyValueError::new_err(format!("a box has {} numbers, not 9", vectors.ncols())));
     }
     let vectors: Vec<[f64; 9]> = rows(&vectors);
     let cell = |v: &[f64; 9]| match v.iter().all(|x| x.is_nan()) {

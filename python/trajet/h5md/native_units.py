@@ -252,11 +252,14 @@ def _unit(name: Field, factor: float) -> str:
 
 
 class _UniformUnits(NamedTuple):
-    """Properties that must be the same for all frames."""
+    """Units of times and boxes, which an H5MD file states once for all frames."""
 
+    # Times in ps, and boxes in Å, of the unit.
     time_factor: float | None
     edges_factor: float
+    # Whether boxes are three lengths instead of three vectors.
     lengths: bool
+    # Whether the box is periodic in each direction.
     periodic: list[bool]
 
 

@@ -190,7 +190,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     @property
     def _own_name(self) -> str | None:
-        """Name of MDAnalysis' own reader for the file; None if there is none."""
+        """Format name ("XTC", …) of MDAnalysis' own reader for the file; None without one."""
         if self._only is not None or not isinstance(self.filename, str):
             return self._only
         name: str = Path(self.filename).suffix[1:].upper()

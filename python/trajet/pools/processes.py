@@ -376,7 +376,7 @@ def _do_job(spec: Path, job: Job[object], threads: int, folder: str | None) -> J
 
 
 def _release_jobs() -> None:
-    """Release the worker of jobs that are done, with the files that it has open."""
+    """Delete the `JobWorker` of finished jobs in this process, which closes its files."""
     _jobs_at_work.clear()
     _collect()
 

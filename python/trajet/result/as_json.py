@@ -185,8 +185,9 @@ def _array(
     if len(numbers) != math.prod(shape):
         raise ValueError(f"{len(numbers)} elements for the shape {shape}")
     allowed = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float, str)}[dtype.kind]
-    if not all(isinstance(one, allowed) for one in numbers):
-        raise TypeError(f"elements that are not of the type {dtype}")
+    for k, element in enumerate(numbers):
+        if not isinstance(element, allowed):
+            raise TypeError(f"element {k} is not of the type {dtype}")
     special = {k: one for k, one in enumerate(numbers) if isinstance(one, str)}
     array = np.array([0.0 if isinstance(n, str) else n for n in numbers], dtype)
     for k, text in special.items():

@@ -213,8 +213,9 @@ class Transformable(ABC):
     ) -> Self:
         """Superpose frames on a reference by some of the atoms; all atoms are moved along.
 
-        The cell of a frame is rotated along: later periodic steps and distances use it. Copies to
-        files have no cell then, as few formats can hold a rotated one.
+        A rotation also turns the cell: later periodic steps and distances use the turned one.
+        Copies of rotated frames have no velocities and forces, and no cell unless they are H5MD, as
+        other formats cannot hold a turned one; remarks say so.
 
         Parameters
         ----------
@@ -222,12 +223,13 @@ class Transformable(ABC):
             A selection.
         reference
             A frame number, read with the transforms before this one, or positions of the atoms,
-            `(n_atoms, 3)`, Å. After `nojump` only frame 0, from which jumps are counted then.
+            `(n_atoms, 3)`, Å. After `nojump` the only frame number allowed is 0, and jumps are
+            counted from frame 0.
         motion
             "superposition" for rotation and translation, "translation", or "plane" for rotation
             about z and translation in the x-y plane.
         weights
-            "equal", "mass", or one number per atom.
+            "equal", "mass", or one number per fitted atom.
 
         Examples
         --------
