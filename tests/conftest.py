@@ -62,11 +62,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Exempt modules and tests from garbage collection, which takes a twentieth of the time."""
     gc.disable()
-    done = yield
-    gc.enable()
-    gc.collect()
-    gc.freeze()
-    return done
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+# States that a thread holds at most, with those that wait to be merged.
+STATES = 8
 # Smaller amounts are not compared with the memory of the system.
 _MUCH = 2**28
 _MEMORY = Path("/proc/meminfo")

@@ -59,9 +59,9 @@ GRIDS: dict[str, tuple[Callable[..., object], int, str]] = {
 
 @pytest.fixture
 def small(tmp_path: Path) -> tj.Selection:
-    """Return 30 atoms in 4 frames with a cell."""
-    positions = np.random.default_rng(1).uniform(0, 20, (4, 30, 3)).astype(np.float32)
-    tj.write(tmp_path / "a.nc", positions, cells=[[20, 20, 20, 90, 90, 90]] * 4)
+    """Return 30 atoms in 12 frames with a cell."""
+    positions = np.random.default_rng(1).uniform(0, 20, (12, 30, 3)).astype(np.float32)
+    tj.write(tmp_path / "a.nc", positions, cells=[[20, 20, 20, 90, 90, 90]] * 12)
     return tj.open(None, tmp_path / "a.nc").all_atoms()
 
 
@@ -69,15 +69,15 @@ def small(tmp_path: Path) -> tj.Selection:
 def test_states_of_all_threads_are_counted(
     small: tj.Selection, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """One for each thread and the result; the error names the option that makes them smaller."""
+    """Eight for each thread, not more than frames, and the result; the error names the option."""
     work, state, advice = GRIDS[name]
     monkeypatch.setattr(memory, "_MUCH", 0)
-    for threads in (1, 2):
+    for threads, n_states in ((1, 9), (2, 13)):
         pool = tj.LocalPool(threads=threads)
-        monkeypatch.setattr(memory, "available", lambda n=threads: (n + 1) * state)
+        monkeypatch.setattr(memory, "available", lambda n=n_states: n * state)
         work(small, pool=pool)
-        monkeypatch.setattr(memory, "available", lambda n=threads: (n + 1) * state - 1)
-        match = f"{threads + 1} states of .*: choose (a )?{advice}, or fewer threads"
+        monkeypatch.setattr(memory, "available", lambda n=n_states: n * state - 1)
+        match = f"{n_states} states of .*: choose (a )?{advice}, or fewer threads"
         with pytest.raises(MemoryError, match=match):
             work(small, pool=pool)
     # Fewer threads than the error has seen.
@@ -89,9 +89,9 @@ def test_map_is_counted_before_the_run(
 ) -> None:
     """Its fractions and numbers of frames take more than the states."""
     monkeypatch.setattr(memory, "_MUCH", 0)
-    monkeypatch.setattr(memory, "available", lambda: 17 * 30 * 30)
+    monkeypatch.setattr(memory, "available", lambda: 25 * 30 * 30)
     assert tj.contact_map(small, by="atom").values.shape == (30, 30)
-    monkeypatch.setattr(memory, "available", lambda: 17 * 30 * 30 - 1)
+    monkeypatch.setattr(memory, "available", lambda: 25 * 30 * 30 - 1)
     with pytest.raises(MemoryError, match=r"map of 30 x 30 pairs.*residues instead of atoms \(by="):
         tj.contact_map(small, by="atom")
 

@@ -1,5 +1,8 @@
 """Principal components: MDAnalysis' numbers, those of NumPy's covariance, and known motions."""
 
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -98,6 +101,28 @@ def test_threads_and_tasks_change_no_bit_of_the_matrix(long_adk: Adk) -> None:
         deviations = rows - rows.mean(axis=0)
         naive = deviations @ deviations.T if of_frames else deviations.T @ deviations
         assert np.abs(found[0] - naive).max() < 1e-3
+
+
+def test_threads_of_blas_change_no_bit(adk: Adk) -> None:
+    """Components and projections have the same bits with one and with four threads of BLAS."""
+    lines = (
+        "import sys, hashlib, trajet as tj",
+        "atoms = tj.open(*sys.argv[1:]).select('name CA')",
+        "found = tj.pca(atoms, align='same', n_components=5)",
+        "for values in (found.components, found.values):",
+        "    print(hashlib.sha256(values.tobytes()).hexdigest())",
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", "\n".join(lines), adk.psf, adk.xtc],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": threads},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for threads in ("1", "4")
+    }
+    assert len(digests) == 1
 
 
 def test_cosine_content_of_known_projections(tmp_path: Path) -> None:

@@ -103,10 +103,10 @@ def test_any_cut_is_an_error_or_a_remark(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("n_atoms", "numbers"),
-    [(1, [0.5, 0.25, 0.125]), (1, [40, 41, 42]), (2, [0.5, 0.1, 0.2, 0.3, 20, 0.4])],
+    [(1, [0.5, 0.25, 0.125]), (2, [0.5, 0.1, 0.2, 0.3, 20, 0.4])],
 )
 def test_ambiguous_line_is_an_error(n_atoms: int, numbers: list[float], tmp_path: Path) -> None:
-    """The advice is followed: with the line of a cell behind them, these are velocities."""
+    """The advice is followed: with the line of a cell after them, these are velocities."""
     path = tmp_path / "a.rst7"
     text = f"made\n{n_atoms:5}\n" + columns(*range(3 * n_atoms)) + columns(*numbers)
     path.write_text(text)
@@ -119,6 +119,25 @@ def test_ambiguous_line_is_an_error(n_atoms: int, numbers: list[float], tmp_path
     block = opened(path).read(velocities=True)
     assert np.allclose(block.velocities.ravel(), 20.455 * np.array(numbers), rtol=1e-6, atol=0)
     assert np.isnan(block.cells).all()
+
+
+def test_cell_of_one_atom_without_angles_is_an_error(tmp_path: Path) -> None:
+    """The advice is followed: with angles, the line is a cell."""
+    path = tmp_path / "a.rst7"
+    text = "made\n    1\n" + columns(0, 1, 2) + columns(40, 41, 42)
+    path.write_text(text)
+    with pytest.raises(tj.FormatError, match=r"line 4 .*no angles: add them after its lengths"):
+        opened(path)
+    path.write_text(text.rstrip("\n") + columns(90, 90, 90))
+    assert opened(path).read().cells.tolist() == [[40, 41, 42, 90, 90, 90]]
+
+
+def test_copy_has_no_time_that_the_file_does_not_state(tmp_path: Path) -> None:
+    """A NetCDF copy of a restart without a time has none either."""
+    path = tmp_path / "restrt"
+    path.write_text("REMARK made\n    1\n" + columns(0, 1, 2) + columns(*[0] * 6))
+    opened(path).write(tmp_path / "copy.nc")
+    assert any("states no times" in remark for remark in opened(tmp_path / "copy.nc").remarks)
 
 
 def test_numbers_of_two_atoms_determine_the_only_line(tmp_path: Path) -> None:

@@ -315,8 +315,8 @@ def test_script_of_the_page_puts_atoms_in_order(
     page = (Path(__file__).parents[2] / "docs" / "h5md.md").read_text(encoding="utf-8")
     (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(script, "docs/h5md.md", "exec"), {})
-    expected = tj.open(None, write_h5md(tmp_path / "sorted.h5md", POSITIONS)).read().positions
-    assert np.array_equal(tj.open(None, path).read().positions, expected)
+    expected = tj.open(None, write_h5md(tmp_path / "never.h5md", POSITIONS)).read().positions
+    assert np.array_equal(tj.open(None, "sorted.h5md").read().positions, expected)
 
 
 @pytest.mark.parametrize("fixed", [True, False])

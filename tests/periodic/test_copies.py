@@ -131,7 +131,7 @@ def test_velocities_of_fitted_frames_cannot_be_read(system: PeriodicSystem) -> N
 def test_large_steps_and_infinite_molecules_are_remarks_of_copies(
     client: Client, system: PeriodicSystem, tmp_path: Path, ending: str
 ) -> None:
-    """Large steps and endless molecules, in one process and by workers, in one file and parts."""
+    """Large steps and infinite molecules, in one process and by workers, in one file and parts."""
     endless = make_system("endless", tmp_path / "endless").open().whole()
     jumping, few = system.open().nojump(), slice(0, None, 5)
     expected = [one for one in jumping.read(frames=few).remarks if "jumps" in one]

@@ -260,10 +260,16 @@ impl Chain {
             remarks.extend(in_order_of_times(&mut readers));
             kept = without_repeats(&readers).map_err(|path| Error::CoarseTimes { path })?;
             remarks.extend(dropped_remarks(&readers, &kept));
-        } else if options.continuous && options.time_step.is_none() {
+        } else if options.continuous {
             let reader = readers.iter().find(|reader| unstated(reader).is_some());
             let path = reader.unwrap_or(&readers[0]).source().path().to_owned();
-            return Err(Error::NoTimes { path });
+            if options.time_step.is_none() {
+                return Err(Error::NoTimes { path });
+            }
+            remarks.push(format!(
+                "continuous: repeated frames were not looked for, as {} does not state all times",
+                path.display()
+            ));
         } else if options.time_step.is_none() {
             remarks.extend(overlap_remark(&readers));
             notes.extend(restart_remarks(&readers));

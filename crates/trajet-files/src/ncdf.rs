@@ -318,7 +318,7 @@ impl reader::Reader for Reader {
             return Some(NUMBERED_TIMES.to_owned());
         }
         let n = self.file.index.times().iter().filter(|time| time.is_nan()).count();
-        (n > 0).then(|| format!("the times of {n} frames were never written"))
+        (n > 0).then(|| format!("the times of {n} frames are no numbers or were never written"))
     }
 
     fn read_frame(

@@ -5,10 +5,10 @@
 //! there are any and, on a line of its own, lengths (Å) and angles (degrees) of the cell if there is one. The number of
 //! lines determines which of these there are.
 //!
-//! 1. One line behind the positions of one or two atoms is a cell or velocities: a cell if its angles are at least 10
+//! 1. One line after the positions of one or two atoms is a cell or velocities: a cell if its angles are at least 10
 //!    degrees, velocities if all of its numbers are smaller. Anything else is an error.
 //! 2. A cell without angles, as old versions of Amber wrote it, is an error: its angles stand in the topology.
-//! 3. A file that ends behind positions or velocities may have been cut there, on which there is a remark.
+//! 3. A file that ends after positions or velocities may have been cut there, on which there is a remark.
 //!
 //! Frames are passed on as Amber's NetCDF files store them, in double precision, which holds all of their numbers.
 
@@ -31,13 +31,13 @@ const LEAST_ANGLE: f64 = 10.0;
 #[derive(Debug)]
 pub struct Rst7;
 
-/// The parts of a frame.
+/// The numbers that determine which parts a frame has.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     n_atoms: usize,
     /// Time, ps.
     time: Option<f64>,
-    /// Lines behind the first two, without blank ones at the end.
+    /// Lines after the first two, without blank ones at the end.
     n_lines: usize,
 }
 
@@ -66,7 +66,7 @@ impl Shape {
         match self.n_lines.checked_sub(each) {
             None => each - self.n_lines,
             Some(0 | 1) => 0,
-            Some(behind) => each.saturating_sub(behind),
+            Some(others) => each.saturating_sub(others),
         }
     }
 }
@@ -78,6 +78,10 @@ struct Parsed {
     /// Three lengths (Å) and three angles (degrees); lengths of zero stand for no cell.
     cell: Option<[f64; 6]>,
 }
+
+/// The error of a cell as old versions of Amber wrote it.
+const NO_ANGLES: &str =
+    "the cell has no angles: add them after its lengths, in 12 columns each (90.0000000)";
 
 /// Calls `take` with the field, the number of the atom and the columns of each vector.
 fn parse<'a>(
@@ -140,6 +144,11 @@ fn parse<'a>(
     Ok(Parsed { shape, has_velocities, cell })
 }
 
+/// Returns the factor of stored numbers.
+fn factor_of(field: Field) -> f64 {
+    if field == Field::Velocities { PER_PS } else { 1.0 }
+}
+
 /// Parses a number of a line, which begins at a column, counted from 0.
 #[inline]
 fn number(line: &[u8], column: usize) -> Result<f64, LineFault> {
@@ -156,17 +165,17 @@ fn number(line: &[u8], column: usize) -> Result<f64, LineFault> {
     })
 }
 
-/// Parses the columns of a vector.
+/// Parses the columns of a vector. Its numbers times `factor` fit f32.
 #[inline]
-fn vector(columns: &[u8]) -> Result<[f64; 3], LineFault> {
+fn vector(columns: &[u8], factor: f64) -> Result<[f64; 3], LineFault> {
     let vector = [number(columns, 0)?, number(columns, WIDTH)?, number(columns, 2 * WIDTH)?];
-    match vector.iter().all(|&x| (x as f32).is_finite()) {
+    match vector.iter().all(|&x| ((x * factor) as f32).is_finite()) {
         true => Ok(vector),
         false => Err(LineFault::new(1, "a number exceeds the range of f32")),
     }
 }
 
-/// Returns whether the only line behind the positions of one or two atoms is a cell; else these are velocities.
+/// Returns whether the only line after the positions of one or two atoms is a cell; else it has velocities.
 fn is_cell(line: &[u8], n_atoms: usize) -> Result<bool, LineFault> {
     let line = line.trim_ascii_end();
     if line.len() != n_atoms * VECTOR {
@@ -181,9 +190,11 @@ fn is_cell(line: &[u8], n_atoms: usize) -> Result<bool, LineFault> {
         1 => numbers[..3].iter().all(|&length| length > 0.0),
         _ => numbers[3..].iter().all(|&angle| angle >= LEAST_ANGLE),
     };
+    let is_old_cell = n_atoms == 1 && numbers[..3].iter().all(|&length| length >= LEAST_ANGLE);
     match (is_small, may_be_cell) {
         (true, false) => Ok(false),
         (false, true) if n_atoms == 2 => Ok(true),
+        _ if is_old_cell => Err(LineFault::new(0, NO_ANGLES)),
         _ => {
             let reason = "these numbers may be a velocity or a cell: add a line of the cell, six zeros of 12 columns each \
                           if there is none";
@@ -209,9 +220,7 @@ fn cell_of(line: &[u8]) -> Result<[f64; 6], LineFault> {
             }
             "expected lengths and angles of a cell, found other numbers"
         }
-        3 if line.len() == VECTOR => {
-            "the cell has no angles: add them behind its lengths, in 12 columns each (90.0000000)"
-        }
+        3 if line.len() == VECTOR => NO_ANGLES,
         _ => "expected six numbers of 12 columns each, lengths and angles of a cell",
     };
     Err(LineFault::new(0, reason))
@@ -233,7 +242,7 @@ impl FrameFormat for Rst7 {
 
     fn remarks(first: &[u8], _: &[u8], _: bool) -> Vec<String> {
         let remark = |what, place| {
-            format!("it has {what}: a file that was cut behind its {place} looks the same")
+            format!("it has {what}: a file that was cut after its {place} looks the same")
         };
         match parse(first, |_, _, _| Ok(())) {
             Ok(Parsed { cell: None, has_velocities: true, .. }) => {
@@ -261,12 +270,12 @@ impl FrameFormat for Rst7 {
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
     ) -> Result<DecodedFrame, DecodeError> {
-        let factor = if field == Field::Velocities { PER_PS } else { 1.0 };
+        let factor = factor_of(field);
         let mut picked = SelectedCursor::new(selected);
         let Parsed { shape, has_velocities, cell } = parse(frame, |which, atom, columns| {
             let place = if which == field { picked.place(atom) } else { None };
             if let Some(out) = place.and_then(|place| out.get_mut(place)) {
-                *out = vector(columns)?.map(|x| (x * factor) as f32);
+                *out = vector(columns, factor)?.map(|x| (x * factor) as f32);
             }
             Ok(())
         })?;
@@ -285,17 +294,18 @@ impl FrameFormat for Rst7 {
         })
     }
 
-    fn raw(frame: &[u8], _: &bool, n: usize, time: f64, _: i64) -> Result<Raw, DecodeError> {
+    fn raw(frame: &[u8], has_time: &bool, n: usize, time: f64, _: i64) -> Result<Raw, DecodeError> {
         let (mut positions, mut velocities) = (Vec::new(), Vec::new());
         memory::reserve(&mut positions, 3 * n, "the numbers of a frame")?;
+        memory::reserve(&mut velocities, 3 * n, "the numbers of a frame")?;
         let parsed = parse(frame, |field, _, columns| {
             let numbers = if field == Field::Positions { &mut positions } else { &mut velocities };
-            numbers.extend(vector(columns)?);
+            numbers.extend(vector(columns, factor_of(field))?);
             Ok(())
         })?;
         let stored = |values, scale_factor| Stored { values: Values::Double(values), scale_factor };
         Ok(Raw::Ncdf(Box::new(ncdf::Frame {
-            time: Some(stored(vec![time], None)),
+            time: has_time.then(|| stored(vec![time], None)),
             coordinates: stored(positions, None),
             velocities: parsed
                 .has_velocities

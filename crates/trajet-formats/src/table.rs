@@ -336,9 +336,17 @@ impl Format {
     }
 
     /// Returns the format of the file at `path`, which begins with `first`: by its magic number, else by its suffix
-    /// if that is the suffix of a text format.
+    /// if that is the suffix of a text format. Titles of text formats without magic numbers may begin with those of
+    /// other text formats: there the suffix comes first. A name without a suffix counts as one (`restrt` of Amber).
     pub fn of_file(path: &Path, first: &[u8]) -> Option<Format> {
-        Format::of_first_bytes(first).or_else(|| Format::of_suffix(path, |info| info.is_text))
+        let name = if path.extension().is_none() { path.file_name() } else { None };
+        let dotted = name.map(|name| Path::new("a").with_extension(name));
+        let by_suffix = Format::of_suffix(dotted.as_deref().unwrap_or(path), |info| info.is_text);
+        let titled = by_suffix.filter(|format| format.info().magic.is_empty());
+        match Format::of_first_bytes(first) {
+            Some(other) if titled.is_some() && other.info().is_text => titled,
+            found => found.or(by_suffix),
+        }
     }
 
     /// Returns the format of a file that begins with `first`.
@@ -397,6 +405,11 @@ mod tests {
         assert_eq!(of("a.PDB", b"\nREMARK"), Some(Format::Pdb));
         assert_eq!(of("a.txt", b"CRYST1"), Some(Format::Pdb));
         assert_eq!(of("a.gro", b"CDF\x01"), Some(Format::Ncdf));
+        assert_eq!(of("a.gro", b"TITLE of a run"), Some(Format::Gro));
+        assert_eq!(of("a.rst7", b"REMARK on a run"), Some(Format::Rst7));
+        assert_eq!(of("run/restrt", b"Title"), Some(Format::Rst7));
+        assert_eq!(of("run.1/inpcrd", b"CDF\x01"), Some(Format::Ncdf));
+        assert_eq!(of("run.1/final", b"Title"), None);
         assert_eq!(of("a.xtc", b"Title"), None);
     }
 }

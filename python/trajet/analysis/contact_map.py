@@ -129,8 +129,11 @@ def contact_map(
     if by == "atom":
         fewer += ", or residues instead of atoms (by='residue', --by residue)"
     shape = (len(rows.atoms), len(columns.atoms))
-    # Fractions and numbers of frames, and which pairs are left out.
-    check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", 17 * math.prod(shape))], None, fewer)
+    # Numbers of frames, fractions, a mask of pairs; and for half of the pairs two indices, 8 bytes
+    # each, or a transposed copy.
+    pair_bytes = 17 if others is not None else 25
+    n_bytes = pair_bytes * math.prod(shape)
+    check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", n_bytes)], None, fewer)
     outcome = yield RunRequest(
         main.trajectory, lambda _: plan, t_select=t_select, smaller_state=fewer, **run
     )

@@ -36,7 +36,7 @@ from trajet.analysis.runner import (
     selection_seconds,
 )
 from trajet.checked_numbers import whole_number
-from trajet.memory import check_limit, check_memory
+from trajet.memory import STATES, check_limit, check_memory
 from trajet.quoting import quoted
 from trajet.result import PrincipalComponents
 from trajet.trajectory import Selection
@@ -47,8 +47,6 @@ _ROW, _DEVIATION = 8, 4
 _MATRIX = 32
 # Coordinates up to which the covariance is folded, and frames need not be kept: 9 MB a state.
 _FOLDED = 1536
-# States that each thread holds at most, with those that wait to be merged.
-_STATES = 8
 # Variances below this part of the largest, and a largest one below this (Å²), are rounding.
 _RANK = 1e-10
 _STILL = 1e-12
@@ -285,7 +283,7 @@ def _check_size(
         count = width if n_components is None else min(width, n_components)
         parts = [
             ("projections", n_frames * count * _ROW),
-            ("covariances of parts", _STATES * threads * _ROW * width * (width + 1) // 2),
+            ("covariances of parts", STATES * threads * _ROW * width * (width + 1) // 2),
             matrix,
         ]
     else:

@@ -24,7 +24,7 @@ from trajet.advise.entries import (
 from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
-from trajet.memory import check_memory, in_bytes
+from trajet.memory import STATES, check_memory, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, RunOutput
 from trajet.result import Report, counting_of, make_report
@@ -430,8 +430,10 @@ def _check_memory(
     parts = []
     if size and getattr(pool, "rows_in", None) is None:
         parts.append((size, numbers, f"choose fewer atoms or frames{to_files}"))
-    # Each thread has a state, and one is the result. Those of other pools are elsewhere.
-    n_states = 1 + (min(pool.n_threads, n_frames) if isinstance(pool, LocalPool) else 0)
+    # The result, and the states of this process' threads; a leaf has one frame at least. Workers of
+    # other pools may be on other machines.
+    n_threads = pool.n_threads if isinstance(pool, LocalPool) else 0
+    n_states = 1 + min(STATES * n_threads, n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
             advice = (

@@ -42,8 +42,8 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     first, n_warm_up = (n_frames - most) // 2, max(1, min(int(_WARM_UP * most), _MOST_WARM_UP))
     if threads == 1 or most - n_warm_up < _FEWEST or plan.has_functions:
         return None
+    frame_bytes = max(1, plan.sizes(reader.n_atoms)[1])
     try:
-        frame_bytes = max(1, plan.sizes(reader.n_atoms)[1])
         if n_warm_up * frame_bytes > 2 * _MOST_BYTES:
             return None
         warm_up = _alone(reader, plan, _part_of(frames, first, n_warm_up))

@@ -156,8 +156,10 @@ class Report(Mapping[str, object]):
     @property
     def _entries(self) -> Entries:
         """All entries."""
-        if self._conclude is not None:
-            self._recorded = self._conclude(self._recorded)
+        # Several threads may read one report.
+        conclude = self._conclude
+        if conclude is not None:
+            self._recorded = conclude(self._recorded)
             self._conclude = None
         return self._recorded
 

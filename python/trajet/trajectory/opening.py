@@ -64,11 +64,11 @@ def open(
         "STORE/name@protein,lipid". With tags, the trajectory has only the atoms of these tags, in
         their original order; atom indices stay those of the original.
     *trajectories
-        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, or several
-        files of the same atoms, in any of these formats. Several files are read as one trajectory:
-        frames are numbered consecutively in the order of the files; times and steps are those of
-        the files. Frames of PDB and GRO files have the times that GROMACS writes into titles
-        (`t= …`), else 0, 1, 2, … ps.
+        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, a restart file
+        of Amber, or several files of the same atoms, in any of these formats. Several files are
+        read as one trajectory: frames are numbered consecutively in the order of the files; times
+        and steps are those of the files. Frames of PDB and GRO files have the times that GROMACS
+        writes into titles (`t= …`), else 0, 1, 2, … ps.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first

@@ -621,6 +621,9 @@ fn files_with_nan_times_are_kept() {
     // All times are zero: none by which frames could be dropped.
     let parts = of_times(&[&[0.0, 0.0], &[0.0, 0.0, 0.0]]);
     assert!(matches!(parts.error(&continuous()), Error::NoTimes { .. }));
+    let chain = parts.chain(&OpenOptions { time_step: Some(2.0), ..continuous() });
+    assert_eq!(chain.n_frames(), 5);
+    assert!(chain.remarks()[0].starts_with("continuous: repeated frames were not looked for"));
 }
 
 #[test]
