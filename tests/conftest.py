@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     # Eigenvectors of NumPy depend on the number of BLAS threads. Worker processes inherit that of
     # the environment, where Dask sets one thread while it starts workers of its own.
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     threadpool_limits(1, "blas")
     # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)

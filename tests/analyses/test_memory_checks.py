@@ -90,10 +90,11 @@ def test_map_is_counted_before_the_run(
     """Its fractions and numbers of frames take more than the states."""
     monkeypatch.setattr(memory, "_MUCH", 0)
     monkeypatch.setattr(memory, "available", lambda: 25 * 30 * 30)
-    assert tj.contact_map(small, by="atom").values.shape == (30, 30)
+    one = {"by": "atom", "frames": slice(3), "pool": tj.LocalPool(threads=1)}
+    assert tj.contact_map(small, **one).values.shape == (30, 30)
     monkeypatch.setattr(memory, "available", lambda: 25 * 30 * 30 - 1)
     with pytest.raises(MemoryError, match=r"map of 30 x 30 pairs.*residues instead of atoms \(by="):
-        tj.contact_map(small, by="atom")
+        tj.contact_map(small, **one)
 
 
 def test_advice_helps(adk: Adk, scarce: None) -> None:

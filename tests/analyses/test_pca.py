@@ -109,7 +109,7 @@ def test_threads_of_blas_change_no_bit(adk: Adk) -> None:
         "import sys, hashlib, trajet as tj",
         "atoms = tj.open(*sys.argv[1:]).select('name CA')",
         "found = tj.pca(atoms, align='same', n_components=5)",
-        "for values in (found.components, found.values):",
+        "for values in (found.components, found.projections):",
         "    print(hashlib.sha256(values.tobytes()).hexdigest())",
     )
     digests = {

@@ -36,6 +36,7 @@ OTHER_KEYWORDS = {
         "exclude_same",
         "unsupported_backend",
         "keepdims",
+        "ntxo",
         "strict",
     ),
     "in_memory",

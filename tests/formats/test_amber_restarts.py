@@ -136,7 +136,7 @@ def test_copy_has_no_time_that_the_file_does_not_state(tmp_path: Path) -> None:
     """A NetCDF copy of a restart without a time has none either."""
     path = tmp_path / "restrt"
     path.write_text("REMARK made\n    1\n" + columns(0, 1, 2) + columns(*[0] * 6))
-    opened(path).write(tmp_path / "copy.nc")
+    tj.convert(opened(path), tmp_path / "copy.nc")
     assert any("states no times" in remark for remark in opened(tmp_path / "copy.nc").remarks)
 
 
