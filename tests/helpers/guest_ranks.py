@@ -1,7 +1,7 @@
 """Runs analyses of MDAnalysis on ranks: `mpiexec -n N python -m helpers.guest_ranks FOLDER NAME …`.
 
 Rank 0 writes its answer to the folder. Classes and functions of this script are known to it alone.
-Last comes what ends all ranks with an error.
+The last run ends all ranks with an error.
 """
 
 import pickle

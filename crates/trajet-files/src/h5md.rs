@@ -185,8 +185,8 @@ impl Reader {
             let piece = field.piece(row, part);
             let plane = if piece.filters.shuffle { field.numbers_of_a_chunk() } else { 0 };
             let first = piece.first;
-            if let Some(held) = field.held() {
-                let bytes = &held[piece.from as usize..][..piece.len];
+            if let Some(numbers) = field.compact_numbers() {
+                let bytes = &numbers[piece.from as usize..][..piece.len];
                 take(part, Numbers { bytes, plane, first });
                 continue;
             }

@@ -71,7 +71,7 @@ pub(crate) fn table(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(table)
 }
 
-/// Returns whether a file begins as HDF5 files do; one that is cut before that ends does, too.
+/// Returns whether a file begins with the magic number of HDF5, or is cut within it.
 #[pyfunction]
 pub(crate) fn is_hdf5(py: Python<'_>, path: PathBuf) -> bool {
     let hdf5 = Format::of_library();

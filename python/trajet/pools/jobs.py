@@ -16,15 +16,15 @@ from trajet.pools.pool import Progress
 # Called with the frames of a job that are done; an exception from it ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]
 # Types of the description of a job and of its result; the spec of the job determines both.
-What = TypeVar("What")
+Payload = TypeVar("Payload")
 Outcome = TypeVar("Outcome")
-_What_co = TypeVar("_What_co", covariant=True)
-_What_contra = TypeVar("_What_contra", contravariant=True)
+_Payload_co = TypeVar("_Payload_co", covariant=True)
+_Payload_contra = TypeVar("_Payload_contra", contravariant=True)
 _Outcome_co = TypeVar("_Outcome_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Job(Generic[_What_co]):
+class Job(Generic[_Payload_co]):
     """Work for one worker.
 
     Attributes
@@ -36,21 +36,21 @@ class Job(Generic[_What_co]):
     """
 
     n_frames: int
-    what: _What_co
+    what: _Payload_co
 
 
-class JobWorker(Protocol[_What_contra, _Outcome_co]):
+class JobWorker(Protocol[_Payload_contra, _Outcome_co]):
     """Runs jobs in this process."""
 
-    def do(self, what: _What_contra, /, threads: int, show: ShowFrames) -> _Outcome_co:
+    def do(self, what: _Payload_contra, /, threads: int, show: ShowFrames) -> _Outcome_co:
         """Run a job; return a small, picklable result."""
         ...
 
 
-class JobSpec(Protocol[_What_contra, _Outcome_co]):
+class JobSpec(Protocol[_Payload_contra, _Outcome_co]):
     """Common part of all jobs, sent to each worker once; picklable."""
 
-    def begin(self) -> JobWorker[_What_contra, _Outcome_co]:
+    def begin(self) -> JobWorker[_Payload_contra, _Outcome_co]:
         """Return the worker that runs the jobs."""
         ...
 
@@ -103,8 +103,8 @@ class JobPool(Protocol):
 
     def do_jobs(
         self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; `progress` is called with frames done and in total.
@@ -115,7 +115,7 @@ class JobPool(Protocol):
 
 
 def try_job(
-    worker: JobWorker[What, Outcome], job: Job[What], threads: int, show: ShowFrames
+    worker: JobWorker[Payload, Outcome], job: Job[Payload], threads: int, show: ShowFrames
 ) -> JobResult[Outcome]:
     """Run a job in this process, once."""
     begin = time.time()
@@ -125,7 +125,7 @@ def try_job(
 
 
 def do_job(
-    worker: JobWorker[What, Outcome], job: Job[What], threads: int, show: ShowFrames
+    worker: JobWorker[Payload, Outcome], job: Job[Payload], threads: int, show: ShowFrames
 ) -> JobResult[Outcome]:
     """Run a job in this process; try again after transient errors of the storage."""
     retried: list[str] = []

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from trajet import _trajet
 from trajet._trajet import Plan, Reader
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, do_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts
 
@@ -64,8 +64,8 @@ class LocalPool(MappingPool):
 
     def do_jobs(
         self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs one after another on the calling thread; see `trajet.pools.jobs.JobPool`."""

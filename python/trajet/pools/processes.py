@@ -18,7 +18,7 @@ import numpy as np
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
-from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, Outcome, What, try_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, Outcome, Payload, try_job
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
@@ -169,8 +169,8 @@ class ProcessPool(MappingPool):
 
     def do_jobs(
         self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""

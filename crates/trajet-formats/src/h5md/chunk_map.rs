@@ -248,7 +248,7 @@ impl Field {
     }
 
     /// Returns the bytes of a series whose numbers are part of the description.
-    pub fn held(&self) -> Option<&[u8]> {
+    pub fn compact_numbers(&self) -> Option<&[u8]> {
         match &self.location {
             Location::Compact(bytes) => Some(bytes),
             _ => None,
@@ -258,7 +258,7 @@ impl Field {
     /// Returns offset and end of the first piece of a frame, for the index; zeros if there is none.
     pub fn extent(&self, frame: u64) -> (u64, u64) {
         let Some(row) = self.row(frame) else { return (0, 0) };
-        if self.held().is_some() {
+        if self.compact_numbers().is_some() {
             return (0, 0);
         }
         let part =

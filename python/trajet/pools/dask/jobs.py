@@ -10,7 +10,7 @@ from distributed import Client, Future, KilledWorker
 from trajet.pools.dask.dispatcher import dropped, killed
 from trajet.pools.dask.plugins import do_job_here
 from trajet.pools.dask.workers import Workers, started_run
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
 from trajet.pools.pool import Progress
 
 # Seconds between two looks at the jobs, and between two counts of the workers.
@@ -21,8 +21,8 @@ _COUNT = 1.0
 def run_jobs(
     client: Client,
     workers: Workers,
-    spec: JobSpec[What, Outcome],
-    jobs: Sequence[Job[What]],
+    spec: JobSpec[Payload, Outcome],
+    jobs: Sequence[Job[Payload]],
     threads: int,
     progress: Progress | None,
 ) -> list[JobResult[Outcome]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import RepeatedEntry, TransitionEntry
 from trajet.pools.dask.cluster import distributed
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import (
     MakeSections,
@@ -173,8 +173,8 @@ class DaskPool(MappingPool):
 
     def do_jobs(
         self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, do_job
 from trajet.pools.mpi.communicator import Communicator, pickled
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.pool import Progress
@@ -29,7 +29,7 @@ _LOOK = 1e-3
 
 
 @dataclass(frozen=True)
-class JobsSpec(Generic[What, Outcome]):
+class JobsSpec(Generic[Payload, Outcome]):
     """Setup of jobs, which all ranks get.
 
     Attributes
@@ -44,7 +44,7 @@ class JobsSpec(Generic[What, Outcome]):
         End of each serialised job, in bytes.
     """
 
-    spec: JobSpec[What, Outcome]
+    spec: JobSpec[Payload, Outcome]
     threads: int
     n_frames: list[int]
     ends: NDArray[np.int64]
@@ -52,7 +52,7 @@ class JobsSpec(Generic[What, Outcome]):
 
 def run_jobs(
     ranks: Communicator,
-    jobs_spec: JobsSpec[What, Outcome],
+    jobs_spec: JobsSpec[Payload, Outcome],
     texts: Sequence[bytes],
     progress: Progress | None,
 ) -> list[JobResult[Outcome]]:
@@ -77,10 +77,10 @@ def run_jobs(
 
 
 @dataclass(frozen=True)
-class FollowerJobs(Generic[What, Outcome]):
+class FollowerJobs(Generic[Payload, Outcome]):
     """Jobs of a rank other than 0, which gets their outcome from rank 0."""
 
-    jobs_spec: JobsSpec[What, Outcome]
+    jobs_spec: JobsSpec[Payload, Outcome]
 
     def __call__(self, ranks: Communicator) -> None:
         """Take part."""
@@ -100,12 +100,12 @@ class _StoppedError(Exception):
     """Another rank has failed."""
 
 
-class _RankJobs(Generic[What, Outcome]):
+class _RankJobs(Generic[Payload, Outcome]):
     """The jobs that a rank runs; `interrupt` ends all ranks."""
 
     def __init__(
         self,
-        jobs_spec: JobsSpec[What, Outcome],
+        jobs_spec: JobsSpec[Payload, Outcome],
         texts: Sequence[bytes],
         interrupt: threading.Event,
     ) -> None:
@@ -116,7 +116,7 @@ class _RankJobs(Generic[What, Outcome]):
         # requests of the working thread for a job; jobs for it, with their numbers
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._wanted: queue.Queue[None] = queue.Queue()
-        self._given: queue.SimpleQueue[tuple[int, Job[What]] | None] = queue.SimpleQueue()
+        self._given: queue.SimpleQueue[tuple[int, Job[Payload]] | None] = queue.SimpleQueue()
 
     def take(self, ranks: Communicator, show: Callable[[int], None]) -> list[_RankResult[Outcome]]:
         """Run jobs while other ranks run theirs; return the results of all ranks, on rank 0.
@@ -175,7 +175,7 @@ class _RankJobs(Generic[What, Outcome]):
         except Exception as error:
             self._result.error = pickled(error)
 
-    def _next(self, task_window: TaskWindow) -> tuple[int, Job[What]] | None:
+    def _next(self, task_window: TaskWindow) -> tuple[int, Job[Payload]] | None:
         """Return the next job of this rank, with its number, or None."""
         if self._stop.is_set() or (number := task_window.table.next()) is None:
             return None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajet import signals
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, What
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
 from trajet.pools.mapping import Item, Result, map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
@@ -251,8 +251,8 @@ class MpiPool:
 
     def do_jobs(
         self,
-        spec: JobSpec[What, Outcome],
-        jobs: Sequence[Job[What]],
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free.
@@ -289,7 +289,10 @@ class MpiPool:
         return work() if self._ranks.leading else cast(_T, self.lead(what, work))
 
     def _do_jobs(
-        self, spec: JobSpec[What, Outcome], jobs: Sequence[Job[What]], progress: Progress | None
+        self,
+        spec: JobSpec[Payload, Outcome],
+        jobs: Sequence[Job[Payload]],
+        progress: Progress | None,
     ) -> list[JobResult[Outcome]]:
         texts = [pickle.dumps(job) for job in jobs]
         jobs_spec = JobsSpec(
