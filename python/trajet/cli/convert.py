@@ -87,7 +87,7 @@ def convert(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write a trajectory, or a part of it, in any format that trajet writes.
+    """Write a trajectory, or a part of it, to a new file.
 
     IN are one or more consecutive trajectories, OUT is the file to write: its ending (.xtc, .trr,
     .dcd, .nc, .h5md) selects the format. From XTC to XTC the stored integers are kept, so that no
