@@ -132,8 +132,8 @@ def reference_positions(
 ) -> list[Coordinates]:
     """Return the reference positions of the main selection and of each group.
 
-    Jumps in a frame of the same trajectory are removed as in the `chosen` frames of the run. Doubts
-    whether they belong to the same atoms are appended to `remarks`.
+    Jumps in a frame of the same trajectory are removed as in the `chosen` frames of the run. If a
+    structure may have other atoms, this is appended to `remarks`.
     """
     selections = [main, *groups]
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
@@ -241,7 +241,7 @@ class _Structure:
     ) -> Coordinates:
         """Return the positions of the atoms of the structure that match the selection one by one.
 
-        Doubts whether they are the same atoms are appended to the remarks.
+        If they may be other atoms, this is appended to the remarks.
         """
         what = f"selection {quoted(selection.label)} and reference {self.name}"
         if selection.trajectory.has_topology:

@@ -271,7 +271,7 @@ class RunRequest:
     too_large
         Message of the MemoryError if the state has more entries than the plan allows.
     smaller_state
-        Advice for a run whose states, of which each thread has one, do not fit into memory.
+        Advice for a run whose states, of which each thread has several, do not fit into memory.
     """
 
     trajectory: Trajectory

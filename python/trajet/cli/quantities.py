@@ -12,7 +12,7 @@ _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
 class Quantity(click.ParamType[float]):
-    """A finite number in the unit of trajet, or with another unit behind it.
+    """A finite number in the unit of trajet, or followed by another unit.
 
     Parameters
     ----------

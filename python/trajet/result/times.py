@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from trajet.advise.entries import InputEntry
 from trajet.formats import formats_of
 
-# Most digits behind the point that are tried.
+# Most digits after the point that are tried.
 _MOST_DIGITS = 12
 # A unit in the last place of float32, relative: programs differ by it in the unit of DCD files.
 ROUNDING = 2.0**-23
@@ -40,7 +40,7 @@ def shortest_times(times: NDArray[np.float64], inputs: Iterable[InputEntry]) -> 
 
 
 def decimals_within(times: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the decimals of the fewest digits behind the point within the slack of each time.
+    """Return the decimals of the fewest digits after the point within the slack of each time.
 
     Different times have different decimals.
     """

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Reader
 
-# The most digits behind the point of times in text files.
+# The most digits after the point of times in text files.
 _MOST_DIGITS = 9
 
 
