@@ -47,6 +47,9 @@ from trajet.conversion import Conversion as Conversion
 from trajet.conversion import convert as convert
 from trajet.conversion import split as split
 from trajet.conversion import write as write
+from trajet.kinetics.features import Features as Features
+from trajet.kinetics.features import features as features
+from trajet.kinetics.streams import FeatureBlock as FeatureBlock
 from trajet.pools.dask import DaskPool as DaskPool
 from trajet.pools.local import LocalPool as LocalPool
 from trajet.pools.mpi import MpiPool as MpiPool

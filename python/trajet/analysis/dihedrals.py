@@ -18,7 +18,7 @@ from trajet.startup import Stopwatch
 from trajet.trajectory import Selection, Trajectory
 
 # Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
-_PEPTIDE_BOND = 2.0
+PEPTIDE_BOND = 2.0
 
 
 def _four_atoms(text: str) -> list[int]:
@@ -186,25 +186,25 @@ def _backbone(
             "residues left out, since atoms of their φ and ψ are not in the trajectory:"
             f" {n_left_out}"
         )
-    bonded = _bonded(trajectory, columns[np.repeat(kept, 2)])
+    bonded = bonded_in_first_frame(trajectory, columns[np.repeat(kept, 2)])
     kept[kept] = bonded
     if not bonded.any():
         raise SelectionError(
             f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
             " neighbours"
-            f" in frame 0 (C and N within {_PEPTIDE_BOND} Å): make molecules whole, or is the"
+            f" in frame 0 (C and N within {PEPTIDE_BOND} Å): make molecules whole, or is the"
             " topology another system's?"
         )
     if n_left_out := int((~bonded).sum()):
         remarks.append(
             "residues left out, since they are not bonded to their neighbours in frame 0 (C and N"
-            f" within {_PEPTIDE_BOND} Å): {n_left_out}"
+            f" within {PEPTIDE_BOND} Å): {n_left_out}"
         )
     whole = np.repeat(kept, 2)
     return tuple(np.array(names)[whole].tolist()), fours[whole], columns[whole]
 
 
-def _bonded(trajectory: Trajectory, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+def bonded_in_first_frame(trajectory: Trajectory, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which residues are bonded to both neighbours in frame 0.
 
     The topology does not show it: a segment may have several chains, and residues may be missing.
@@ -219,7 +219,7 @@ def _bonded(trajectory: Trajectory, columns: NDArray[np.int64]) -> NDArray[np.bo
     first = trajectory.read_columns([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
     # Lengths are NaN in a frame without positions, and then no residue is bonded.
-    near = Box.of(first).distances(one, other) <= _PEPTIDE_BOND
+    near = Box.of(first).distances(one, other) <= PEPTIDE_BOND
     return np.asarray(near.reshape(2, -1).all(axis=0))
 
 

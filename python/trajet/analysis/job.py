@@ -73,6 +73,13 @@ class Job(Generic[_R_co]):
         """Return the steps of the analysis, given the parameters of the run."""
         return self._function(*self._args, **self._kwargs, **of_run)
 
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """The arguments of the analysis by name, with defaults."""
+        bound = inspect.signature(self._function).bind(*self._args, **self._kwargs)
+        bound.apply_defaults()
+        return bound.arguments
+
 
 class AnalysisFunction(Protocol[_P, _R_co]):
     """A function that runs an analysis; its `job` describes the analysis without running it."""

@@ -268,6 +268,8 @@ class RunRequest:
     reference
         A frame to which the chosen frames are compared: jumps are counted from the first of all
         these.
+    compared
+        Frames of which the chosen frames are some: jumps are counted through all of them.
     too_large
         Message of the MemoryError if the state has more entries than the plan allows.
     smaller_state
@@ -282,6 +284,7 @@ class RunRequest:
     pool: Pool | None = None
     progress: Progress | None = None
     reference: int | None = None
+    compared: NDArray[np.int64] | None = None
     too_large: str = ""
     smaller_state: str = "choose fewer atoms"
 
@@ -469,12 +472,14 @@ def _readers(
         if key in readers:
             continue
         same = [atoms for other, atoms in zip(keys, read, strict=True) if other == key]
-        reference = None if request.reference is None else np.array([request.reference])
+        compared = [] if request.compared is None else [request.compared]
+        if request.reference is not None:
+            compared.append(np.array([request.reference]))
         readers[key] = request.trajectory.reader_for(
             numbers,
             # `np.unique` imports the masked arrays of NumPy.
             same[0] if len(same) == 1 else np.unique(np.concatenate(same)),
-            compared=reference,
+            compared=np.concatenate(compared) if compared else None,
             threads=threads,
             workers=workers,
         )

@@ -95,6 +95,13 @@ class Series(Result):
         values = f"values {self.values.shape} {self.units}".rstrip()
         return f"{self.name} of {count_of_frames(self.frames)}, {values}"
 
+    def feature_names(self) -> list[str]:
+        """Return the name of each value of a frame, as in CSV files, but with all selections."""
+        names = self._names()
+        if type(self) is Series or len(names) == len(self.columns) == 1:
+            names = [column_name(self.name, self.units, label) for label in self.columns]
+        return names
+
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
         return [

@@ -1,0 +1,1 @@
+"""Features of trajectories for kinetic models."""

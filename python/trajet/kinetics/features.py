@@ -1,0 +1,372 @@
+"""`features`: numbers of each frame for kinetic models, in blocks and in pairs at a lag."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError
+from trajet.analysis.job import Job
+from trajet.checked_numbers import whole_number
+from trajet.kinetics.columns import FixedColumns
+from trajet.kinetics.positions import positions_job
+from trajet.kinetics.streams import FeatureBlock, FeatureStream
+from trajet.memory import check_memory
+from trajet.pools.pool import Pool
+from trajet.result import Series
+from trajet.trajectory import FrameChoice, Selection
+
+# An analysis with its arguments, or atoms whose positions are features.
+FeatureItem: TypeAlias = Job[Series] | Selection
+
+# Times between frames that differ by less than this share are equal: times are rounded.
+_EQUAL_STEPS = 1e-3
+
+
+class MemberSource(Protocol):
+    """A trajectory of which features are computed."""
+
+    @property
+    def label(self) -> str:
+        """Name in messages."""
+        ...
+
+    def open_items(self) -> AbstractContextManager[Sequence[FeatureItem]]:
+        """Open the trajectory while its items are used."""
+        ...
+
+
+class Features:
+    """Numbers of each frame of one trajectory or several; made by `features`.
+
+    Nothing is computed before blocks or pairs are read, and each reading computes anew. The memory
+    is that of some frames, whatever the length and number of the trajectories.
+
+    Attributes
+    ----------
+    labels
+        Name of each feature, as the columns of CSV files have them: "cos:phi_ALA2",
+        "distance_A:LEU6:CA_-_ALA55:CA".
+    members
+        Name of each trajectory.
+    """
+
+    def __init__(
+        self, sources: Sequence[MemberSource], frames: FrameChoice, pool: Pool | None
+    ) -> None:
+        self._sources, self._frames, self._pool = sources, frames, pool
+        self._fixed = FixedColumns()
+        self._remarks: dict[str, None] = {}
+        self.members = tuple(source.label for source in sources)
+        with sources[0].open_items() as items:
+            self.labels: tuple[str, ...] = _labels(self._stream(0, items))
+
+    def __repr__(self) -> str:
+        """Return the numbers of features and trajectories."""
+        n = len(self.members)
+        of = "1 trajectory" if n == 1 else f"{n} trajectories"
+        return f"<Features: {self.n_features} of {of}>"
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.labels)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on features that are left out, of the trajectories that were read so far."""
+        return tuple(self._remarks)
+
+    def blocks(self, size: int | None = None) -> Iterator[FeatureBlock]:
+        """Iterate over blocks of frames; no block has frames of two trajectories.
+
+        Parameters
+        ----------
+        size
+            Frames of a block; the last one of a trajectory may be smaller. None for 32 MiB.
+
+        Yields
+        ------
+        FeatureBlock
+            `values` `(n_frames, n_features)`, float64, with `member`, `frames` and `times`.
+
+        Raises
+        ------
+        ValueError
+            If a trajectory has other features than the first.
+        AnalysisError
+            If a feature is not a finite number.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> found = tj.features(tj.dihedrals.job(traj.select("protein"), sin_cos=True))
+        >>> [block.values.shape for block in found.blocks(50)]
+        [(50, 848), (48, 848)]
+        """
+        if size is not None:
+            whole_number(size, "size", least=1)
+        for _, _, blocks in self._members(size):
+            yield from blocks
+
+    def pairs(
+        self, lag: int, block: int | None = None
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Iterate over pairs of frames at a lag, both of the same trajectory.
+
+        A trajectory of n frames has n - lag pairs, all of them whatever the size of blocks, and
+        one that is not longer than the lag has none. In memory are the frames of a block and of a
+        lag.
+
+        Parameters
+        ----------
+        lag
+            Frames between the first and the second frame of a pair.
+        block
+            Pairs that are returned at a time; the last ones of a trajectory may be fewer. None for
+            32 MiB.
+
+        Yields
+        ------
+        x, y
+            `(n_pairs, n_features)` each, float64: the features of frames, and those of the frames
+            `lag` later, as deeptime's `partial_fit((x, y))` takes them.
+
+        Raises
+        ------
+        ValueError
+            If no trajectory is longer than the lag, or a trajectory has other features.
+        AnalysisError
+            If frames are not at equal times, or those of a trajectory are further apart than those
+            of another.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> found = tj.features(tj.dihedrals.job(traj.select("protein"), sin_cos=True))
+        >>> sum(len(x) for x, y in found.pairs(lag=10))
+        88
+        """
+        lag = whole_number(lag, "lag", least=1)
+        if block is not None:
+            whole_number(block, "block", least=1)
+        n_pairs, longest, step = 0, 0, None
+        for member, stream, blocks in self._members(block):
+            longest = max(longest, len(stream.frames))
+            if len(stream.frames) <= lag:
+                continue
+            n_pairs += len(stream.frames) - lag
+            step = self._checked_step(member, stream, step)
+            yield from pairs_of((each.values for each in blocks), lag, block)
+        if not n_pairs:
+            raise ValueError(
+                f"lag={lag}: the longest trajectory has {longest} frames, so that there is no pair:"
+                " give a shorter lag"
+            )
+
+    def collect(self) -> list[NDArray[np.float64]]:
+        """Compute the features of all frames.
+
+        Returns
+        -------
+        list of ndarray
+            For each trajectory `(n_frames, n_features)`, float64.
+
+        Raises
+        ------
+        MemoryError
+            If they do not fit into memory.
+        """
+        collected: list[NDArray[np.float64]] = []
+        size = 0
+        for _, stream, blocks in self._members(None):
+            size += 8 * len(stream.frames) * self.n_features
+            check_memory([("features", size)], None, "read block by block (blocks(), pairs())")
+            values = np.empty((len(stream.frames), self.n_features))
+            begin = 0
+            for block in blocks:
+                values[begin : begin + len(block.values)] = block.values
+                begin += len(block.values)
+            collected.append(values)
+        return collected
+
+    def _stream(self, member: int, items: Sequence[FeatureItem]) -> FeatureStream:
+        """Return the stream of a trajectory that is open."""
+        jobs = [positions_job(item) if isinstance(item, Selection) else item for item in items]
+        stream = FeatureStream(jobs, self._fixed, self._frames, self._pool)
+        before = f"{self.members[member]}: " if len(self.members) > 1 else ""
+        self._remarks.update(dict.fromkeys(before + remark for remark in stream.remarks))
+        return stream
+
+    def _members(
+        self, size: int | None
+    ) -> Iterator[tuple[int, FeatureStream, Iterator[FeatureBlock]]]:
+        """Iterate over trajectories, each of which is open until the next is requested."""
+        for member, source in enumerate(self._sources):
+            with source.open_items() as items:
+                stream = self._stream(member, items)
+                if not len(stream.frames):
+                    continue
+                self._check_labels(member, stream)
+                yield member, stream, stream.blocks(member, size)
+
+    def _check_labels(self, member: int, stream: FeatureStream) -> None:
+        """Raise an error if a trajectory has other features than the first.
+
+        Raises
+        ------
+        ValueError
+            If it has.
+        """
+        labels = _labels(stream) if member else self.labels
+        if labels == self.labels:
+            return
+        here, first = f"{self.members[member]}: ", self.members[0]
+        if len(labels) != len(self.labels):
+            more = set(labels) ^ set(self.labels)
+            example = min(more) if more else labels[-1]
+            raise ValueError(
+                f"{here}it has {len(labels)} features and {first} has {len(self.labels)}:"
+                f" {example!r} is in one of them only: choose atoms that all trajectories have"
+            )
+        k = next(k for k, label in enumerate(labels) if label != self.labels[k])
+        raise ValueError(
+            f"{here}feature {k} is {labels[k]!r}, and {self.labels[k]!r} in {first}: choose atoms"
+            " that all trajectories have, in the same order"
+        )
+
+    def _checked_step(self, member: int, stream: FeatureStream, step: float | None) -> float:
+        """Return the time between frames, ps, if it equals that of other trajectories.
+
+        Raises
+        ------
+        AnalysisError
+            If it does not, or is not the same between all frames.
+        """
+        here = stream.time_step()
+        if step is not None and abs(here - step) > _EQUAL_STEPS * step:
+            raise AnalysisError(
+                f"{self.members[member]}: frames are {here:g} ps apart, and {step:g} ps in"
+                " trajectories before it: a lag in frames would be another time; choose frames at"
+                " equal intervals with frames="
+            )
+        return here if step is None else step
+
+
+def pairs_of(
+    blocks: Iterator[NDArray[np.float64]], lag: int, size: int | None
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Iterate over pairs of rows at a lag, `size` at a time, of blocks that follow one another.
+
+    The arrays are the caller's own.
+    """
+    kept: NDArray[np.float64] | None = None
+    for block in blocks:
+        rows = block if kept is None else np.concatenate([kept, block])
+        at_once = size or max(1, len(block))
+        begin = 0
+        while len(rows) - begin - lag >= at_once:
+            yield _pair(rows, begin, at_once, lag)
+            begin += at_once
+        kept = rows[begin:].copy()
+    if kept is not None and len(kept) > lag:
+        yield _pair(kept, 0, len(kept) - lag, lag)
+
+
+def _pair(
+    rows: NDArray[np.float64], begin: int, count: int, lag: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return copies of `count` rows and of those at the lag."""
+    end = begin + count
+    return rows[begin:end].copy(), rows[begin + lag : end + lag].copy()
+
+
+def _labels(stream: FeatureStream) -> tuple[str, ...]:
+    """Return the names of features; those that occur several times are numbered."""
+    seen: dict[str, int] = {}
+    labels = []
+    for name in stream.names():
+        seen[name] = seen.get(name, 0) + 1
+        labels.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return tuple(labels)
+
+
+class _OpenTrajectory:
+    """The only trajectory, which is open."""
+
+    def __init__(self, items: Sequence[FeatureItem]) -> None:
+        self._items = items
+
+    @property
+    def label(self) -> str:
+        """Name of the trajectory."""
+        item = self._items[0]
+        if isinstance(item, Selection):
+            return item.trajectory.label
+        return item.name
+
+    def open_items(self) -> AbstractContextManager[Sequence[FeatureItem]]:
+        """Return the items."""
+        return nullcontext(self._items)
+
+
+def features(
+    items: Sequence[FeatureItem] | FeatureItem,
+    *,
+    frames: FrameChoice = None,
+    pool: Pool | None = None,
+) -> Features:
+    """Describe frames by numbers, for kinetic models and machine learning.
+
+    Parameters
+    ----------
+    items
+        Analyses with one number or several of each frame: `tj.dihedrals.job(selection,
+        sin_cos=True)`, `tj.distances.job(...)`, `tj.contacts.job(...)`, `tj.rmsd.job(...)` and so
+        on; and selections, whose positions are features: `traj.fit("name CA").select("name CA")`.
+        All of them are of one trajectory, with any transforms.
+    frames
+        A slice, frame numbers, or a mask; None for all.
+    pool
+        Where to compute; None for `LocalPool()`: all cores of this process.
+
+    Returns
+    -------
+    Features
+        `labels`, `blocks()`, `pairs(lag)` and `collect()`.
+
+    Raises
+    ------
+    ValueError
+        If there are no items, or the numbers of an analysis depend on all frames together.
+    TypeError
+        If an item is neither a job nor a selection.
+    SelectionError
+        If no residue has backbone angles, or the topology does not tell which residues are bonded.
+
+    Notes
+    -----
+    Columns depend on the topology alone. Backbone angles of `dihedrals` are those of residues that
+    are bonded by the topology or, if it lists no bonds within residues, by the positions in its
+    file; `dihedrals` itself takes those that are bonded in frame 0.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.open("adk.psf", "adk.xtc")
+    >>> features = tj.features([tj.dihedrals.job(traj.select("protein"), sin_cos=True)])
+    >>> features.labels[:2]
+    ('cos:phi_ARG2', 'sin:phi_ARG2')
+    """
+    given = [items] if isinstance(items, (Job, Selection)) else list(items)
+    if not given:
+        raise ValueError("there are no features: give jobs or selections")
+    for item in given:
+        if not isinstance(item, (Job, Selection)):
+            raise TypeError(
+                f"{item!r} is neither a job nor a selection: write tj.dihedrals.job(selection)"
+                " instead of tj.dihedrals(selection)"
+            )
+    return Features([_OpenTrajectory(given)], frames, pool)

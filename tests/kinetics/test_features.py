@@ -1,0 +1,311 @@
+"""Features of frames: blocks have the numbers of whole runs, and no pair crosses a border."""
+
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import xtc_bytes
+from helpers.golden_files import Adk
+from hypothesis import given
+from hypothesis import strategies as st
+from MDAnalysisTests import datafiles
+from trajet.kinetics import columns, streams
+from trajet.kinetics.features import Features, pairs_of
+
+LAG = 10
+
+
+class Member:
+    """A trajectory that is open while its items are used."""
+
+    def __init__(self, label: str, items: Sequence[Any]) -> None:
+        self.label, self.items, self.is_open = label, items, False
+
+    @contextmanager
+    def open_items(self) -> Iterator[Sequence[Any]]:
+        """Yield the items."""
+        self.is_open = True
+        try:
+            yield self.items
+        finally:
+            self.is_open = False
+
+
+def backbone(trajectory: tj.Trajectory) -> Any:
+    """Return the job of sines and cosines of φ and ψ."""
+    return tj.dihedrals.job(trajectory.select("protein and resid 1:30"), sin_cos=True)
+
+
+def of_files(adk: Adk, frames: Sequence[slice], folder: Path) -> Features:
+    """Return the features of several trajectories, each with some frames of ADK."""
+    members = []
+    for k, some in enumerate(frames):
+        path = folder / f"{k}.xtc"
+        tj.convert(tj.open(adk.psf, adk.xtc), path, frames=some)
+        members.append(Member(path.name, [backbone(tj.open(adk.psf, path))]))
+    return Features(members, None, None)
+
+
+@pytest.fixture(scope="module")
+def traj(adk: Adk) -> tj.Trajectory:
+    """Return ADK."""
+    return tj.open(adk.psf, adk.xtc)
+
+
+def jobs_of(traj: tj.Trajectory) -> list[Any]:
+    """Return features of each kind, with one column or many, and a reference."""
+    calpha = traj.select("name CA")
+    return [
+        backbone(traj),
+        tj.distances.job(traj.select("name CA and resid 1:8")),
+        tj.contacts.job(traj.select("resid 30:59"), "resid 122:159"),
+        tj.rmsd.job(calpha, reference=3),
+        tj.rmsd.job(calpha, reference=90),
+        traj.fit("name CA").select("name CA and resid 5:9"),
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 98, 1000, None])
+def test_blocks_have_the_bits_of_separate_runs(
+    traj: tj.Trajectory, size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the size of blocks, and of the runs that compute them."""
+    jobs = jobs_of(traj)
+    parts = [np.asarray(result).reshape(98, -1) for result in tj.run(jobs[:-1])]
+    fitted = jobs[-1].read().positions.reshape(98, -1).astype(np.float64)
+    expected = np.concatenate([*parts, fitted], axis=1)
+    found = tj.features(jobs)
+    for bytes_at_once in (2**25, 10 * 8 * found.n_features):
+        monkeypatch.setattr(streams, "RUN_BYTES", bytes_at_once)
+        blocks = list(found.blocks(size))
+        assert np.array_equal(np.concatenate([block.values for block in blocks]), expected)
+        assert np.concatenate([block.frames for block in blocks]).tolist() == list(range(98))
+        assert np.array_equal(np.concatenate([block.times for block in blocks]), traj.times)
+        if size is not None:
+            assert {len(block.values) for block in blocks[:-1]} <= {size}
+    (whole,) = found.collect()
+    assert np.array_equal(whole, expected)
+
+
+def test_labels_name_each_column_once(traj: tj.Trajectory) -> None:
+    """Also two RMSDs of the same atoms; those of dihedrals are the names of CSV columns."""
+    found = tj.features(jobs_of(traj))
+    assert len(set(found.labels)) == found.n_features
+    result = tj.dihedrals(traj.select("protein and resid 1:30"), sin_cos=True)
+    angles = [name for name, _ in result._table()][2:]
+    assert list(found.labels[: len(angles)]) == angles
+    assert found.labels[len(angles)] == "distance_A:MET1:CA_-_ARG2:CA"
+    assert {"rmsd_A:name_CA", "rmsd_A:name_CA#2"} < set(found.labels)
+    assert found.labels[-1] == "position_A:z_PRO9:CA"
+
+
+def test_blocks_of_unwrapped_positions_count_jumps_from_the_first_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block in the middle has the positions of the whole trajectory without jumps."""
+    rng = np.random.default_rng(5)
+    walk = 1.0 + np.cumsum(rng.normal(0, 0.2, (60, 4, 3)), axis=0)
+    xtc_bytes.write_xtc(tmp_path / "walk.xtc", walk % 2.0, box=2.0 * np.eye(3))
+    selection = tj.open(None, tmp_path / "walk.xtc").all_atoms().nojump()
+    expected = selection.read().positions.reshape(60, 12)
+    assert np.abs(expected / 10 - walk.reshape(60, 12) + (walk[0] // 2 * 2).ravel()).max() < 0.01
+    monkeypatch.setattr(streams, "RUN_BYTES", 8 * 12 * 7)
+    values = np.concatenate([block.values for block in tj.features(selection).blocks(7)])
+    assert np.array_equal(values, expected)
+    with pytest.raises(ValueError, match="frames= must ascend"):
+        list(tj.features(selection, frames=[5, 3]).blocks())
+
+
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=1, max_size=6),
+    lag=st.integers(1, 15),
+    size=st.one_of(st.none(), st.integers(1, 9)),
+)
+def test_pairs_are_all_pairs_at_the_lag(lengths: list[int], lag: int, size: int | None) -> None:
+    """Once each, in order, whatever the blocks that rows come in."""
+    rows = np.arange(3.0 * sum(lengths)).reshape(-1, 3)
+    blocks = np.split(rows, np.cumsum(lengths)[:-1])
+    pairs = list(pairs_of(iter(blocks), lag, size))
+    assert all(len(x) == len(y) > 0 for x, y in pairs)
+    if size is not None:
+        assert all(len(x) == size for x, _ in pairs[:-1])
+    for k, expected in enumerate((rows[:-lag], rows[lag:])):
+        got = np.concatenate([pair[k] for pair in pairs] or [np.empty((0, 3))])
+        assert np.array_equal(got, expected[: max(0, len(rows) - lag)])
+
+
+def test_pairs_never_cross_members(adk: Adk, tmp_path: Path) -> None:
+    """Each of n frames has n - lag pairs; those not longer than the lag have none."""
+    cuts = [slice(0, 40), slice(40, 40 + LAG), slice(50, 51 + LAG), slice(70, 98)]
+    found = of_files(adk, cuts, tmp_path)
+    whole = found.collect()
+    assert [len(values) for values in whole] == [40, LAG, LAG + 1, 28]
+    for block in (1, 7, 1000, None):
+        pairs = list(found.pairs(LAG, block))
+        x, y = (np.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
+        assert len(x) == 30 + 0 + 1 + 18
+        assert np.array_equal(x, np.concatenate([values[:-LAG] for values in whole]))
+        assert np.array_equal(y, np.concatenate([values[LAG:] for values in whole]))
+    assert [block.member for block in found.blocks(20)] == [0, 0, 1, 2, 3, 3]
+    with pytest.raises(ValueError, match="lag=40: the longest trajectory has 40 frames"):
+        list(found.pairs(40))
+
+
+def test_streamed_covariances_of_tica_are_those_of_whole_lists(adk: Adk, tmp_path: Path) -> None:
+    """Means and covariances at lag 0 and at the lag, summed block by block."""
+    found = of_files(adk, [slice(0, 37), slice(37, 98)], tmp_path)
+    whole = found.collect()
+    x = np.concatenate([values[:-LAG] for values in whole])
+    y = np.concatenate([values[LAG:] for values in whole])
+    n, of_x, of_y, xx, xy = 0, 0.0, 0.0, 0.0, 0.0
+    for a, b in found.pairs(LAG, block=9):
+        n += len(a)
+        of_x, of_y = of_x + a.sum(axis=0), of_y + b.sum(axis=0)
+        xx, xy = xx + a.T @ a + b.T @ b, xy + a.T @ b + b.T @ a
+    mean = (of_x + of_y) / (2 * n)
+    expected = (x.mean(axis=0) + y.mean(axis=0)) / 2
+    assert np.abs(mean - expected).max() < 1e-12
+    for got, one, other in ((xx, x, x), (xy, x, y)):
+        a, b = one - expected, other - expected
+        both = (
+            a.T @ b + b.T @ a if one is not other else a.T @ a + (y - expected).T @ (y - expected)
+        )
+        assert np.abs(got / (2 * n) - np.outer(mean, mean) - both / (2 * n)).max() < 1e-12
+
+
+def test_columns_do_not_depend_on_frame_0(adk: Adk, tmp_path: Path) -> None:
+    """`dihedrals` leaves out residues that are torn in frame 0; features have them."""
+    protein = tj.open(adk.psf, adk.xtc).select("protein and resid 1:30")
+    positions = protein.read(frames=slice(0, 3)).positions
+    names = protein.topology_atoms
+    positions[0, names.residues >= 15] += 30
+    structures = {}
+    protein[1].save(tmp_path / "bonds.pdb")
+    protein[1].save(tmp_path / "plain.gro")
+    xtc_bytes.write_xtc(tmp_path / "torn.xtc", positions / 10)
+    for topology in ("bonds.pdb", "plain.gro"):
+        traj = tj.open(tmp_path / topology, tmp_path / "torn.xtc")
+        job = tj.dihedrals.job(traj.all_atoms())
+        found = tj.features(job)
+        assert found.n_features == 2 * 28
+        assert tj.run([job])[0].values.shape[1] < 2 * 28
+        structures[topology] = next(found.blocks()).values
+    # The topology alone decides, so that the angle at the torn bond is an angle as well.
+    assert np.array_equal(structures["bonds.pdb"][1:], structures["plain.gro"][1:])
+
+
+def test_bonds_of_the_topology_decide_over_distances(adk: Adk) -> None:
+    """Bonds within a residue show that the topology lists bonds; otherwise positions decide."""
+    topology = tj.open(adk.psf, adk.xtc).topology
+    names = topology.column("names")
+    assert names is not None
+    n, alpha, c = (np.flatnonzero(names == name) for name in ("N", "CA", "C"))
+    here = np.arange(1, 213)
+    phi = np.stack([c[here - 1], n[here], alpha[here], c[here]], axis=1)
+    psi = np.stack([n[here], alpha[here], c[here], n[here + 1]], axis=1)
+    fours = np.stack([phi, psi], axis=1).reshape(-1, 4)
+    assert columns.bonded_residues(topology, fours).all()
+    # A residue that is no neighbour is not bonded.
+    fours[1, 3] = n[40]
+    assert np.flatnonzero(~columns.bonded_residues(topology, fours)).tolist() == [0]
+
+
+def test_other_features_of_a_member_are_an_error(traj: tj.Trajectory) -> None:
+    """With the first feature that differs, once the member is read."""
+    few = [
+        Member(f"run{k}", [tj.distances.job(traj.select(atoms))])
+        for k, atoms in enumerate(
+            ("name CA and resid 1:4", "name CA and resid 1:3 5", "name CA and resid 1:3")
+        )
+    ]
+    with pytest.raises(
+        ValueError, match=r"^run1: feature 2 is 'dist.*LEU5:CA', and .*4:CA' in run0"
+    ):
+        list(Features(few[:2], None, None).blocks())
+    with pytest.raises(ValueError, match=r"^run2: it has 3 features and run0 has 6: 'dist"):
+        list(Features([few[0], few[2]], None, None).blocks())
+    assert not any(member.is_open for member in few[1:])
+
+
+def test_lags_need_equal_times(adk: Adk, tmp_path: Path) -> None:
+    """Within a trajectory, and over all of them."""
+    members = []
+    for step in (1.0, 2.0):
+        path = xtc_bytes.write_xtc(
+            tmp_path / f"{step}.xtc",
+            tj.open(None, adk.xtc).read(frames=slice(0, 6)).positions / 10,
+            times=(step * np.arange(6)).tolist(),
+        )
+        members.append(Member(path.name, [tj.open(adk.psf, path).select("name CA")]))
+    with pytest.raises(tj.AnalysisError, match=r"2.0.xtc: frames are 2 ps apart, and 1 ps in"):
+        list(Features(members, None, None).pairs(1))
+    with pytest.raises(tj.AnalysisError, match="not equally spaced"):
+        list(Features(members[:1], [0, 1, 3], None).pairs(1))
+    assert len(list(Features(members, [0, 1, 3], None).blocks())) == 2
+
+
+def test_features_that_are_no_numbers_of_single_frames_are_refused(traj: tj.Trajectory) -> None:
+    """They would be others for each size of block."""
+    calpha = traj.select("name CA")
+    for job in (tj.rmsf.job(calpha), tj.rmsd.job(calpha, reference="average"), tj.pca.job(calpha)):
+        with pytest.raises(ValueError, match="depend on all frames together"):
+            tj.features(job)
+    with pytest.raises(TypeError, match="neither a job nor a selection"):
+        tj.features([tj.rmsd(calpha)])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="there are no features"):
+        tj.features([])
+
+
+def test_a_feature_that_is_not_finite_is_an_error(traj: tj.Trajectory) -> None:
+    """It would make every number of a model one that is none."""
+    found = tj.features(tj.dihedrals.job(traj, [[0, 4, 6, 8], [0, 4, 0, 8]]))
+    with pytest.raises(tj.AnalysisError, match=r"frame 0: angle_degrees:0-4-0-8 is nan: leave"):
+        list(found.blocks())
+
+
+def test_memory_does_not_grow_with_frames(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The peak of NumPy's arrays is that of two runs, for 98 frames and for ten times as many."""
+    monkeypatch.setattr(streams, "RUN_BYTES", 2**17)
+    data, peaks = adk.xtc.read_bytes(), []
+    for times in (1, 10):
+        path = tmp_path / f"{times}.xtc"
+        path.write_bytes(data * times)
+        found = tj.features(tj.open(adk.psf, path).select("name CA"))
+        list(found.blocks())
+        tracemalloc.start()
+        assert sum(len(block.values) for block in found.blocks()) == 98 * times
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+@pytest.mark.long
+def test_deeptime_gets_the_same_model_from_pairs_as_from_lists(adk: Adk, tmp_path: Path) -> None:
+    """TICA of pairs, block by block, and of whole trajectories."""
+    from deeptime.covariance import Covariance
+
+    found = of_files(adk, [slice(0, 37), slice(37, 98)], tmp_path)
+    streamed, whole = (Covariance(LAG, compute_c0t=True, reversible=True) for _ in range(2))
+    for pair in found.pairs(LAG, block=9):
+        streamed.partial_fit(pair)
+    lists = found.collect()
+    whole.fit(lists)
+    for name in ("mean_0", "cov_00", "cov_0t"):
+        one, other = (getattr(each.fetch_model(), name) for each in (streamed, whole))
+        assert np.abs(one - other).max() < 1e-12, name
+
+
+def test_structure_files_without_bonds_and_positions_are_refused(tmp_path: Path) -> None:
+    """A Universe without bonds, made in memory."""
+    traj = tj.open(datafiles.GRO, datafiles.XTC)
+    topology = traj.topology
+    topology.path = None
+    with pytest.raises(tj.SelectionError, match="neither bonds nor positions"):
+        tj.features(tj.dihedrals.job(traj.select("protein")))
