@@ -13,12 +13,11 @@ from trajet._trajet import available_threads
 from trajet.cli.bench import (
     mpiexec_option,
     pools_option,
-    whole_numbers,
     words,
     workers_option,
 )
 from trajet.cli.command import Group
-from trajet.cli.options import amount
+from trajet.cli.options import amount, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.pools.shared import folder_in
 

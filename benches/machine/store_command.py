@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import click
-from trajet.cli.bench import whole_numbers, words
+from trajet.cli.bench import words
 from trajet.cli.command import command
-from trajet.cli.options import amount
+from trajet.cli.options import amount, whole_numbers
 
 from machine import figures, setups, store_cases, store_loaders, store_table
 from machine.child_process import Row

@@ -10,6 +10,9 @@
 //!     slow_process 4711     read requests of this process are slow (any number of such lines)
 //!     slow_opening 4711     openings of this process are slow
 //!     slow_region 0.4 0.5   read requests that begin in this part of a file are slow
+//!     megabytes_per_s 50    all processes together get this rate
+//!     requests_per_s 200    read requests of all processes are answered at this rate
+//!     opens_per_s 10        openings of all processes too
 //!
 //! A waiting answer costs no processor time, so that few cores can be many clients. The page cache is
 //! not used: each request of a program is at least one here. A file `.requests` counts them.
@@ -21,7 +24,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
@@ -41,6 +44,10 @@ struct Rules {
     slow_processes: HashSet<u32>,
     slow_openings: HashSet<u32>,
     slow_region: Option<(f64, f64)>,
+    /// Seconds of the shared server for a byte, a read request and an opening.
+    byte: f64,
+    request: f64,
+    opening: f64,
 }
 
 impl Rules {
@@ -57,6 +64,9 @@ impl Rules {
                 ("slow_process", [process]) => drop(rules.slow_processes.insert(*process as u32)),
                 ("slow_opening", [process]) => drop(rules.slow_openings.insert(*process as u32)),
                 ("slow_region", [begin, end]) => rules.slow_region = Some((*begin, *end)),
+                ("megabytes_per_s", [rate]) => rules.byte = 1e-6 / rate,
+                ("requests_per_s", [rate]) => rules.request = 1.0 / rate,
+                ("opens_per_s", [rate]) => rules.opening = 1.0 / rate,
                 ("", _) => (),
                 _ => eprintln!("slow-store: not understood: {line}"),
             }
@@ -72,6 +82,26 @@ fn process_of(thread: u32) -> u32 {
     line.and_then(|id| id.trim().parse().ok()).unwrap_or(thread)
 }
 
+/// A server that serves one after another: until when it has work.
+#[derive(Default)]
+struct Server(Mutex<Option<Instant>>);
+
+impl Server {
+    /// Adds some seconds of work and returns when it is done.
+    fn work(&self, seconds: f64) -> Instant {
+        let (now, mut until) = (Instant::now(), self.0.lock().unwrap());
+        let done = until.unwrap_or(now).max(now) + Duration::from_secs_f64(seconds);
+        *until = Some(done);
+        done
+    }
+}
+
+/// Sleeps until an instant and some seconds longer.
+fn sleep_until(instant: Instant, longer: f64) {
+    let wait = instant.saturating_duration_since(Instant::now());
+    std::thread::sleep(wait + Duration::from_secs_f64(longer));
+}
+
 struct Slow {
     source: PathBuf,
     rules: PathBuf,
@@ -80,6 +110,8 @@ struct Slow {
     /// By their handles.
     open: Mutex<Vec<Arc<File>>>,
     requests: Arc<AtomicU64>,
+    reading: Server,
+    opening: Server,
 }
 
 impl Slow {
@@ -158,9 +190,9 @@ impl Filesystem for Slow {
         };
         let (rules, process) = (Rules::read(&self.rules), process_of(request.pid()));
         let slow = if rules.slow_openings.contains(&process) { rules.factor } else { 1.0 };
-        let wait = Duration::from_secs_f64(rules.open * slow);
+        let (served, wait) = (self.opening.work(rules.opening), rules.open * slow);
         std::thread::spawn(move || {
-            std::thread::sleep(wait);
+            sleep_until(served, wait);
             reply.opened(handle, FopenFlags::FOPEN_DIRECT_IO);
         });
     }
@@ -192,8 +224,9 @@ impl Filesystem for Slow {
         let slow = rules.slow_processes.contains(&process)
             || rules.slow_region.is_some_and(|(begin, end)| (begin..end).contains(&place));
         let wait = rules.delay * if slow { rules.factor } else { 1.0 };
+        let served = self.reading.work(rules.request.max(rules.byte * f64::from(size)));
         std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_secs_f64(wait));
+            sleep_until(served, wait);
             let mut bytes = vec![0; size as usize];
             match file.read_at(&mut bytes, offset) {
                 Ok(n) => reply.data(&bytes[..n]),
@@ -234,6 +267,8 @@ fn main() {
         names: Mutex::default(),
         open: Mutex::default(),
         requests: Arc::default(),
+        reading: Server::default(),
+        opening: Server::default(),
     };
     let mut config = Config::default();
     config.mount_options = vec![MountOption::RO, MountOption::FSName("slow-store".to_owned())];

@@ -304,6 +304,8 @@ class AnalysisEntries(SecondsBefore):
     parameters: Parameters
     inputs: list[InputEntry]
     remarks: list[str]
+    # of the arrays of the run, which move to the calling process
+    result_bytes: NotRequired[int]
 
 
 class Entries(AnalysisEntries, Counts):

@@ -221,6 +221,7 @@ class AnalysisOutcome:
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *(remark for remark in self.trajectory.remarks if remark not in unused),
             ],
+            "result_bytes": sum(values.nbytes for values in self.arrays.values()),
             **self.trajectory.before_run(self.t_select, self.run["t_total"]),
         }
         trajectory = self.trajectory

@@ -21,24 +21,13 @@ from trajet._trajet import WorkerError, available_threads
 from trajet.advise.entries import Entries
 from trajet.cli import pools
 from trajet.cli.command import command
-from trajet.cli.options import amount, in_files_order, path_to
+from trajet.cli.options import amount, in_files_order, path_to, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.cli.terminal import waiting
 from trajet.result import Report, entries_of
 
 _COLUMNS = ("pool", "workers", "t_total", "sd", "t_io", "t_comp", "S", "E", "R_comp/IO")
-
-
-def whole_numbers(_: click.Context, param: click.Parameter, text: str) -> tuple[int, ...]:
-    """Parse whole numbers above 0 with commas between them."""
-    try:
-        found = tuple(int(word) for word in text.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not of the form 1,2,4", param=param) from error
-    if min(found) < 1:
-        raise click.BadParameter("numbers are at least 1", param=param)
-    return found
 
 
 def words(

@@ -65,6 +65,21 @@ class Size(click.ParamType[int]):
         return size
 
 
+def whole_numbers(
+    _: click.Context, param: click.Parameter, text: str | None
+) -> tuple[int, ...] | None:
+    """Parse whole numbers above 0 with commas between them; None if none are given."""
+    if text is None:
+        return None
+    try:
+        found = tuple(int(word) for word in text.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not of the form 1,2,4", param=param) from error
+    if min(found) < 1:
+        raise click.BadParameter("numbers are at least 1", param=param)
+    return found
+
+
 def text_of_size(size: int) -> str:
     """Return a number of bytes in the largest unit of which it is a multiple."""
     units = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))

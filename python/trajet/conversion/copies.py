@@ -459,6 +459,7 @@ def _copy(
                 "parameters": parameters,
                 "inputs": inputs,
                 "remarks": list(remarks),
+                "result_bytes": 0,
                 **trajectory.before_run(selection.t_select, run["t_total"]),
             }
             if "counting" in counting:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from trajet.advise.entries import (
     WorkerEntry,
     finite_ratio,
 )
+
+if TYPE_CHECKING:
+    from trajet.advise import Allocation
 
 SCHEMA = 3
 # Schema 2 differs by a `sample` in every report, null where there was none.
@@ -190,6 +193,34 @@ class Report(Mapping[str, object]):
         )
         lines += [f"note: {remark}" for remark in entries["remarks"]]
         return "\n".join(lines)
+
+    def scaling(
+        self, workers: Iterable[int], storage: str | os.PathLike[str] | None = None
+    ) -> "Allocation":
+        """Predict how the analysis scales, and say how many ranks to ask for.
+
+        Parameters
+        ----------
+        workers
+            Numbers of ranks, processes or threads to compare.
+        storage
+            A file in TOML that describes storage and cluster (docs/scaling.md); None: the storage
+            serves any number of workers as it served this run.
+
+        Returns
+        -------
+        Allocation
+            `sentences`, the first of which says what to ask for, and `rows()` of predictions.
+
+        Raises
+        ------
+        ValueError
+            If the report is not of an analysis of frames, or the file is no such description.
+        FileNotFoundError
+            If there is no such file.
+        """
+        environment = None if storage is None else advise.Environment.load(storage)
+        return advise.allocate(self._entries, workers, environment)
 
     def record_scalars(self, scalars: Mapping[str, object]) -> None:
         """Add the numbers that describe the whole result, when they are known."""
