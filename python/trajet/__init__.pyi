@@ -50,6 +50,9 @@ from trajet.conversion import write as write
 from trajet.kinetics.features import Features as Features
 from trajet.kinetics.features import features as features
 from trajet.kinetics.streams import FeatureBlock as FeatureBlock
+from trajet.members.ensemble import Ensemble as Ensemble
+from trajet.members.ensemble import ensemble as ensemble
+from trajet.members.member import Member as Member
 from trajet.pools.dask import DaskPool as DaskPool
 from trajet.pools.local import LocalPool as LocalPool
 from trajet.pools.mpi import MpiPool as MpiPool
@@ -64,6 +67,7 @@ from trajet.result import ContactMap as ContactMap
 from trajet.result import Density as Density
 from trajet.result import Dihedrals as Dihedrals
 from trajet.result import Distances as Distances
+from trajet.result import EnsembleResult as EnsembleResult
 from trajet.result import GyrationMoments as GyrationMoments
 from trajet.result import HydrogenBondLifetimes as HydrogenBondLifetimes
 from trajet.result import HydrogenBondList as HydrogenBondList

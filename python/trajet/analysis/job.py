@@ -1,21 +1,38 @@
 """Analyses as generators, which yield the runs that they need."""
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Generic, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, cast, get_args
+from typing import (
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+    overload,
+)
 
+from trajet.analysis.members import run_members
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
+from trajet.members import Ensemble, EnsembleSelection, OpenMember
+from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.renamed import advice_on
-from trajet.result import with_scalars
+from trajet.result import EnsembleResult, Result, with_scalars
+from trajet.trajectory import FrameChoice
 
 _P = ParamSpec("_P")
-_R = TypeVar("_R")
-_R_co = TypeVar("_R_co", covariant=True)
+_R = TypeVar("_R", bound=Result)
+_R_co = TypeVar("_R_co", bound=Result, covariant=True)
+
+# What analyses take in place of a selection of a trajectory.
+OfEnsemble: TypeAlias = Ensemble | EnsembleSelection
 
 # Generator that the function of an analysis returns: it yields requests, gets their outcomes, and
 # returns the result.
@@ -81,26 +98,56 @@ class Job(Generic[_R_co]):
         return bound.arguments
 
 
+@dataclass(frozen=True)
+class EnsembleJob(Generic[_R_co]):
+    """An analysis of an ensemble with its arguments, to be run together with others by `tj.run`.
+
+    Attributes
+    ----------
+    name
+        Name of the analysis.
+    ensemble
+        The ensemble.
+    args, kwargs
+        The arguments of the analysis; those of the ensemble are replaced for each member.
+    """
+
+    name: str
+    ensemble: Ensemble = field(repr=False)
+    args: tuple[object, ...] = field(repr=False)
+    kwargs: dict[str, object] = field(repr=False)
+    _function: Callable[..., Steps[_R_co]] = field(repr=False)
+
+    def of(self, opened: OpenMember) -> Job[_R_co]:
+        """Return the analysis of an open member."""
+        args = tuple(_of_member(value, opened) for value in self.args)
+        kwargs = {name: _of_member(value, opened) for name, value in self.kwargs.items()}
+        return Job(self.name, self._function, args, kwargs)
+
+
 class AnalysisFunction(Protocol[_P, _R_co]):
-    """A function that runs an analysis; its `job` describes the analysis without running it."""
+    """A function that runs an analysis; its `job` describes the analysis without running it.
+
+    Of an ensemble, both do so for each of its members. `job` raises TypeError if the arguments do
+    not fit the analysis, or one of them belongs to `tj.run`: frames, pool, progress.
+    """
 
     __name__: str
     command: CommandDetails
 
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
-        """Run the analysis."""
-        ...
+    @overload
+    def __call__(
+        self, selection: OfEnsemble, /, *args: object, **kwargs: object
+    ) -> EnsembleResult[_R_co]: ...
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
 
-    def job(self, *args: _P.args, **kwargs: _P.kwargs) -> Job[_R_co]:
-        """Return the analysis with these arguments, for `tj.run`.
-
-        Raises
-        ------
-        TypeError
-            If the arguments do not fit the analysis, or one of them belongs to `tj.run`: frames,
-            pool, progress.
-        """
-        ...
+    @overload
+    def job(
+        self, selection: OfEnsemble, /, *args: object, **kwargs: object
+    ) -> EnsembleJob[_R_co]: ...
+    @overload
+    def job(self, *args: _P.args, **kwargs: _P.kwargs) -> Job[_R_co]: ...
 
 
 def analysis(
@@ -161,15 +208,12 @@ def _analysis(
     @root_only("result")
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        running = steps(*args, **kwargs)
-        try:
-            request = next(running)
-            while True:
-                request = running.send(run(request))
-        except StopIteration as end:
-            return with_scalars(cast(_R, end.value))
+        if ensemble_of([args, kwargs]) is not None:
+            bind(args, kwargs)
+            return cast(_R, _call_members(function.__name__, steps, args, dict(kwargs)))
+        return _completed(steps(*args, **kwargs))
 
-    def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R]:
+    def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R] | EnsembleJob[_R]:
         for name in OF_RUN:
             if name in kwargs:
                 raise TypeError(
@@ -177,6 +221,8 @@ def _analysis(
                     " it to tj.run"
                 )
         bind(args, kwargs)
+        if (ensemble := ensemble_of([args, kwargs])) is not None:
+            return EnsembleJob(function.__name__, ensemble, args, dict(kwargs), steps)
         return Job(function.__name__, steps, args, dict(kwargs))
 
     # Users see a function that returns its result.
@@ -187,3 +233,77 @@ def _analysis(
     seen = shown(signature).replace(return_annotation=result)
     vars(call).update(__signature__=seen, job=job, command=details)
     return cast("AnalysisFunction[_P, _R]", call)
+
+
+def _completed(running: Steps[_R]) -> _R:
+    """Run an analysis on its own, and return its result."""
+    try:
+        request = next(running)
+        while True:
+            request = running.send(run(request))
+    except StopIteration as end:
+        return with_scalars(cast(_R, end.value))
+
+
+def _call_members(
+    name: str,
+    steps: Callable[..., Steps[_R]],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> EnsembleResult[Result]:
+    """Run an analysis for each member of the ensemble that its arguments name."""
+    of_run = {key: kwargs.pop(key) for key in OF_RUN if key in kwargs}
+    ensemble = ensemble_of([args, kwargs])
+    assert ensemble is not None
+    job = EnsembleJob(name, ensemble, args, kwargs, steps)
+
+    def compute(opened: OpenMember, frames: FrameChoice) -> Sequence[Result]:
+        pool = cast("Pool | None", of_run.get("pool"))
+        return [_completed(job.of(opened).start(frames=frames, pool=pool))]
+
+    frames = cast(FrameChoice, of_run.get("frames"))
+    progress = cast("Progress | None", of_run.get("progress"))
+    return run_members([job], compute, frames=frames, progress=progress)[0]
+
+
+def ensemble_of(value: object) -> Ensemble | None:
+    """Return the ensemble of which an argument of an analysis is, or None.
+
+    Lists, tuples and dictionaries are searched.
+
+    Raises
+    ------
+    ValueError
+        If an argument is of several ensembles.
+    """
+    found = list(_ensembles(value))
+    if not found:
+        return None
+    if any(one.members != found[0].members for one in found[1:]):
+        raise ValueError("the selections are of different ensembles: make them from one ensemble")
+    return found[0]
+
+
+def _ensembles(value: object) -> Iterator[Ensemble]:
+    if isinstance(value, Ensemble):
+        yield value
+    elif isinstance(value, EnsembleSelection):
+        yield value.ensemble
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _ensembles(one)
+    elif isinstance(value, dict):
+        yield from _ensembles(list(value.values()))
+
+
+def _of_member(value: object, opened: OpenMember) -> object:
+    """Return an argument of an analysis for one member of the ensemble, which is open."""
+    if isinstance(value, (Ensemble, EnsembleSelection)):
+        return value.of(opened)
+    if isinstance(value, list):
+        return [_of_member(one, opened) for one in value]
+    if isinstance(value, tuple):
+        return tuple(_of_member(one, opened) for one in value)
+    if isinstance(value, dict):
+        return {name: _of_member(one, opened) for name, one in value.items()}
+    return value

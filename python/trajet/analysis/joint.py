@@ -5,12 +5,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
-from trajet.analysis.job import Job, Steps
+from trajet.analysis.job import EnsembleJob, Job, Steps, ensemble_of
+from trajet.analysis.members import MemberFrames, run_members
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
+from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.renamed import names_renamed
-from trajet.result import Result, with_scalars
+from trajet.result import EnsembleResult, Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
 _R = TypeVar("_R", bound=Result)
@@ -36,17 +38,27 @@ def run(
     pool: Pool | None = None,
     progress: Progress | None = None,
 ) -> list[_R | Exception]: ...
-@root_only("results")
-@names_renamed
+@overload
 def run(
-    jobs: Sequence[Job[Result]],
+    jobs: Sequence[EnsembleJob[_R]],
     *,
     keep_going: bool = False,
     time_sample: bool = False,
-    frames: FrameChoice = None,
+    frames: MemberFrames = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> Sequence[Result | Exception]:
+) -> list[EnsembleResult[_R]]: ...
+@root_only("results")
+@names_renamed
+def run(
+    jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
+    *,
+    keep_going: bool = False,
+    time_sample: bool = False,
+    frames: MemberFrames = None,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> Sequence[Result | Exception | EnsembleResult[Result]]:
     """Run several analyses together: every frame is read and decoded once.
 
     All atoms that one of the analyses needs are decoded, and each analysis gets its own, after the
@@ -54,28 +66,32 @@ def run(
     Analyses that go on to read other frames, as `pairwise_rmsd` with `other_frames`, read these on
     their own.
     Analyses of several passes share each pass; those of fewer passes run in the last one.
+    Analyses of an ensemble are run for one member after the other.
 
     Parameters
     ----------
     jobs
         Analyses with their arguments: `tj.rmsd.job(...)`, `tj.rmsf.job(...)`, and so on. All
-        selections are of one trajectory, with any transforms, or AtomGroups of one Universe.
+        selections are of one trajectory, with any transforms, or AtomGroups of one Universe; or all
+        are of one ensemble.
     keep_going
         If an analysis fails, leave it out and run the others again. The result of the one that
-        failed is its exception. Not if a frame cannot be read.
+        failed is its exception. Not if a frame cannot be read. Of an ensemble, members that fail
+        are left out: `failures` of the results has them.
     time_sample
         Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
         (`r_comp_io` and `sample`). A run on one thread needs no sample.
     frames
-        A slice, frame numbers, or a mask; None for all.
+        A slice, frame numbers, or a mask; None for all. Of an ensemble, of each member; or a
+        function that returns these for an open trajectory: `lambda traj: traj.times >= 100`.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
-        Called with frames done and in total.
+        Called with frames done and in total; of an ensemble with members.
 
     Returns
     -------
-    list of Result
+    list of Result, or of EnsembleResult
         The result of each job, in order. Their reports are of the run that they share;
         `parameters` have the names of its analyses.
 
@@ -99,6 +115,63 @@ def run(
     ((98,), (214,))
     """
     _check(jobs)
+    if of_ensemble := [job for job in jobs if isinstance(job, EnsembleJob)]:
+        if len(of_ensemble) < len(jobs):
+            raise ValueError("some jobs are of an ensemble, and others of a trajectory")
+        return _run_members(
+            of_ensemble,
+            keep_going=keep_going,
+            time_sample=time_sample,
+            frames=frames,
+            pool=pool,
+            progress=progress,
+        )
+    if callable(frames):
+        raise TypeError("frames= is a function, which only members of an ensemble take")
+    return _run_together(
+        [job for job in jobs if isinstance(job, Job)],
+        keep_going=keep_going,
+        time_sample=time_sample,
+        frames=frames,
+        pool=pool,
+        progress=progress,
+    )
+
+
+def _run_members(
+    jobs: Sequence[EnsembleJob[Result]],
+    *,
+    keep_going: bool,
+    time_sample: bool,
+    frames: MemberFrames,
+    pool: Pool | None,
+    progress: Progress | None,
+) -> list[EnsembleResult[Result]]:
+    """Run analyses of an ensemble; see `run`."""
+    ensemble_of([job.ensemble for job in jobs])
+
+    def compute(opened: OpenMember, frames: FrameChoice) -> Sequence[Result | Exception]:
+        return _run_together(
+            [job.of(opened) for job in jobs],
+            keep_going=keep_going,
+            time_sample=time_sample,
+            frames=frames,
+            pool=pool,
+        )
+
+    return run_members(jobs, compute, frames=frames, keep_going=keep_going, progress=progress)
+
+
+def _run_together(
+    jobs: Sequence[Job[Result]],
+    *,
+    keep_going: bool,
+    time_sample: bool,
+    frames: FrameChoice,
+    pool: Pool | None,
+    progress: Progress | None = None,
+) -> Sequence[Result | Exception]:
+    """Run analyses of one trajectory; see `run`."""
     running: dict[int, tuple[Steps[Result], RunRequest]] = {}
     waiting: dict[int, tuple[Steps[Result], RunRequest]] = {}
     results: dict[int, Result | Exception] = {}
@@ -159,10 +232,10 @@ def run(
 
 def _check(jobs: Sequence[object]) -> None:
     """Raise an error for an argument that is no list of jobs."""
-    if isinstance(jobs, Job):
+    if isinstance(jobs, (Job, EnsembleJob)):
         raise TypeError("give a list of jobs: tj.run([job])")
     for job in jobs:
-        if not isinstance(job, Job):
+        if not isinstance(job, (Job, EnsembleJob)):
             raise TypeError(
                 f"{job!r} is not a job: write tj.rmsd.job(selection), which prepares the analysis,"
                 " instead of tj.rmsd(selection), which runs it"

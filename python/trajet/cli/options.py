@@ -20,6 +20,7 @@ from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions, formats_of
+from trajet.natural_order import natural
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -189,13 +190,13 @@ def in_order(given: Sequence[str]) -> list[str]:
         If no file matches a pattern.
     """
     if len(given) > 1 and list(given) in (sorted(given), sorted(given, key=_as_words)):
-        given = sorted(given, key=_natural)
+        given = sorted(given, key=natural)
     paths = []
     for name in given:
         if not re.search(r"[*?\[]", name) or os.path.lexists(name):
             paths.append(name)
             continue
-        found = sorted(glob.glob(name), key=_natural)
+        found = sorted(glob.glob(name), key=natural)
         if not found:
             raise FileNotFoundError(f"{name}: no file matches this pattern")
         paths += found
@@ -260,14 +261,6 @@ def reference_of(text: str, *words: str) -> int | str:
         also = "".join(f", nor {word}" for word in words)
         raise FileNotFoundError(f"{text}: not a frame number{also}, and there is no such file")
     return text
-
-
-def _natural(name: str) -> tuple[list[tuple[int, int]], str]:
-    """Return a sort key that compares numbers by value."""
-    parts = re.findall(r"[0-9]+|[^0-9]", name)
-    digit = ord("0")
-    key = [(digit, int(part)) if part[0] in "0123456789" else (ord(part), 0) for part in parts]
-    return key, name
 
 
 def _as_words(name: str) -> tuple[str, str]:

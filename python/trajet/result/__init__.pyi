@@ -26,6 +26,8 @@ from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
 from trajet.result.hydrogen_bonds import HydrogenBondPairs as HydrogenBondPairs
 from trajet.result.hydrogen_bonds import HydrogenBonds as HydrogenBonds
 from trajet.result.loading import load as load
+from trajet.result.members import EnsembleResult as EnsembleResult
+from trajet.result.members import MemberOutcome as MemberOutcome
 from trajet.result.min_distance import MinDistance as MinDistance
 from trajet.result.native_contacts import NativeContacts as NativeContacts
 from trajet.result.pairwise import PairwiseRmsd as PairwiseRmsd

@@ -306,11 +306,11 @@ class Result:
                 arrays[name] = _as_array(name, value)
         return arrays
 
-    def _header(self) -> list[str]:
+    def csv_header(self) -> list[str]:
         """Return the names of a CSV file's columns."""
         return [name for name, _ in self._table()]
 
-    def _rows(self) -> Iterator[Iterable[object]]:
+    def csv_rows(self) -> Iterator[Iterable[object]]:
         """Yield the rows of a CSV file."""
         columns = [column for _, column in self._table()]
         size = max(1, _AT_ONCE // max(1, len(columns)))
@@ -319,24 +319,7 @@ class Result:
             yield from zip(*some, strict=True)
 
     def _write_csv(self, file: IO[bytes]) -> None:
-        import csv
-
-        text = io.StringIO()
-        # Names of functions, segments and residues may contain commas and quotes.
-        writer = csv.writer(text, lineterminator="\n")
-
-        def flush() -> None:
-            file.write(text.getvalue().encode(errors="backslashreplace"))
-            text.seek(0)
-            text.truncate()
-
-        writer.writerow(self._header())
-        for row in self._rows():
-            # As `repr` prints them, numbers have all digits.
-            writer.writerow([one if isinstance(one, str) else repr(one) for one in row])
-            if text.tell() > _AT_ONCE:
-                flush()
-        flush()
+        write_csv(file, [self.csv_header()], self.csv_rows())
 
     def _repr_html_(self) -> str:
         """Return the summary and, if it can be drawn, the plot: notebooks show them."""
@@ -359,6 +342,30 @@ def with_scalars(result: _T) -> _T:
     if isinstance(result, Result):
         result.report.record_scalars(result.scalars())
     return result
+
+
+def write_csv(file: IO[bytes], *parts: Iterable[Iterable[object]]) -> None:
+    """Write rows, those of one part after the other, as CSV.
+
+    As `repr` prints them, numbers have all digits.
+    """
+    import csv
+
+    text = io.StringIO()
+    # Names of functions, segments and residues may contain commas and quotes.
+    writer = csv.writer(text, lineterminator="\n")
+
+    def flush() -> None:
+        file.write(text.getvalue().encode(errors="backslashreplace"))
+        text.seek(0)
+        text.truncate()
+
+    for part in parts:
+        for row in part:
+            writer.writerow([one if isinstance(one, str) else repr(one) for one in row])
+            if text.tell() > _AT_ONCE:
+                flush()
+    flush()
 
 
 def _as_array(name: str, value: object) -> NDArray[np.generic]:

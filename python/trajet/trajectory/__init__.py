@@ -9,7 +9,9 @@ from trajet.trajectory.frame import Frame
 from trajet.trajectory.opening import from_atomgroup, is_structure, open, sharing_universes
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selected_atoms import few_atoms_remarks
+from trajet.trajectory.shared_topologies import SharedTopologies, sharing
 from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
+from trajet.trajectory.transforms import MakeSteps, Transformable
 
 __all__ = [
     "DEFAULT_REQUEST_SIZE",
@@ -19,8 +21,11 @@ __all__ = [
     "Cursor",
     "Frame",
     "FrameChoice",
+    "MakeSteps",
     "Selection",
+    "SharedTopologies",
     "Trajectory",
+    "Transformable",
     "UpdatingSelection",
     "describe_file",
     "few_atoms_remarks",
@@ -30,5 +35,6 @@ __all__ = [
     "open",
     "resolve_frames",
     "rounding_of_times",
+    "sharing",
     "sharing_universes",
 ]

@@ -20,6 +20,7 @@ from trajet.pools.pool import Frames
 from trajet.result import transform_warnings
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
+from trajet.trajectory import shared_topologies
 from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.reopening import DatasetCall, OpenCall
 from trajet.trajectory.steps import Step
@@ -63,6 +64,7 @@ class TrajectoryFiles(ABC):
         # The topology is read later, perhaps after a change of the working directory.
         self._topology_at = None if topology is None else topology.absolute()
         self._reader = reader
+        self._shared_topologies = shared_topologies.current()
         self._topology: Topology | None = None
         # Whether its bonds are those that the trajectory lists, and remarks on these.
         self.has_bonds_of_frames = False

@@ -59,6 +59,8 @@ class FilesWithTopology(TrajectoryFiles):
         where = self._topology_at or path
         if h5md.is_hdf5(where):
             found = h5md.read_structure(where, self.particles).topology
+        elif self._shared_topologies is not None:
+            found = self._shared_topologies.load(where, self.sidecar)
         else:
             found = load_structure(where, self.sidecar).topology
         found.path = path

@@ -1,0 +1,115 @@
+"""`Member`: a trajectory of an ensemble, which is opened when it is needed."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypedDict
+
+from trajet.dataset import find_dataset
+from trajet.formats import FormatOptions
+from trajet.members.rows import Key
+from trajet.trajectory import MakeSteps, SharedTopologies, Trajectory, is_structure, sharing
+from trajet.trajectory import open as open_trajectory
+
+
+class OpenOptions(TypedDict, total=False):
+    """Further arguments of `trajet.open`, which all members share."""
+
+    continuous: bool
+    allow_truncated_tail: bool
+    request_size: int
+    sidecar: bool
+    rebuild_index: bool
+    threads: int | None
+    format_options: FormatOptions | None
+    atoms: str | None
+    time_step: float | None
+
+
+@dataclass(frozen=True)
+class Member:
+    """A trajectory of an ensemble, with the keys that tell it apart from the others.
+
+    Attributes
+    ----------
+    keys
+        Values by name, such as `{"system": "wt", "replica": 1}`.
+    topology
+        Path of the topology, or of a data set of a store; None if there is none.
+    trajectories
+        The trajectory's files, in the order of their frames.
+    transforms
+        Functions that make the transforms of the ensemble for an open trajectory.
+    """
+
+    keys: dict[str, Key]
+    topology: Path | None
+    trajectories: tuple[Path, ...]
+    _options: OpenOptions = field(repr=False)
+    _shared: SharedTopologies = field(repr=False, compare=False)
+    transforms: tuple[MakeSteps, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The keys as text: "system=wt, replica=1"."""
+        return ", ".join(f"{name}={value}" for name, value in self.keys.items())
+
+    def open(self) -> Trajectory:
+        """Open the files, with the transforms of the ensemble; the caller closes them.
+
+        Equal topologies of an ensemble are parsed once, when one of them is used.
+
+        Raises
+        ------
+        TrajetError, OSError
+            As `trajet.open`.
+        SelectionError
+            If a transform cannot be made of the topology.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> ens = tj.ensemble([{"topology": "adk.psf", "trajectory": "adk.xtc", "replica": 1}])
+        >>> with ens[0].open() as traj:
+        ...     len(traj)
+        98
+        """
+        return OpenMember(self).trajectory(self.transforms)
+
+    def open_files(self) -> Trajectory:
+        """Open the files, without transforms."""
+        topology, trajectories = self.topology, self.trajectories
+        if topology is None and len(trajectories) == 1:
+            (only,) = trajectories
+            if find_dataset(only) is not None or is_structure(only):
+                topology, trajectories = only, ()
+        with sharing(self._shared):
+            return open_trajectory(topology, *trajectories, **self._options)
+
+
+class OpenMember:
+    """The open files of a member, whose selections may have different transforms.
+
+    Attributes
+    ----------
+    member
+        The member.
+    files
+        Its trajectory, without transforms.
+    """
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.files = member.open_files()
+        self._transformed: dict[tuple[MakeSteps, ...], Trajectory] = {(): self.files}
+
+    def trajectory(self, transforms: tuple[MakeSteps, ...]) -> Trajectory:
+        """Return the trajectory with transforms; with the same ones it is the same object."""
+        if transforms not in self._transformed:
+            before = self.trajectory(transforms[:-1])
+            self._transformed[transforms] = before._transformed(transforms[-1])
+        return self._transformed[transforms]
+
+    def close(self) -> None:
+        """Close the files."""
+        for trajectory in self._transformed.values():
+            trajectory.close()

@@ -1,0 +1,245 @@
+"""Ensembles: members of tables and patterns, and analyses of each of them."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.made_ensembles import FRAMES, made_replicas
+from trajet.trajectory import shared_topologies
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the ensemble."""
+    return tmp_path_factory.mktemp("ensemble")
+
+
+@pytest.fixture(scope="module")
+def ensemble(adk: Adk, folder: Path) -> tj.Ensemble:
+    """Return three replicas of one system and two of another."""
+    return made_replicas(adk, folder, {"wt": 3, "mut": 2})
+
+
+def labels(ensemble: Iterable[tj.Member]) -> list[str]:
+    """Return the labels of the members."""
+    return [member.label for member in ensemble]
+
+
+def test_pattern_table_and_dictionaries_have_the_same_members(
+    ensemble: tj.Ensemble, folder: Path
+) -> None:
+    """Paths in a table are relative to its folder, and numbers are numbers."""
+    rows = [
+        {"system": system, "replica": k, "trajectory": f"{system}/rep{k}/traj.xtc"}
+        for system, count in (("mut", 2), ("wt", 3))
+        for k in range(1, count + 1)
+    ]
+    for row in rows:
+        row["topology"] = f"{row['system']}/top.psf"
+    table = folder / "members.csv"
+    pd.DataFrame(rows).to_csv(table, index=False)
+    absolute: list[dict[str, Any]] = [
+        {**row, **{name: folder / str(row[name]) for name in ("topology", "trajectory")}}
+        for row in rows
+    ]
+    made = [tj.ensemble(table), tj.ensemble(absolute), tj.ensemble(pd.DataFrame(absolute))]
+    for one in (ensemble, *made):
+        assert labels(one) == [
+            *("system=mut, replica=1", "system=mut, replica=2"),
+            *("system=wt, replica=1", "system=wt, replica=2", "system=wt, replica=3"),
+        ]
+        assert one[4].trajectories == (folder / "wt/rep3/traj.xtc",)
+        assert one[4].topology == folder / "wt/top.psf"
+
+
+def test_rows_may_have_placeholders(ensemble: tj.Ensemble, folder: Path) -> None:
+    """Placeholders of keys of the row are filled; others become keys."""
+    rows = [
+        {"system": name, "trajectory": str(folder / "{system}/rep{replica}/traj.xtc")}
+        for name in ("wt", "mut")
+    ]
+    made = tj.ensemble(rows, topology=folder / "{system}" / "top.psf")
+    assert sorted(labels(made)) == sorted(labels(ensemble))
+
+
+def test_replicas_are_in_natural_order_and_numbered(tmp_path: Path) -> None:
+    """Rep2 comes before rep10; rows without keys are numbered."""
+    for k in (10, 2, 1):
+        (tmp_path / f"rep{k}.xtc").write_bytes(b"")
+    made = tj.ensemble(str(tmp_path / "rep{replica}.xtc"))
+    assert [member.keys for member in made] == [{"replica": k} for k in (1, 2, 10)]
+    same = [{"system": "wt", "trajectory": "a.xtc"}, {"system": "wt", "trajectory": "b.xtc"}]
+    assert labels(tj.ensemble(same)) == ["system=wt, replica=1", "system=wt, replica=2"]
+    parts = tj.ensemble([{"run": "a", "trajectory": str(tmp_path / "rep*.xtc")}])
+    assert [path.name for path in parts[0].trajectories] == ["rep1.xtc", "rep2.xtc", "rep10.xtc"]
+
+
+@pytest.mark.parametrize(
+    ("members", "error", "message"),
+    [
+        ([], ValueError, "at least one member"),
+        ("traj.xtc", ValueError, "a pattern with placeholders"),
+        ("{system}/none.xtc", FileNotFoundError, "{system}/none.xtc: no file matches"),
+        ([{"replica": 1}], ValueError, "member 0: names no file"),
+        ([{"trajectory": 5}], TypeError, "member 0: trajectory is a path or a list"),
+        ([{"trajectory": "a", "system": None}], TypeError, "system is a text or a number"),
+        (
+            [{"trajectory": "a", "replica": 1}, {"trajectory": "b", "replica": 1}],
+            ValueError,
+            r"two members have the same keys \(replica=1\): b is the second",
+        ),
+        ([{"trajectory": "a", "x": 1}, {"trajectory": "b"}], ValueError, "b: has no x"),
+        ([{"trajectory": "a", "topology": "{system}.psf"}], ValueError, "{system} is no key"),
+        (["a.xtc"], TypeError, "a member is a dictionary"),
+    ],
+)
+def test_bad_members_are_one_precise_error(
+    members: Any, error: type[Exception], message: str
+) -> None:
+    """The message says which member, and what to give."""
+    with pytest.raises(error, match=message):
+        tj.ensemble(members)
+
+
+def test_bad_tables_are_errors(tmp_path: Path) -> None:
+    """A table names the files; its rows have as many values as its header."""
+    table = tmp_path / "members.csv"
+    for text, message in (
+        ("system,replica\nwt,1\n", "name the files of each member"),
+        ("system,trajectory\nwt\n", "line 2 has another number of values"),
+        ("system,trajectory\nwt,a,b\n", "line 2 has another number of values"),
+    ):
+        table.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            tj.ensemble(table)
+
+
+def test_results_are_those_of_each_member(ensemble: tj.Ensemble) -> None:
+    """Single analyses and joint runs have the bits of the members alone; keys lead the tables."""
+    calpha = ensemble.select("name CA")
+    joint, _ = tj.run([tj.rmsf.job(calpha, align="same"), tj.rmsf.job(ensemble.select("all"))])
+    single = tj.rmsf(calpha, align="same")
+    for k, member in enumerate(ensemble):
+        alone = tj.rmsf(member.open().select("name CA"), align="same")
+        assert alone.values.tobytes() == single[k].values.tobytes() == joint[k].values.tobytes()
+    frame = single.to_dataframe()
+    assert frame.columns[:4].tolist() == ["system", "replica", "atom", "chain"]
+    assert len(frame) == 5 * 214
+    chosen = frame[(frame["system"] == "wt") & (frame["replica"] == 2)]
+    assert np.array_equal(chosen["rmsf_A"], single.where(system="wt", replica=2)[0].values)
+
+
+def test_csv_has_the_table_of_the_dataframe(ensemble: tj.Ensemble, tmp_path: Path) -> None:
+    """All digits are kept, and members without a column have an empty cell there."""
+    result = tj.rmsd(ensemble.select("name CA"), groups=["protein"])
+    result.save(tmp_path / "rmsd.csv")
+    read = pd.read_csv(tmp_path / "rmsd.csv")
+    pd.testing.assert_frame_equal(read, result.to_dataframe())
+
+
+def test_frames_may_be_a_function_of_the_trajectory(ensemble: tj.Ensemble) -> None:
+    """Times differ between members."""
+    first = ensemble.where(system="mut")
+    (result,) = tj.run(
+        [tj.rmsd.job(first.select("name CA"))],
+        frames=lambda traj: np.flatnonzero(traj.times >= traj.times[4]),
+    )
+    assert [len(one) for one in result] == [FRAMES - 4] * 2
+    with pytest.raises(TypeError, match="only members of an ensemble"):
+        tj.run([tj.rmsd.job(first[0].open().select("name CA"))], frames=lambda traj: None)
+
+
+def test_transforms_of_an_ensemble_apply_to_its_members(ensemble: tj.Ensemble) -> None:
+    """Selections before and after a transform run together."""
+    plain, moved = ensemble.select("name CA"), ensemble.translate([1, 2, 3]).select("name CA")
+    one, other = tj.run([tj.centers.job(plain), tj.centers.job(moved)])
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(
+            b.values - a.values, np.broadcast_to([1, 2, 3], a.values.shape), atol=1e-4
+        )
+
+
+def test_a_failed_member_is_left_out(ensemble: tj.Ensemble, folder: Path, tmp_path: Path) -> None:
+    """It has its exception; without `keep_going` that is raised, with the member's name."""
+    cut = tmp_path / "cut.xtc"
+    cut.write_bytes((folder / "wt/rep1/traj.xtc").read_bytes()[:-7])
+    rows: list[dict[str, Any]] = [
+        {"replica": k, "trajectory": path, "topology": folder / "wt/top.psf"}
+        for k, path in enumerate([folder / "wt/rep1/traj.xtc", cut, tmp_path / "none.xtc"])
+    ]
+    broken = tj.ensemble(rows)
+    jobs = [tj.rmsd.job(broken.select("name CA"))]
+    (result,) = tj.run(jobs, keep_going=True)
+    assert [one.label for one in result.failures] == ["replica=1", "replica=2"]
+    kinds = [type(one.error) for one in result.failures]
+    assert kinds == [tj.TruncatedError, FileNotFoundError]
+    assert len(result) == 1
+    with pytest.raises(tj.TruncatedError) as raised:
+        tj.run(jobs)
+    assert raised.value.__notes__ == ["in member 2 of 3 (replica=1)"]
+
+
+def test_selections_are_evaluated_for_each_member(ensemble: tj.Ensemble) -> None:
+    """An empty one is an error of that member; an invalid text is one before any file is opened."""
+    with pytest.raises(tj.SelectionError, match="name"):
+        ensemble.select("nam CA")
+    with pytest.raises(TypeError, match="selected by a text"):
+        ensemble.select([1, 2])  # type: ignore[arg-type]
+    (result,) = tj.run([tj.rmsd.job(ensemble.select("resname XYZ"))], keep_going=True)
+    assert len(result.failures) == 5
+    with pytest.raises(tj.AnalysisError, match=r"all 5 members failed, the first \(system=mut"):
+        result.to_dataframe()
+
+
+def test_jobs_of_an_ensemble_do_not_mix(ensemble: tj.Ensemble) -> None:
+    """All are of one ensemble."""
+    own = tj.rmsd.job(ensemble.select("name CA"))
+    alone = tj.rmsd.job(ensemble[0].open().select("name CA"))
+    with pytest.raises(ValueError, match="some jobs are of an ensemble"):
+        tj.run([own, alone])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="different ensembles"):
+        tj.run([own, tj.rmsd.job(ensemble.where(system="wt").select("name CA"))])
+
+
+def test_many_members_need_few_descriptors_and_one_topology(
+    ensemble: tj.Ensemble, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files are opened one after the other, and equal topologies are parsed once."""
+    for k in range(3):
+        shutil.copy(folder / "wt/top.psf", tmp_path / f"{k}.psf")
+    rows = [
+        {
+            "number": k,
+            "topology": tmp_path / f"{k % 3}.psf",
+            "trajectory": folder / f"wt/rep{k % 3 + 1}/traj.xtc",
+        }
+        for k in range(60)
+    ]
+    before, most = len(os.listdir("/proc/self/fd")), 0
+    n_loads = 0
+    load = shared_topologies.load_structure
+
+    def counting(*args: Any) -> Any:
+        nonlocal n_loads
+        n_loads += 1
+        return load(*args)
+
+    monkeypatch.setattr(shared_topologies, "load_structure", counting)
+
+    def frames(traj: tj.Trajectory) -> list[int]:
+        nonlocal most
+        most = max(most, len(os.listdir("/proc/self/fd")) - before)
+        return [0, 1]
+
+    (result,) = tj.run([tj.rmsd.job(tj.ensemble(rows).select("name CA"))], frames=frames)
+    assert len(result) == 60
+    assert n_loads == 1
+    # The folder of descriptors is one itself.
+    assert most <= 33
