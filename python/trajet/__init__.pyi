@@ -94,5 +94,7 @@ from trajet.trajectory import Selection as Selection
 from trajet.trajectory import Trajectory as Trajectory
 from trajet.trajectory import UpdatingSelection as UpdatingSelection
 from trajet.trajectory import open as open
+from trajet.uncertainty.statistics import Statistics as Statistics
+from trajet.uncertainty.statistics import statistics as statistics
 
 ANALYSES: tuple[str, ...]

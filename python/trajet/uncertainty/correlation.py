@@ -1,0 +1,130 @@
+"""Correlation within series: autocovariances, and the statistical inefficiency of a mean.
+
+The inefficiency g is the number of frames that count as one independent frame. It is the sum of
+the normalised autocovariances over Geyer's initial monotone sequence: sums of two neighbouring
+lags up to the first that is not positive, made to fall (C. J. Geyer, Statistical Science 7, 473
+(1992), doi:10.1214/ss/1177011137). Deviations:
+
+1. A sum below `_ROUNDING` times the variance counts as not positive: it is rounding.
+2. g is at least 1 / log10(n), as in A. Vehtari et al., Bayesian Analysis 16, 667 (2021),
+   doi:10.1214/20-BA1221: short anticorrelated series would reach 0 by chance.
+"""
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+_ROUNDING = 1e-12
+# Lags that are computed first, and how many times as many follow if they are too few.
+_FIRST_LAGS = 1024
+_MORE_LAGS = 16
+# Series are transformed as a whole up to this length, longer ones in segments of at least it.
+_SEGMENT = 2**14
+# Numbers that are transformed at once.
+_AT_ONCE = 2**19
+
+
+def inefficiency(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the statistical inefficiency of each series, and the last lag that it sums.
+
+    Parameters
+    ----------
+    rows
+        `(n_series, n_frames)`, each with mean 0 and not constant.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        g and the window W, `(n_series,)` each.
+    """
+    n_series, n_frames = rows.shape
+    g, windows = np.ones(n_series), np.ones(n_series, np.int64)
+    left = np.arange(n_series)
+    n_lags = min(n_frames, _FIRST_LAGS)
+    while len(left):
+        sums, last, is_complete = _initial_sequence(autocovariances(rows[left], n_lags))
+        is_complete |= n_lags == n_frames
+        g[left[is_complete]] = sums[is_complete]
+        windows[left[is_complete]] = last[is_complete]
+        left = left[~is_complete]
+        n_lags = min(n_frames, _MORE_LAGS * n_lags)
+    return np.maximum(g, 1 / max(1.0, np.log10(n_frames))), windows
+
+
+def _initial_sequence(
+    covariances: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return sum and last lag of the initial monotone sequence, and whether it ends within.
+
+    Parameters
+    ----------
+    covariances
+        `(n_series, n_lags)`, from lag 0 on.
+    """
+    if covariances.shape[1] % 2:
+        covariances = np.pad(covariances, ((0, 0), (0, 1)))
+    variances = covariances[:, :1]
+    pairs = (covariances[:, ::2] + covariances[:, 1::2]) / variances
+    ends = pairs <= _ROUNDING
+    is_complete: NDArray[np.bool_] = np.logical_or.reduce(ends, axis=1)
+    counts = np.where(is_complete, ends.argmax(axis=1), pairs.shape[1])
+    falling = np.minimum.accumulate(pairs, axis=1)
+    falling[np.arange(pairs.shape[1]) >= counts[:, np.newaxis]] = 0
+    # The first pair is positive unless neighbouring frames are opposite: lag 0 is summed always.
+    return 2 * falling.sum(axis=1) - 1, np.maximum(2 * counts - 1, 0), is_complete
+
+
+def autocovariances(rows: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
+    """Return the autocovariances at lags 0 to `n_lags` - 1, `(n_series, n_lags)`.
+
+    Sums of products are divided by the number of frames, at each lag.
+
+    Parameters
+    ----------
+    rows
+        `(n_series, n_frames)`, each with mean 0.
+    n_lags
+        At most the number of frames.
+    """
+    n_series, n_frames = rows.shape
+    found: NDArray[np.float64] = np.empty((n_series, n_lags))
+    whole = _fast_length(n_frames + n_lags - 1)
+    if whole <= max(_SEGMENT, 8 * n_lags):
+        step = max(1, _AT_ONCE // whole)
+        for begin in range(0, n_series, step):
+            spectra = np.fft.rfft(rows[begin : begin + step], whole, axis=1)
+            power = spectra.real**2 + spectra.imag**2
+            found[begin : begin + step] = np.fft.irfft(power, whole, axis=1)[:, :n_lags]
+    else:
+        for k, row in enumerate(rows):
+            found[k] = _sums_by_segments(row, n_lags)
+    found /= n_frames
+    return found
+
+
+def _sums_by_segments(row: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
+    """Return the sums of products of a long series at lags 0 to `n_lags` - 1.
+
+    Each segment is multiplied with itself and the `n_lags` - 1 frames that follow. The spectra of
+    all segments are added, and transformed back once.
+    """
+    size = max(_SEGMENT, _fast_length(4 * n_lags))
+    length = size - n_lags + 1
+    n_segments = -(-len(row) // length)
+    padded = np.zeros(n_segments * length + n_lags - 1)
+    padded[: len(row)] = row
+    with_next = sliding_window_view(padded, size)[::length]
+    spectrum = np.zeros(size // 2 + 1, np.complex128)
+    step = max(1, _AT_ONCE // size)
+    for begin in range(0, n_segments, step):
+        some = with_next[begin : begin + step]
+        own, later = np.fft.rfft(some[:, :length], size), np.fft.rfft(some)
+        spectrum += np.einsum("ij,ij->j", own.conj(), later)
+    return np.fft.irfft(spectrum, size)[:n_lags]
+
+
+def _fast_length(n: int) -> int:
+    """Return a length of at least n that is transformed fast: a multiple of a power of two."""
+    power = 1 << (n - 1).bit_length()
+    eighths = next(k for k in (5, 6, 8) if k * power >= 8 * n)
+    return power if power < 8 else eighths * power // 8

@@ -1,0 +1,275 @@
+"""Errors of the means of series, and of the means of blocks.
+
+The squared standard error of the mean of n frames with variance C₀ is C₀ g (1 + (2W + 1) / n) / n:
+g is the statistical inefficiency, summed up to lag W, and the factor corrects the bias of C₀ (U.
+Wolff, Comput. Phys. Commun. 156, 143 (2004), doi:10.1016/S0010-4655(03)00467-3). Since g is itself
+an estimate, the interval takes Student's t with n / (2W + 1) degrees of freedom.
+`benches/coverage.py` measures how often such intervals cover the mean.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.uncertainty.correlation import inefficiency
+from trajet.uncertainty.equilibration import suggested_cuts
+from trajet.uncertainty.even_times import FrameClock
+from trajet.uncertainty.student_t import quantile
+
+# What is left out at the beginning: a time, or what MSER suggests.
+Discard: TypeAlias = "float | Literal['auto'] | None"
+
+# Fewest effective frames, and fewest degrees of freedom, of a mean that is resolved.
+LEAST_EFFECTIVE = 20
+LEAST_FREEDOM = 4
+# Fewest frames of which an error is estimated.
+LEAST_FRAMES = 4
+# Numbers that are worked on at once.
+_AT_ONCE = 2**22
+_NUMBERS = ("mean", "std", "standard_error", "half_width", "inefficiency", "freedom")
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Means and errors of several series; every array is `(n_series,)`.
+
+    Attributes
+    ----------
+    mean, std
+        Mean and standard deviation of the frames that were used.
+    standard_error, half_width
+        Standard error of the mean, and half of its 95 % interval.
+    inefficiency, freedom
+        Statistical inefficiency, and degrees of freedom.
+    n_frames, cuts
+        Frames that were used, and how many MSER suggests to leave out.
+    reasons
+        Why a mean is not resolved; an empty text if it is.
+    """
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    half_width: NDArray[np.float64]
+    inefficiency: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+    n_frames: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    reasons: NDArray[np.object_]
+
+    @property
+    def correlation_steps(self) -> NDArray[np.float64]:
+        """Integrated correlation time, in steps between frames."""
+        steps: NDArray[np.float64] = (self.inefficiency - 1) / 2
+        return steps
+
+    @property
+    def n_effective(self) -> NDArray[np.float64]:
+        """Number of independent frames that would give the same errors."""
+        effective: NDArray[np.float64] = self.n_frames / self.inefficiency
+        return effective
+
+
+def estimates(
+    values: NDArray[np.float64],
+    clock: FrameClock,
+    frames: NDArray[np.int64],
+    *,
+    discard: Discard = None,
+    period: float | None = None,
+) -> Estimates:
+    """Return means and errors of series.
+
+    Parameters
+    ----------
+    values
+        `(n_frames, n_series)`.
+    clock
+        Times of the frames.
+    frames
+        `(n_frames,)`, frame numbers, for reasons.
+    discard
+        Time that is left out at the beginning, in the unit of the clock; "auto" leaves out what
+        MSER suggests for each series; None leaves out nothing.
+    period
+        Period of values on a circle, such as 360 for angles in degrees; None for other values.
+    """
+    n_frames, n_series = values.shape
+    if isinstance(discard, (int, float)):
+        begin = min(n_frames, int(np.ceil(discard / clock.step - 1e-9)))
+        values, frames = values[begin:], frames[begin:]
+    step = max(1, _AT_ONCE // max(1, n_frames))
+    chunks = []
+    for begin in range(0, n_series, step):
+        rows = np.ascontiguousarray(values[:, begin : begin + step].T)
+        chunk = _of_rows(rows, frames, clock.remark, period)
+        if discard == "auto":
+            shorter = [
+                _of_rows(row[np.newaxis, cut:], frames[cut:], clock.remark, period)
+                for row, cut in zip(rows, chunk.cuts.tolist(), strict=True)
+            ]
+            chunk = replace(_joined(shorter), cuts=chunk.cuts)
+        chunks.append(chunk)
+    return _joined(chunks or [_of_rows(np.empty((0, n_frames)), frames, "", period)])
+
+
+def block_estimates(values: NDArray[np.float64]) -> Estimates:
+    """Return means and errors of quantities of which each block of a run has a value.
+
+    Parameters
+    ----------
+    values
+        `(n_blocks, n_columns)`: values of blocks of equal length, one after the other, or jackknife
+        pseudo-values.
+    """
+    return estimates(values, FrameClock(), np.arange(len(values)))
+
+
+def _joined(parts: list[Estimates]) -> Estimates:
+    """Return the estimates of all parts, one after the other."""
+    return Estimates(
+        **{
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(Estimates)
+        }
+    )
+
+
+def _of_rows(
+    rows: NDArray[np.float64], frames: NDArray[np.int64], remark: str, period: float | None
+) -> Estimates:
+    """Return the estimates of `(n_series, n_frames)` values."""
+    n_series, n_frames = rows.shape
+    found = Estimates(
+        **{name: np.full(n_series, np.nan) for name in _NUMBERS},
+        n_frames=np.full(n_series, n_frames),
+        cuts=np.zeros(n_series, np.int64),
+        reasons=np.full(n_series, remark, object),
+    )
+    if not n_frames:
+        found.reasons[:] = "there are no frames"
+        return found
+    is_finite = np.isfinite(rows).all(axis=1)
+    for k in np.flatnonzero(~is_finite):
+        first = int(np.isfinite(rows[k]).argmin())
+        found.reasons[k] = f"the value of frame {frames[first]} is {rows[k, first]:g}"
+    rows = rows[is_finite]
+    series = _on_line(rows) if period is None else _on_circle(rows, period)
+    found.mean[is_finite], found.std[is_finite] = series.mean, series.std
+    is_long = n_frames >= LEAST_FRAMES
+    if not is_long:
+        found.reasons[is_finite] = (
+            f"{n_frames} frame{'s' * (n_frames > 1)}: an error needs at least {LEAST_FRAMES}"
+        )
+    else:
+        found.reasons[np.flatnonzero(is_finite)[series.is_flat]] = (
+            "nothing changes: constants do not say how far another run would be from them"
+        )
+    usable = ~series.is_flat & is_long
+    k = np.flatnonzero(is_finite)[usable]
+    if len(k):
+        found.cuts[k] = suggested_cuts(*(part[usable] for part in series.parts))
+        _add_errors(found, k, series, usable, period)
+    return found
+
+
+def _add_errors(
+    found: Estimates,
+    k: NDArray[np.intp],
+    series: "_Series",
+    usable: NDArray[np.bool_],
+    period: float | None,
+) -> None:
+    """Set the errors of series `k`, which are the usable ones of some."""
+    deviations = series.deviations[usable]
+    n = deviations.shape[1]
+    g, windows = inefficiency(deviations)
+    variances = np.mean(deviations**2, axis=1)
+    errors = np.sqrt(variances * g * (1 + (2 * windows + 1) / n) / n) * series.scale[usable]
+    freedom = n / (2 * windows + 1)
+    half_widths, around = quantile(freedom) * errors, np.zeros(len(k), bool)
+    if period is not None:
+        # The directions of all means within the interval of the mean sine; from 1 radian on, this
+        # reaches the centre of the circle.
+        radians = half_widths * (2 * np.pi / period)
+        around = radians >= 1
+        half_widths = np.arcsin(np.minimum(radians, 1)) * (period / (2 * np.pi))
+        half_widths[around] = period / 2
+    found.standard_error[k], found.inefficiency[k], found.freedom[k] = errors, g, freedom
+    found.half_width[k] = half_widths
+    for index, effective, nu, window, whole in zip(
+        k.tolist(),
+        (n / g).tolist(),
+        freedom.tolist(),
+        windows.tolist(),
+        around.tolist(),
+        strict=True,
+    ):
+        reasons = [found.reasons[index]] if found.reasons[index] else []
+        if whole:
+            reasons.append("the interval is the whole circle")
+        if effective < LEAST_EFFECTIVE:
+            reasons.append(f"{effective:.2g} effective frames are fewer than {LEAST_EFFECTIVE}")
+        elif nu < LEAST_FREEDOM:
+            reasons.append(f"correlations reach over {window} of {n} frames")
+        found.reasons[index] = "; ".join(reasons)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Series as deviations from their means.
+
+    Attributes
+    ----------
+    mean, std
+        `(n_series,)`.
+    deviations, scale
+        `(n_series, n_frames)` and `(n_series,)`: deviations from the mean, divided by the scale. On
+        a circle, those to which the mean is proportional where they are small.
+    parts
+        Numbers that MSER looks at: the deviations, or cosines and sines.
+    is_flat
+        Whether nothing changes beyond rounding.
+    """
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    parts: tuple[NDArray[np.float64], ...]
+    is_flat: NDArray[np.bool_]
+
+
+def _on_line(rows: NDArray[np.float64]) -> _Series:
+    """Return usual numbers as deviations, scaled so that no square overflows or vanishes."""
+    mean = rows.mean(axis=1)
+    deviations = rows - mean[:, np.newaxis]
+    scale = np.abs(deviations).max(axis=1, initial=0)
+    is_flat = scale <= 4 * np.spacing(np.abs(mean))
+    deviations /= np.where(is_flat, 1, scale)[:, np.newaxis]
+    deviations -= deviations.mean(axis=1)[:, np.newaxis]
+    std = np.sqrt(np.mean(deviations**2, axis=1)) * np.where(is_flat, 0, scale)
+    return _Series(mean, std, deviations, scale, (deviations,), is_flat)
+
+
+def _on_circle(rows: NDArray[np.float64], period: float) -> _Series:
+    """Return values on a circle as deviations from their circular mean.
+
+    The mean angle follows the mean sine of the deviations, divided by the mean resultant length:
+    N. I. Fisher, Statistical Analysis of Circular Data (1993), section 4.4.
+    """
+    angles = rows * (2 * np.pi / period)
+    centre = np.exp(1j * angles).mean(axis=1)
+    length, mean = np.abs(centre), np.angle(centre)
+    turned = angles - mean[:, np.newaxis]
+    cosines, sines = np.cos(turned), np.sin(turned)
+    # Angles on two opposite sides have no sines, and a mean that jumps from one to the other.
+    is_flat = np.mean(sines**2, axis=1) <= np.maximum(1e-12 * (1 - length), 1e-28)
+    deviations = sines - sines.mean(axis=1)[:, np.newaxis]
+    in_units = period / (2 * np.pi)
+    std = np.sqrt(-2 * np.log(np.clip(length, 1e-300, 1)))
+    scale = in_units / np.maximum(length, 1e-12)
+    parts = (cosines - cosines.mean(axis=1)[:, np.newaxis], deviations)
+    return _Series(mean * in_units, std * in_units, deviations, scale, parts, is_flat)

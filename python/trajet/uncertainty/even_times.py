@@ -1,0 +1,59 @@
+"""Times of frames at equal distances, which correlation times need."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Times deviate from even ones by at most this share of a step, or by the rounding of single
+# precision: text files round them too.
+_DEVIATION = 0.1
+_ROUNDING = 2.0**-22
+
+
+@dataclass(frozen=True)
+class FrameClock:
+    """How a number of frames becomes a time.
+
+    Attributes
+    ----------
+    step
+        Time between neighbouring frames, `unit`.
+    unit
+        "ps", or "frames" if times are unknown or all are equal.
+    remark
+        How times deviate from even ones; empty if they do not.
+    """
+
+    step: float = 1.0
+    unit: str = "frames"
+    remark: str = ""
+
+
+def clock_of(
+    times: NDArray[np.float64] | None, frames: NDArray[np.int64] | None = None
+) -> FrameClock:
+    """Return the clock of frames at some times, ps.
+
+    Parameters
+    ----------
+    times
+        `(n_frames,)`, ps; None if they are unknown.
+    frames
+        Frame numbers, for the remark; None for 0, 1, ….
+    """
+    if times is None or len(times) < 2 or not np.isfinite(times).all() or not np.ptp(times):
+        return FrameClock()
+    steps = np.diff(times)
+    usual = float(np.median(steps))
+    slack = _DEVIATION * abs(usual) + _ROUNDING * np.abs(times[1:])
+    # Where times are rounded to more than a step, only their direction is known.
+    wrong = (np.abs(steps - usual) > slack) | (steps * np.sign(usual) < 0)
+    if not wrong.any():
+        return FrameClock(abs(float(times[-1] - times[0])) / len(steps), "ps")
+    k = int(wrong.argmax())
+    first, second = (k, k + 1) if frames is None else (int(frames[k]), int(frames[k + 1]))
+    return FrameClock(
+        remark=f"times are not even: {steps[k]:g} ps from frame {first} to frame {second}, and"
+        f" {usual:g} ps between most"
+    )
