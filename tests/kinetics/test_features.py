@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet.kinetics import columns, streams
-from trajet.kinetics.features import Features, pairs_of
+from trajet.kinetics.features import Features, OpenItems, pairs_of
 
 LAG = 10
 
@@ -23,32 +23,30 @@ LAG = 10
 class Member:
     """A trajectory that is open while its items are used."""
 
-    def __init__(self, label: str, items: Sequence[Any]) -> None:
-        self.label, self.items, self.is_open = label, items, False
+    def __init__(self, label: str, items: Sequence[Any], frames: Any = None) -> None:
+        self.label, self.items, self.frames, self.is_open = label, items, frames, False
 
     @contextmanager
-    def open_items(self) -> Iterator[Sequence[Any]]:
+    def open_items(self) -> Iterator[OpenItems]:
         """Yield the items."""
         self.is_open = True
         try:
-            yield self.items
+            yield OpenItems(self.items, self.frames)
         finally:
             self.is_open = False
 
 
-def backbone(trajectory: tj.Trajectory) -> Any:
-    """Return the job of sines and cosines of φ and ψ."""
+def backbone(trajectory: Any) -> Any:
+    """Return the job of sines and cosines of φ and ψ, of a trajectory or an ensemble."""
     return tj.dihedrals.job(trajectory.select("protein and resid 1:30"), sin_cos=True)
 
 
 def of_files(adk: Adk, frames: Sequence[slice], folder: Path) -> Features:
-    """Return the features of several trajectories, each with some frames of ADK."""
-    members = []
+    """Return the features of an ensemble, whose members have some frames of ADK each."""
     for k, some in enumerate(frames):
-        path = folder / f"{k}.xtc"
-        tj.convert(tj.open(adk.psf, adk.xtc), path, frames=some)
-        members.append(Member(path.name, [backbone(tj.open(adk.psf, path))]))
-    return Features(members, None, None)
+        tj.convert(tj.open(adk.psf, adk.xtc), folder / f"{k}.xtc", frames=some)
+    ensemble = tj.ensemble(str(folder / "{replica}.xtc"), topology=adk.psf)
+    return tj.features(backbone(ensemble))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +68,7 @@ def jobs_of(traj: tj.Trajectory) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("size", [1, 7, 64, 98, 1000, None])
+@pytest.mark.parametrize("size", [1, 7, 1000, None])
 def test_blocks_have_the_bits_of_separate_runs(
     traj: tj.Trajectory, size: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,9 +224,9 @@ def test_other_features_of_a_member_are_an_error(traj: tj.Trajectory) -> None:
     with pytest.raises(
         ValueError, match=r"^run1: feature 2 is 'dist.*LEU5:CA', and .*4:CA' in run0"
     ):
-        list(Features(few[:2], None, None).blocks())
+        list(Features(few[:2], None).blocks())
     with pytest.raises(ValueError, match=r"^run2: it has 3 features and run0 has 6: 'dist"):
-        list(Features([few[0], few[2]], None, None).blocks())
+        list(Features([few[0], few[2]], None).blocks())
     assert not any(member.is_open for member in few[1:])
 
 
@@ -243,10 +241,40 @@ def test_lags_need_equal_times(adk: Adk, tmp_path: Path) -> None:
         )
         members.append(Member(path.name, [tj.open(adk.psf, path).select("name CA")]))
     with pytest.raises(tj.AnalysisError, match=r"2.0.xtc: frames are 2 ps apart, and 1 ps in"):
-        list(Features(members, None, None).pairs(1))
+        list(Features(members, None).pairs(1))
+    for member in members:
+        member.frames = [0, 1, 3]
     with pytest.raises(tj.AnalysisError, match="not equally spaced"):
-        list(Features(members[:1], [0, 1, 3], None).pairs(1))
-    assert len(list(Features(members, [0, 1, 3], None).blocks())) == 2
+        list(Features(members[:1], None).pairs(1))
+    assert len(list(Features(members, None).blocks())) == 2
+
+
+def test_features_of_an_ensemble_are_those_of_its_members(adk: Adk, tmp_path: Path) -> None:
+    """With transforms, frames by a function, and members that are open while they are read."""
+    for k, some in enumerate((slice(0, 40), slice(40, 98))):
+        tj.convert(tj.open(adk.psf, adk.xtc), tmp_path / f"{k}.xtc", frames=some)
+    ensemble = tj.ensemble(str(tmp_path / "{replica}.xtc"), topology=adk.psf)
+    atoms = "name CA and resid 1:5"
+    found = tj.features(
+        [backbone(ensemble), ensemble.fit("name CA").select(atoms)],
+        frames=lambda traj: np.arange(3, traj.n_frames),
+    )
+    assert found.members == ("replica=0", "replica=1")
+    assert repr(found) == f"<Features: {4 * 29 + 15} of 2 trajectories>"
+    for k, values in enumerate(found.collect()):
+        traj = tj.open(adk.psf, tmp_path / f"{k}.xtc")
+        angles = tj.run([backbone(traj)], frames=slice(3, None))[0].values
+        positions = traj.fit("name CA").select(atoms).read(frames=slice(3, None)).positions
+        assert np.array_equal(values[:, :-15], angles)
+        assert np.array_equal(values[:, -15:], positions.reshape(-1, 15))
+    torn = tj.ensemble(
+        [{"trajectory": tmp_path / f"{k}.xtc", "replica": k} for k in (0, 7)], topology=adk.psf
+    )
+    with pytest.raises(FileNotFoundError) as caught:
+        list(tj.features(backbone(torn)).blocks())
+    assert caught.value.__notes__ == ["in member replica=7"]
+    with pytest.raises(ValueError, match="some features are of an ensemble"):
+        tj.features([backbone(ensemble), backbone(traj)])
 
 
 def test_features_that_are_no_numbers_of_single_frames_are_refused(traj: tj.Trajectory) -> None:

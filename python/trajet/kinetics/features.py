@@ -1,25 +1,30 @@
 """`features`: numbers of each frame for kinetic models, in blocks and in pairs at a lag."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.analysis.job import Job
+from trajet.analysis.job import EnsembleJob, Job, ensemble_of
+from trajet.analysis.members import MemberFrames
 from trajet.checked_numbers import whole_number
 from trajet.kinetics.columns import FixedColumns
 from trajet.kinetics.positions import positions_job
 from trajet.kinetics.streams import FeatureBlock, FeatureStream
+from trajet.members import EnsembleSelection, Member, OpenMember
 from trajet.memory import check_memory
 from trajet.pools.pool import Pool
+from trajet.pools.rank_placeholder import RootPool
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, Selection
 
 # An analysis with its arguments, or atoms whose positions are features.
-FeatureItem: TypeAlias = Job[Series] | Selection
+MemberItem: TypeAlias = Job[Series] | Selection
+FeatureItem: TypeAlias = MemberItem | EnsembleJob[Series] | EnsembleSelection
 
 # Times between frames that differ by less than this share are equal: times are rounded.
 _EQUAL_STEPS = 1e-3
@@ -33,9 +38,17 @@ class MemberSource(Protocol):
         """Name in messages."""
         ...
 
-    def open_items(self) -> AbstractContextManager[Sequence[FeatureItem]]:
+    def open_items(self) -> AbstractContextManager["OpenItems"]:
         """Open the trajectory while its items are used."""
         ...
+
+
+@dataclass(frozen=True)
+class OpenItems:
+    """What features are made of, of a trajectory that is open, and the chosen frames."""
+
+    items: Sequence[MemberItem]
+    frames: FrameChoice
 
 
 class Features:
@@ -53,15 +66,13 @@ class Features:
         Name of each trajectory.
     """
 
-    def __init__(
-        self, sources: Sequence[MemberSource], frames: FrameChoice, pool: Pool | None
-    ) -> None:
-        self._sources, self._frames, self._pool = sources, frames, pool
+    def __init__(self, sources: Sequence[MemberSource], pool: Pool | None) -> None:
+        self._sources, self._pool = sources, pool
         self._fixed = FixedColumns()
         self._remarks: dict[str, None] = {}
         self.members = tuple(source.label for source in sources)
-        with sources[0].open_items() as items:
-            self.labels: tuple[str, ...] = _labels(self._stream(0, items))
+        with sources[0].open_items() as opened:
+            self.labels: tuple[str, ...] = _labels(self._stream(0, opened))
 
     def __repr__(self) -> str:
         """Return the numbers of features and trajectories."""
@@ -192,10 +203,12 @@ class Features:
             collected.append(values)
         return collected
 
-    def _stream(self, member: int, items: Sequence[FeatureItem]) -> FeatureStream:
+    def _stream(self, member: int, opened: OpenItems) -> FeatureStream:
         """Return the stream of a trajectory that is open."""
-        jobs = [positions_job(item) if isinstance(item, Selection) else item for item in items]
-        stream = FeatureStream(jobs, self._fixed, self._frames, self._pool)
+        jobs = [
+            positions_job(item) if isinstance(item, Selection) else item for item in opened.items
+        ]
+        stream = FeatureStream(jobs, self._fixed, opened.frames, self._pool)
         before = f"{self.members[member]}: " if len(self.members) > 1 else ""
         self._remarks.update(dict.fromkeys(before + remark for remark in stream.remarks))
         return stream
@@ -205,8 +218,8 @@ class Features:
     ) -> Iterator[tuple[int, FeatureStream, Iterator[FeatureBlock]]]:
         """Iterate over trajectories, each of which is open until the next is requested."""
         for member, source in enumerate(self._sources):
-            with source.open_items() as items:
-                stream = self._stream(member, items)
+            with source.open_items() as opened:
+                stream = self._stream(member, opened)
                 if not len(stream.frames):
                     continue
                 self._check_labels(member, stream)
@@ -293,29 +306,70 @@ def _labels(stream: FeatureStream) -> tuple[str, ...]:
     return tuple(labels)
 
 
-class _OpenTrajectory:
-    """The only trajectory, which is open."""
+@dataclass(frozen=True)
+class _OnlyTrajectory:
+    """A trajectory, which is open."""
 
-    def __init__(self, items: Sequence[FeatureItem]) -> None:
-        self._items = items
+    items: Sequence[MemberItem]
+    frames: FrameChoice
 
     @property
     def label(self) -> str:
-        """Name of the trajectory."""
-        item = self._items[0]
-        if isinstance(item, Selection):
-            return item.trajectory.label
-        return item.name
+        """Name of the first item."""
+        item = self.items[0]
+        return item.trajectory.label if isinstance(item, Selection) else item.name
 
-    def open_items(self) -> AbstractContextManager[Sequence[FeatureItem]]:
+    def open_items(self) -> AbstractContextManager[OpenItems]:
         """Return the items."""
-        return nullcontext(self._items)
+        return nullcontext(OpenItems(self.items, self.frames))
+
+
+@dataclass(frozen=True)
+class _EnsembleMember:
+    """A member of an ensemble, which is opened for a while."""
+
+    member: Member
+    items: Sequence[EnsembleJob[Series] | EnsembleSelection]
+    frames: MemberFrames
+
+    @property
+    def label(self) -> str:
+        """The keys of the member."""
+        return self.member.label
+
+    @contextmanager
+    def open_items(self) -> Iterator[OpenItems]:
+        """Open the member; its errors name it."""
+        try:
+            opened = OpenMember(self.member)
+            try:
+                frames = self.frames(opened.files) if callable(self.frames) else self.frames
+                yield OpenItems([_of_member(item, opened) for item in self.items], frames)
+            finally:
+                opened.close()
+        except Exception as error:
+            error.add_note(f"in member {self.label}")
+            raise
+
+
+def _of_member(item: EnsembleJob[Series] | EnsembleSelection, opened: OpenMember) -> MemberItem:
+    """Return an item of an ensemble for one of its members.
+
+    Raises
+    ------
+    TypeError
+        If its atoms are others in each frame.
+    """
+    found = item.of(opened)
+    if isinstance(found, (Job, Selection)):
+        return found
+    raise TypeError(f"{item!r}: positions are features of the same atoms in all frames")
 
 
 def features(
     items: Sequence[FeatureItem] | FeatureItem,
     *,
-    frames: FrameChoice = None,
+    frames: MemberFrames = None,
     pool: Pool | None = None,
 ) -> Features:
     """Describe frames by numbers, for kinetic models and machine learning.
@@ -326,11 +380,14 @@ def features(
         Analyses with one number or several of each frame: `tj.dihedrals.job(selection,
         sin_cos=True)`, `tj.distances.job(...)`, `tj.contacts.job(...)`, `tj.rmsd.job(...)` and so
         on; and selections, whose positions are features: `traj.fit("name CA").select("name CA")`.
-        All of them are of one trajectory, with any transforms.
+        All of them are of one trajectory, with any transforms, or of one ensemble, whose members
+        are opened one after the other.
     frames
-        A slice, frame numbers, or a mask; None for all.
+        A slice, frame numbers, or a mask; None for all. Of an ensemble, of each member; or a
+        function that returns these for an open trajectory: `lambda traj: traj.times >= 100`.
     pool
-        Where to compute; None for `LocalPool()`: all cores of this process.
+        Where to compute; None for `LocalPool()`: all cores of this process. Not MPI, whose ranks
+        would all iterate over blocks.
 
     Returns
     -------
@@ -340,9 +397,10 @@ def features(
     Raises
     ------
     ValueError
-        If there are no items, or the numbers of an analysis depend on all frames together.
+        If there are no items, the numbers of an analysis depend on all frames together, or items
+        are of different ensembles.
     TypeError
-        If an item is neither a job nor a selection.
+        If an item is neither a job nor a selection, or the pool is an `MpiPool`.
     SelectionError
         If no residue has backbone angles, or the topology does not tell which residues are bonded.
 
@@ -360,13 +418,26 @@ def features(
     >>> features.labels[:2]
     ('cos:phi_ARG2', 'sin:phi_ARG2')
     """
-    given = [items] if isinstance(items, (Job, Selection)) else list(items)
+    kinds = (Job, Selection, EnsembleJob, EnsembleSelection)
+    given: list[FeatureItem] = [items] if isinstance(items, kinds) else list(items)
     if not given:
         raise ValueError("there are no features: give jobs or selections")
     for item in given:
-        if not isinstance(item, (Job, Selection)):
+        if not isinstance(item, kinds):
             raise TypeError(
                 f"{item!r} is neither a job nor a selection: write tj.dihedrals.job(selection)"
                 " instead of tj.dihedrals(selection)"
             )
-    return Features([_OpenTrajectory(given)], frames, pool)
+    if isinstance(pool, RootPool):
+        raise TypeError("features are blocks that one process reads: take another pool than MPI")
+    of_ensemble = [item for item in given if isinstance(item, (EnsembleJob, EnsembleSelection))]
+    if not of_ensemble:
+        if callable(frames):
+            raise TypeError("frames= is a function, which only members of an ensemble take")
+        alone = [item for item in given if isinstance(item, (Job, Selection))]
+        return Features([_OnlyTrajectory(alone, frames)], pool)
+    if len(of_ensemble) < len(given):
+        raise ValueError("some features are of an ensemble, and others of a trajectory")
+    ensemble = ensemble_of([item.ensemble for item in of_ensemble])
+    assert ensemble is not None
+    return Features([_EnsembleMember(member, of_ensemble, frames) for member in ensemble], pool)
