@@ -8,6 +8,7 @@
 # make test-slurm    the job scripts of docs/parallel.md on a SLURM that it starts; needs root and slurm-wlm
 # make test-mdakits  kits of MDAnalysis with our readers, in an environment of their own
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
+# make test-torch  data sets of frames in PyTorch, which it installs; some gigabytes
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -27,7 +28,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio tools clean
+.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -172,6 +173,21 @@ test-mpio: .venv-mpio/.made
 	$(MPIO) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
+# PyTorch brings CUDA and gigabytes, and an environment of its own keeps them out of the gate.
+# TORCH_INDEX=https://download.pytorch.org/whl/cpu installs a smaller one, without CUDA.
+TORCH := .venv-torch/bin/python
+TORCH_INDEX ?=
+test-torch: .venv-torch/.made
+	$(TORCH) -m pytest -c /dev/null --rootdir . --noconftest tests/with_torch
+
+.venv-torch/.made: .venv/.made-built
+	$(PYTHON) -m venv .venv-torch
+	$(TORCH) -m pip install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) 'torch>=1.13'
+	$(TORCH) -m pip install --quiet pytest 'maturin>=1.9,<2'
+	$(TORCH) -m pip install --quiet --no-deps 'MDAnalysisTests>=2.8'
+	$(TORCH) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@
+
 # Kits pin packages of their own. The tests need nothing else of ours than the module.
 KITS := .venv-kits/bin/python
 test-mdakits: .venv-kits/.made
@@ -242,5 +258,5 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 	@touch $@
 
 clean:
-	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .make dist target demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile

@@ -1,6 +1,7 @@
 """Trajectories, selections of their atoms, and blocks of positions."""
 
 from trajet.block import Block
+from trajet.trajectory.batches import FrameBatches
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.cursor import Cursor
@@ -20,6 +21,7 @@ __all__ = [
     "Block",
     "Cursor",
     "Frame",
+    "FrameBatches",
     "FrameChoice",
     "MakeSteps",
     "Selection",

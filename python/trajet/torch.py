@@ -1,0 +1,162 @@
+"""Frames as tensors, for training with PyTorch: `FrameDataset` and `IterableFrameDataset`.
+
+Import it by name; nothing else of trajet imports PyTorch:
+
+    import trajet.torch
+
+    dataset = trajet.torch.FrameDataset(traj.select("name CA"), batch=256)
+    loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=4)
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import MissingPackageError
+from trajet.checked_numbers import whole_number
+from trajet.trajectory import FrameBatches, FrameChoice, Selection
+
+try:
+    import torch
+    from torch.utils.data import Dataset, IterableDataset, get_worker_info
+except ImportError as error:
+    raise MissingPackageError(
+        "tensors of frames need PyTorch: pip install 'trajet[torch]'"
+    ) from error
+
+# PyTorch is not installed where types are checked: the name tells readers what is meant.
+Tensor: TypeAlias = "torch.Tensor"
+
+
+class _Epochs:
+    """The batches of a data set, in the order of the current epoch."""
+
+    def __init__(
+        self,
+        atoms: Selection | Sequence[Selection],
+        *,
+        frames: FrameChoice = None,
+        batch: int = 64,
+        shuffle: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self._batches = FrameBatches(atoms, frames, batch, shuffle=shuffle, seed=seed)
+        # In shared memory, so that workers that outlive an epoch see the next one.
+        self._epoch: Tensor = torch.zeros((), dtype=torch.int64).share_memory_()
+
+    def __len__(self) -> int:
+        """Return the number of batches."""
+        return len(self._batches)
+
+    @property
+    def epoch(self) -> int:
+        """Number of the current epoch, from 0."""
+        return int(self._epoch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch, and so the order of the frames; call it before an epoch begins.
+
+        Workers see it, too. Without it, every epoch has the same order.
+
+        Parameters
+        ----------
+        epoch
+            Its number, at least 0.
+        """
+        self._epoch.fill_(whole_number(epoch, "epoch", least=0))
+
+    def frames_of(self, batch: int) -> NDArray[np.int64]:
+        """Return the frames of a batch in the current epoch, in its order.
+
+        Parameters
+        ----------
+        batch
+            Number of the batch, from 0.
+
+        Returns
+        -------
+        ndarray, shape (n, 2), int64
+            Number of the selection, which is 0 for a single one, and number of the frame.
+
+        Raises
+        ------
+        IndexError
+            If there is no such batch.
+        """
+        return self._batches.frames_of(batch, self.epoch)
+
+    def _tensor(self, batch: int) -> Tensor:
+        """Return a batch of the current epoch."""
+        batches, epoch = self._batches, self.epoch
+        n_frames = len(batches.frames_of(batch, epoch))
+        made = torch.empty((n_frames, batches.n_atoms, 3), dtype=torch.float32)
+        batches.read(batch, epoch, made.numpy())
+        return made
+
+
+class FrameDataset(_Epochs, Dataset):  # type: ignore[misc]
+    """Frames of trajectories as tensors: a map-style data set whose items are batches.
+
+    `dataset[k]` is batch k: positions `(n, n_atoms, 3)`, float32, Å, of random frames, read from
+    the trajectory's own files; only the selected atoms are decoded. Give it to a `DataLoader` with
+    `batch_size=None`. Batches and their order are the same for any number of workers, whether they
+    are forked or spawned; each reads with one thread.
+
+    Parameters
+    ----------
+    atoms
+        A selection, or several with the same number of atoms, whose frames are mixed: replicas, or
+        open members of an ensemble.
+    frames
+        The frames of each trajectory, as for `Trajectory.read`; None for all.
+    batch
+        Frames of a batch; the last one may have fewer.
+    shuffle
+        Whether frames come in random order, else in their own.
+    seed
+        Seed of the order, with the number of the epoch (`set_epoch`).
+
+    Raises
+    ------
+    SelectionError
+        If the selections differ in their numbers of atoms.
+    AnalysisError
+        If jumps over the box are removed, which needs frames in order.
+    FrameError
+        If a frame is out of range.
+    ValueError
+        If there are no frames, or `batch` or `seed` is no such number.
+
+    Notes
+    -----
+    A trajectory with the topology of a Universe, which cannot be pickled, needs forked workers.
+    """
+
+    def __getitem__(self, batch: int) -> Tensor:
+        """Return a batch of the current epoch; negative numbers count from the end.
+
+        Raises
+        ------
+        IndexError
+            If there is no such batch.
+        TrajetError
+            As `Trajectory.read`.
+        """
+        return self._tensor(batch + len(self) if batch < 0 else batch)
+
+
+class IterableFrameDataset(_Epochs, IterableDataset):  # type: ignore[misc]
+    """The batches of `FrameDataset`, in the same order, as an iterable data set.
+
+    For code that wants one. Worker w of W yields batches w, w + W, w + 2W, …, which a `DataLoader`
+    puts in order again. Parameters and errors are those of `FrameDataset`.
+    """
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """Iterate over the batches of the current epoch: all, or this worker's."""
+        worker = get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        for batch in range(first, len(self), step):
+            yield self._tensor(batch)

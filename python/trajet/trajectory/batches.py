@@ -1,0 +1,149 @@
+"""`FrameBatches`: frames of one or several trajectories in batches, in a new order each epoch."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError, SelectionError
+from trajet.checked_numbers import whole_number
+from trajet.trajectory.choice import FrameChoice
+from trajet.trajectory.trajectory import Selection
+
+
+class FrameBatches:
+    """Positions of frames in batches, as many times over as wanted: in epochs.
+
+    Which frames a batch has depends on the seed, the epoch and the number of the batch alone, not
+    on who reads it. Pickled, it opens its files anew.
+
+    Attributes
+    ----------
+    size
+        Frames of a batch; the last one may have fewer.
+    n_frames
+        Frames of an epoch.
+    n_atoms
+        Atoms of a frame.
+    """
+
+    def __init__(
+        self,
+        atoms: Selection | Sequence[Selection],
+        frames: FrameChoice,
+        size: int,
+        *,
+        shuffle: bool,
+        seed: int,
+    ) -> None:
+        self._selections = _checked(atoms)
+        self._frames = [each.trajectory.frame_numbers(frames) for each in self._selections]
+        self._ends = np.cumsum([len(numbers) for numbers in self._frames])
+        self.size = whole_number(size, "batch", least=1)
+        self._seed = whole_number(seed, "seed", least=0)
+        self._shuffle = shuffle
+        self.n_frames = int(self._ends[-1])
+        self.n_atoms = self._selections[0].n_atoms
+        if not self.n_frames:
+            raise ValueError("frames: there is none of them, and a batch has at least 1")
+        # The order of the epoch that was read last.
+        self._order: tuple[int, NDArray[np.int64]] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch."""
+        return (self.n_frames + self.size - 1) // self.size
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs: without the order, which it makes itself."""
+        return {**self.__dict__, "_order": None}
+
+    def frames_of(self, batch: int, epoch: int) -> NDArray[np.int64]:
+        """Return the frames of a batch, `(n, 2)`: number of the selection, and number of the frame.
+
+        Raises
+        ------
+        IndexError
+            If there is no such batch.
+        """
+        if not 0 <= batch < len(self):
+            raise IndexError(f"batch {batch} is out of range: there are {len(self)}")
+        first = batch * self.size
+        if self._shuffle:
+            entries = self._order_of(epoch)[first : first + self.size]
+        else:
+            entries = np.arange(first, min(first + self.size, self.n_frames))
+        members = np.searchsorted(self._ends, entries, side="right")
+        found = np.empty((len(entries), 2), np.int64)
+        found[:, 0] = members
+        for member in np.unique(members):
+            here = members == member
+            numbers = self._frames[member]
+            found[here, 1] = numbers[entries[here] - (self._ends[member] - len(numbers))]
+        return found
+
+    def read(self, batch: int, epoch: int, out: NDArray[np.float32]) -> None:
+        """Read the positions of a batch (Å) with one thread.
+
+        Parameters
+        ----------
+        batch, epoch
+            Numbers of the batch and the epoch.
+        out
+            `(n, n_atoms, 3)`, float32, C order, with the n frames of the batch; receives them.
+
+        Raises
+        ------
+        IndexError
+            If there is no such batch.
+        TrajetError
+            As `Selection.read`.
+        """
+        found = self.frames_of(batch, epoch)
+        for member in np.unique(found[:, 0]):
+            selection, here = self._selections[member], found[:, 0] == member
+            if here.all():
+                selection.read(found[:, 1], out, threads=1)
+            else:
+                out[here] = selection.read(found[here, 1], threads=1).positions
+
+    def _order_of(self, epoch: int) -> NDArray[np.int64]:
+        """Return the permutation of all frames of an epoch."""
+        if self._order is None or self._order[0] != epoch:
+            random = np.random.Generator(np.random.PCG64([self._seed, epoch]))
+            self._order = epoch, random.permutation(self.n_frames)
+        return self._order[1]
+
+
+def _checked(atoms: Selection | Sequence[Selection]) -> tuple[Selection, ...]:
+    """Return selections whose frames can be mixed.
+
+    Raises
+    ------
+    SelectionError
+        If their numbers of atoms differ.
+    AnalysisError
+        If jumps over the box are removed.
+    TypeError
+        If one is no selection of fixed atoms.
+    """
+    selections = (atoms,) if isinstance(atoms, Selection) else tuple(atoms)
+    if not selections:
+        raise ValueError("atoms: give a selection, or several")
+    for each in selections:
+        if not isinstance(each, Selection):
+            raise TypeError(
+                "atoms: give a selection, as trajectory.select makes it, or several, not"
+                f" {type(each).__name__}"
+            )
+        if each.n_atoms != selections[0].n_atoms:
+            raise SelectionError(
+                f"{each.trajectory.label}: {each.n_atoms} atoms are selected, and"
+                f" {selections[0].n_atoms} in {selections[0].trajectory.label}: a batch needs the"
+                " same number of each frame"
+            )
+        if each.trajectory.reader.has_no_jump:
+            raise AnalysisError(
+                f"{each.trajectory.label}: jumps over the box are removed from frame to frame,"
+                " which frames in random order do not allow: write a copy with tj.convert first"
+            )
+    return selections

@@ -1,0 +1,140 @@
+"""Batches of frames for training: every frame once an epoch, in the same order for every reader."""
+
+import multiprocessing
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from MDAnalysisTests import datafiles
+from numpy.typing import NDArray
+from trajet.trajectory import FrameBatches
+
+SIZE = 15
+
+
+@pytest.fixture
+def calpha(adk: Adk) -> tj.Selection:
+    """214 atoms of 98 frames of XTC."""
+    return tj.open(adk.psf, adk.xtc).select("name CA")
+
+
+def made(
+    atoms: object, frames: object = None, size: int = SIZE, *, shuffle: bool = True, seed: int = 0
+) -> FrameBatches:
+    """Return batches with the defaults of these tests."""
+    return FrameBatches(atoms, frames, size, shuffle=shuffle, seed=seed)  # type: ignore[arg-type]
+
+
+def order(batches: FrameBatches, epoch: int) -> NDArray[np.int64]:
+    """Return the frames of an epoch."""
+    return np.concatenate([batches.frames_of(k, epoch) for k in range(len(batches))])
+
+
+def positions(batches: FrameBatches, batch: int, epoch: int) -> NDArray[np.float32]:
+    """Read a batch."""
+    n = len(batches.frames_of(batch, epoch))
+    out = np.full((n, batches.n_atoms, 3), np.nan, np.float32)
+    batches.read(batch, epoch, out)
+    return out
+
+
+def test_an_epoch_has_every_frame_once(calpha: tj.Selection) -> None:
+    """In an order that the seed and the epoch determine, or in that of the frames."""
+    batches = made(calpha)
+    assert (len(batches), batches.n_frames, batches.n_atoms) == (7, 98, 214)
+    assert [len(batches.frames_of(k, 0)) for k in range(7)] == [15] * 6 + [8]
+    orders = [order(batches, epoch)[:, 1].tolist() for epoch in (0, 1, 0)]
+    assert all(sorted(numbers) == list(range(98)) for numbers in orders)
+    assert orders[0] == orders[2] != orders[1]
+    assert order(made(calpha), 1)[:, 1].tolist() == orders[1]
+    assert order(made(calpha, seed=1), 0)[:, 1].tolist() != orders[0]
+    # Seed and epoch are not added up.
+    assert order(made(calpha, seed=1), 0)[:, 1].tolist() != orders[1]
+    assert order(made(calpha, shuffle=False), 3)[:, 1].tolist() == list(range(98))
+
+
+def test_batches_have_the_positions_of_their_frames(calpha: tj.Selection) -> None:
+    """Bit for bit, also of chosen frames in an order of their own."""
+    for batches in (made(calpha), made(calpha, [5, 3, 90, 3], 3), made(calpha, slice(1, 9), 99)):
+        for k in range(len(batches)):
+            numbers = batches.frames_of(k, 2)[:, 1]
+            expected = calpha.read(numbers).positions
+            assert positions(batches, k, 2).tobytes() == expected.tobytes()
+    chosen = made(calpha, [5, 3, 90, 3], 3)
+    assert sorted(order(chosen, 0)[:, 1].tolist()) == [3, 3, 5, 90]
+
+
+def test_trajectories_are_mixed(calpha: tj.Selection, adk: Adk) -> None:
+    """Rows name the selection and its frame."""
+    other = tj.open(adk.psf, datafiles.DCD).select("name CA")
+    batches = made([calpha, other])
+    everything = [(m, k) for m, each in enumerate((calpha, other)) for k in range(98)]
+    assert sorted(map(tuple, order(batches, 0).tolist())) == everything[: batches.n_frames]
+    mixed = 0
+    for k in range(len(batches)):
+        found = batches.frames_of(k, 0)
+        mixed += len(set(found[:, 0].tolist())) == 2
+        rows = [(calpha, other)[m].read([frame]).positions[0] for m, frame in found.tolist()]
+        assert positions(batches, k, 0).tobytes() == np.array(rows).tobytes()
+    assert mixed > 0
+
+
+def _read(batches: FrameBatches, batch: int) -> bytes:
+    return positions(batches, batch, 1).tobytes()
+
+
+def test_other_processes_read_the_same(calpha: tj.Selection) -> None:
+    """Forked ones share the open file, spawned ones open it anew."""
+    batches = made(calpha)
+    expected = [_read(batches, k) for k in range(len(batches))]
+    again = pickle.loads(pickle.dumps(batches))
+    assert [_read(again, k) for k in range(len(batches))] == expected
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        parts = [pool.apply_async(_read, (batches, k)) for k in range(len(batches))]
+        assert [part.get(60) for part in parts] == expected
+
+
+def test_a_pickle_does_not_grow_with_the_order(calpha: tj.Selection) -> None:
+    """Each process makes it from the seed."""
+    batches = made(calpha)
+    before = len(pickle.dumps(batches))
+    batches.frames_of(0, 0)
+    assert len(pickle.dumps(batches)) == before
+
+
+def test_what_cannot_be_in_batches_is_an_error(calpha: tj.Selection) -> None:
+    """Each has its message."""
+    with pytest.raises(tj.AnalysisError, match="random order do not allow: write a copy"):
+        made(calpha.trajectory.nojump().select("name CA"))
+    with pytest.raises(tj.SelectionError, match=r"3341 atoms are selected, and 214 in"):
+        made([calpha, calpha.trajectory.all_atoms()])
+    with pytest.raises(TypeError, match="not Trajectory"):
+        made([calpha.trajectory])
+    with pytest.raises(ValueError, match="give a selection"):
+        made([])
+    with pytest.raises(ValueError, match="batch must be from 1"):
+        made(calpha, size=0)
+    with pytest.raises(ValueError, match="seed must be from 0"):
+        made(calpha, seed=-1)
+    with pytest.raises(ValueError, match="there is none of them"):
+        made(calpha, [])
+    with pytest.raises(tj.FrameError):
+        made(calpha, [98])
+    for batch in (-1, 7):
+        with pytest.raises(IndexError, match=f"batch {batch} is out of range: there are 7"):
+            made(calpha).frames_of(batch, 0)
+
+
+def test_without_pytorch_the_module_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else needs it."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "trajet.torch", raising=False)
+    with pytest.raises(tj.MissingPackageError, match=r"pip install 'trajet\[torch\]'"):
+        __import__("trajet.torch")
+    package = Path(tj.__file__).parent
+    users = [path.name for path in package.rglob("*.py") if "import torch" in path.read_text()]
+    assert users == ["torch.py"]
