@@ -81,6 +81,8 @@ from trajet.result import PairwiseRmsd as PairwiseRmsd
 from trajet.result import PrincipalComponents as PrincipalComponents
 from trajet.result import RadialDistribution as RadialDistribution
 from trajet.result import RadialDistributions as RadialDistributions
+from trajet.result import ReplicaDifference as ReplicaDifference
+from trajet.result import ReplicaMeans as ReplicaMeans
 from trajet.result import Report as Report
 from trajet.result import SecondaryStructure as SecondaryStructure
 from trajet.result import Series as Series

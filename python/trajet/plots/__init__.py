@@ -12,13 +12,16 @@ from trajet.plots.protein import (
     occupancies,
     secondary_structure,
 )
+from trajet.plots.replicas import ReplicaCurve, column_label, replica_difference, replica_means
 from trajet.plots.series import angles, coordinates, mean_profile, profile, ramachandran, series
 
 __all__ = [
     "COLOURS",
     "MOST_BARS",
+    "ReplicaCurve",
     "angles",
     "clusters",
+    "column_label",
     "components",
     "contact_map",
     "coordinates",
@@ -37,6 +40,8 @@ __all__ = [
     "radial",
     "radials",
     "ramachandran",
+    "replica_difference",
+    "replica_means",
     "secondary_structure",
     "series",
 ]

@@ -26,13 +26,16 @@ from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
 from trajet.result.hydrogen_bonds import HydrogenBondPairs as HydrogenBondPairs
 from trajet.result.hydrogen_bonds import HydrogenBonds as HydrogenBonds
 from trajet.result.loading import load as load
+from trajet.result.member_outcome import MemberOutcome as MemberOutcome
 from trajet.result.members import EnsembleResult as EnsembleResult
-from trajet.result.members import MemberOutcome as MemberOutcome
 from trajet.result.min_distance import MinDistance as MinDistance
 from trajet.result.native_contacts import NativeContacts as NativeContacts
 from trajet.result.pairwise import PairwiseRmsd as PairwiseRmsd
 from trajet.result.radial import RadialDistribution as RadialDistribution
 from trajet.result.radial import RadialDistributions as RadialDistributions
+from trajet.result.replica_differences import ReplicaDifference as ReplicaDifference
+from trajet.result.replica_means import GroupMean as GroupMean
+from trajet.result.replica_means import ReplicaMeans as ReplicaMeans
 from trajet.result.report import COUNTS as COUNTS
 from trajet.result.report import REPORT_SUFFIXES as REPORT_SUFFIXES
 from trajet.result.report import STAGES as STAGES

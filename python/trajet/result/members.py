@@ -1,56 +1,23 @@
 """Results of an analysis of several members of an ensemble."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.member_outcome import Key, MemberOutcome, key_columns
+from trajet.result.replica_differences import ReplicaDifference, difference_of
+from trajet.result.replica_means import ReplicaMeans, group_mean
 from trajet.result.result import Result, write_csv
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 
 _R_co = TypeVar("_R_co", bound=Result, covariant=True)
-
-# A value that tells members apart.
-Key: TypeAlias = str | int | float
-
-
-@dataclass(frozen=True)
-class MemberOutcome(Generic[_R_co]):
-    """The result of one member, or why there is none.
-
-    Attributes
-    ----------
-    keys
-        The keys of the member.
-    result
-        The result; None if the member failed.
-    error
-        The exception of a member that failed.
-    start
-        `(n, 3)`, float32, Å: positions of some atoms in the first frame, by which replicas that
-        started from one place are found; None if they were not read.
-    is_reused
-        Whether the result was computed by an earlier run.
-    """
-
-    keys: Mapping[str, Key]
-    result: _R_co | None = None
-    error: Exception | None = None
-    start: NDArray[np.float32] | None = field(default=None, repr=False)
-    is_reused: bool = False
-
-    @property
-    def label(self) -> str:
-        """The keys as text: "system=wt, replica=1"."""
-        return ", ".join(f"{name}={value}" for name, value in self.keys.items())
 
 
 class EnsembleResult(Generic[_R_co]):
@@ -144,15 +111,100 @@ class EnsembleResult(Generic[_R_co]):
         ValueError
             If there is no such key, or no member.
         """
-        for name in keys:
-            if name not in self.keys:
-                raise ValueError(f"members have no {name}: their keys are {', '.join(self.keys)}")
+        self._check_keys(keys)
         chosen = [
             one for one in self.outcomes if all(one.keys[k] == value for k, value in keys.items())
         ]
         if not chosen:
             raise ValueError(f"no member has {', '.join(f'{k}={v}' for k, v in keys.items())}")
         return EnsembleResult(self.name, chosen)
+
+    def mean(self, by: str | Sequence[str] | None = None) -> ReplicaMeans:
+        """Return the means over replicas, with the errors between and within them.
+
+        Results with a value per frame give their means over time, each column by itself.
+
+        Parameters
+        ----------
+        by
+            The key, or the keys, by which members are grouped, such as "system"; those of one group
+            are its replicas. None for all keys but `replica`. An empty list makes one group of all.
+
+        Raises
+        ------
+        ValueError
+            If there is no such key.
+        AnalysisError
+            If all members failed, or their numbers cannot be matched.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> rows = [{"replica": k, "topology": "adk.psf", "trajectory": "adk.xtc"} for k in (1, 2)]
+        >>> mean = tj.rmsf(tj.ensemble(rows).select("name CA")).mean()
+        >>> mean
+        <ReplicaMeans of rmsf: all members of 2>
+        >>> mean.remarks
+        ['all members: all replicas have the same numbers: are they copies of one file?']
+        """
+        names = [by] if isinstance(by, str) else by
+        if names is None:
+            names = [name for name in self.keys if name != "replica"]
+        self._check_keys(names)
+        self.done()
+        groups: dict[tuple[Key, ...], list[MemberOutcome[Result]]] = {}
+        for one in self.outcomes:
+            if one.result is not None:
+                groups.setdefault(tuple(one.keys[name] for name in names), []).append(one)
+        is_rmsf = self.name == "rmsf"
+        return ReplicaMeans(
+            self.name,
+            [
+                group_mean(dict(zip(names, values, strict=True)), members, is_rmsf=is_rmsf)
+                for values, members in groups.items()
+            ],
+        )
+
+    def difference(
+        self, first: Key, second: Key, *, by: str = "system", match: Literal["residue"] = "residue"
+    ) -> ReplicaDifference:
+        """Return the mean of one group of replicas minus that of another, with its probability.
+
+        Parameters
+        ----------
+        first, second
+            Values of the key `by`: the mean of the second minus that of the first.
+        by
+            The key by which members are grouped.
+        match
+            Atoms are matched by chain, residue number and atom name. Other numbers are matched by
+            their distances, lags or names.
+
+        Raises
+        ------
+        ValueError
+            If there is no such key or group, or `match` is another word.
+        AnalysisError
+            If a group has one replica, or the numbers cannot be matched.
+        """
+        if match != "residue":
+            raise ValueError(f'match is "residue", not {match!r}')
+        self._check_keys([by])
+        means = self.mean(by)
+        known = [one.keys[by] for one in means]
+        for value in (first, second):
+            if value not in known:
+                raise ValueError(f"no member with {by}={value} has a result; there are {known}")
+        return difference_of(self.name, means[first], means[second])
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the means over replicas; see `ReplicaMeans.plot`."""
+        return self.mean().plot(ax)
+
+    def _check_keys(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.keys:
+                raise ValueError(f"members have no {name}: their keys are {', '.join(self.keys)}")
 
     def to_dataframe(self) -> "DataFrame":
         """Return the tables of all members below one another, with their keys, as a DataFrame.
@@ -216,8 +268,3 @@ class EnsembleResult(Generic[_R_co]):
                     yield [*keys.values(), *cells]
 
         output.write(path, lambda file: write_csv(file, [[*names, *columns]], rows()))
-
-
-def key_columns(keys: Sequence[str], others: Sequence[str]) -> list[str]:
-    """Return the names of the columns of keys, which differ from those of other columns."""
-    return [f"member_{name}" if name in others else name for name in keys]

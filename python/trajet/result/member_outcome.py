@@ -1,0 +1,51 @@
+"""`MemberOutcome`: the result of one member of an ensemble, or why there is none."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.result import Result
+
+_R_co = TypeVar("_R_co", bound=Result, covariant=True)
+
+# A value that tells members apart.
+Key: TypeAlias = str | int | float
+
+
+@dataclass(frozen=True)
+class MemberOutcome(Generic[_R_co]):
+    """The result of one member, or why there is none.
+
+    Attributes
+    ----------
+    keys
+        The keys of the member.
+    result
+        The result; None if the member failed.
+    error
+        The exception of a member that failed.
+    start
+        `(n, 3)`, float32, Å: positions of some atoms in the first frame, by which replicas that
+        started from one place are found; None if they were not read.
+    is_reused
+        Whether the result was computed by an earlier run.
+    """
+
+    keys: Mapping[str, Key]
+    result: _R_co | None = None
+    error: Exception | None = None
+    start: NDArray[np.float32] | None = field(default=None, repr=False)
+    is_reused: bool = False
+
+    @property
+    def label(self) -> str:
+        """The keys as text: "system=wt, replica=1"."""
+        return ", ".join(f"{name}={value}" for name, value in self.keys.items())
+
+
+def key_columns(keys: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the names of the columns of keys, which differ from those of other columns."""
+    return [f"member_{name}" if name in others else name for name in keys]

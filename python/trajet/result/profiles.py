@@ -1,0 +1,330 @@
+"""Numbers of the members of an ensemble, row by row: what is averaged and compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import AnalysisError
+from trajet.result.applied import Applied
+from trajet.result.atom_values import AtomValues
+from trajet.result.dihedrals import Dihedrals
+from trajet.result.result import Result
+from trajet.result.secondary import SecondaryStructure
+from trajet.result.series import Series
+from trajet.uncertainty.even_times import FrameClock
+from trajet.uncertainty.statistics import statistics_of_frames
+
+# Columns by which the rows of tables are told apart, by the class of the result.
+_AXES: Mapping[str, tuple[str, ...]] = {
+    "RadialDistribution": ("r_A",),
+    "RadialDistributions": ("r_A",),
+    "LinearDensity": ("position_A",),
+    "Density": ("x_A", "y_A", "z_A"),
+    "MeanSquaredDisplacement": ("lag_ps",),
+    "HydrogenBondLifetimes": ("time_ps",),
+    "Applied": ("index",),
+    "ContactMap": ("row", "row_resid", "column", "column_resid"),
+}
+# The column of the names of the numbers.
+QUANTITY = "quantity"
+# Distances and lags of two members that differ by less, relative, are the same.
+_ROUNDING = 1e-5
+# Columns of atoms by which those of different systems are matched, without their residue's name.
+_OF_ATOMS = (QUANTITY, "chain", "resid", "name")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Numbers of one result, with what tells them apart.
+
+    Attributes
+    ----------
+    axes
+        Columns, `(n_rows,)` each: `quantity`, and those of atoms, distances or lags.
+    values
+        `(n_rows,)`, float64. Means over time of results with a value per frame.
+    errors
+        `(n_rows,)`, float64, standard errors of these within the run; NaN if they are not known.
+    period
+        Period of values on a circle, such as 360 of angles; None for other values.
+    """
+
+    axes: dict[str, NDArray[np.generic]]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    period: float | None = None
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The numbers of several results, whose rows are matched.
+
+    Attributes
+    ----------
+    axes
+        Columns of the rows, as those of the first result.
+    values, errors
+        `(n_results, n_rows)`; see `Profile`. Values on a circle are near the first one.
+    period
+        See `Profile`.
+    remarks
+        Remarks on rows that some results do not have.
+    """
+
+    axes: dict[str, NDArray[np.generic]]
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    period: float | None
+    remarks: tuple[str, ...] = ()
+
+
+def profile_of(result: Result) -> Profile:
+    """Return the numbers of a result.
+
+    Raises
+    ------
+    AnalysisError
+        If they cannot be matched with those of another run, such as RMSDs of pairs of frames.
+    """
+    if isinstance(result, SecondaryStructure):
+        result = result.content()
+    if isinstance(result, AtomValues):
+        (*axes, (name, _)) = result._table()
+        return _with_quantity(dict(axes), {name: result.values}, _folded_errors(result))
+    if isinstance(result, Series):
+        return _of_series(result)
+    columns = dict(result._table())
+    if isinstance(result, Applied) and not result.reduced:
+        values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
+        return _of_frames(values, list(columns)[2:])
+    known = _AXES.get(type(result).__name__)
+    if known is None:
+        raise AnalysisError(
+            f"results of the class {type(result).__name__} have no rows that are the same in every"
+            " member: average numbers of `results` yourself"
+        )
+    by = {name: columns[name] for name in known if name in columns}
+    numbers = {
+        name: column
+        for name, column in columns.items()
+        if name not in by and column.dtype.kind == "f"
+    }
+    return _with_quantity(by, numbers, _folded_errors(result))
+
+
+def _of_series(result: Series) -> Profile:
+    """Return the means over time of a result with values per frame."""
+    values = result.values.reshape(len(result.frames), -1)
+    period = 360.0 if isinstance(result, Dihedrals) and not result.sin_cos else None
+    return _of_frames(np.asarray(values, np.float64), result._names(), period)
+
+
+def _of_frames(
+    values: NDArray[np.float64], names: Sequence[str], period: float | None = None
+) -> Profile:
+    """Return the means over time of numbers per frame, `(n_frames, n_numbers)`."""
+    found = statistics_of_frames(values, FrameClock(), period=period).estimates
+    return Profile({QUANTITY: np.array(names, np.str_)}, found.mean, found.standard_error, period)
+
+
+def _with_quantity(
+    axes: Mapping[str, NDArray[np.generic]],
+    values: Mapping[str, NDArray[np.generic]],
+    errors: NDArray[np.float64] | None,
+) -> Profile:
+    """Return the numbers of several columns below one another."""
+    n_rows = len(next(iter(values.values())))
+    repeated = {name: np.tile(axis, len(values)) for name, axis in axes.items()}
+    names = np.repeat(np.array(list(values), np.str_), n_rows)
+    numbers = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
+    known = errors is not None and errors.shape == numbers.shape
+    return Profile(
+        {QUANTITY: names, **repeated},
+        numbers,
+        errors if errors is not None and known else np.full(numbers.shape, np.nan),
+    )
+
+
+def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
+    """Return the numbers of several results in the rows that all of them have.
+
+    Raises
+    ------
+    AnalysisError
+        As `matched_rows`.
+    """
+    first = profiles[0]
+    rows, remarks = matched_rows([profile.axes for profile in profiles], labels)
+    values = np.stack([one.values[own] for one, own in zip(profiles, rows, strict=True)])
+    if first.period is not None:
+        values = values[0] + circular(values - values[0], first.period)
+    return Aligned(
+        {name: axis[rows[0]] for name, axis in first.axes.items()},
+        values,
+        np.stack([one.errors[own] for one, own in zip(profiles, rows, strict=True)]),
+        first.period,
+        remarks,
+    )
+
+
+def matched_rows(
+    axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
+) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
+    """Return the rows of several results that all of them have, and remarks on the others.
+
+    Rows are matched by the quantity and, for atoms, by chain, residue number and atom name; other
+    rows by their distances, lags or names.
+
+    Parameters
+    ----------
+    axes
+        Columns that tell rows apart, of each result.
+    labels
+        Names of the results in messages.
+
+    Raises
+    ------
+    AnalysisError
+        If rows cannot be told apart, if distances or lags are others, or if no row is in all
+        results.
+    """
+    _check_distances(axes, labels)
+    keys = [_keys(own) for own in axes]
+    if all(own == keys[0] for own in keys[1:]):
+        # Also where atoms cannot be told apart: they stand in the same order.
+        return [np.arange(len(keys[0]))] * len(keys), ()
+    places = [_places(own, label) for own, label in zip(keys, labels, strict=True)]
+    common = [key for key in keys[0] if all(key in place for place in places)]
+    if not common:
+        raise AnalysisError(
+            f"{labels[0]} and {labels[1]} have no row in common, such as {_text(keys[0][0])}:"
+            " select atoms that all members have"
+        )
+    n_all = len(dict.fromkeys(key for own in keys for key in own))
+    remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
+    remarks = (remark,) if n_all > len(common) else ()
+    return [np.array([place[key] for key in common]) for place in places], remarks
+
+
+def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:
+    """Return what tells each row apart from the others, also in another system."""
+    columns: list[list[object]] = []
+    for name, axis in axes.items():
+        if "atom" in axes and name not in _OF_ATOMS:
+            continue
+        # Distances and lags of members are rounded in different ways: their order tells them apart.
+        is_distance = axis.dtype.kind == "f"
+        columns.append((np.unique(axis, return_inverse=True)[1] if is_distance else axis).tolist())
+    return list(zip(*columns, strict=True))
+
+
+def circular(differences: NDArray[np.float64], period: float) -> NDArray[np.float64]:
+    """Return differences of values on a circle, between minus and plus half of the period."""
+    return differences - period * np.round(differences / period)
+
+
+def _check_distances(
+    axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
+) -> None:
+    """Raise an error if distances or lags of results differ, unless one has only more of them."""
+    for name, axis in axes[0].items():
+        if axis.dtype.kind != "f":
+            continue
+        first = np.unique(axis)
+        for own, label in zip(axes[1:], labels[1:], strict=True):
+            other = np.unique(own[name])
+            shared = min(len(first), len(other))
+            steps = np.abs(np.diff(first[:shared])).min(initial=np.inf)
+            slack = _ROUNDING * np.abs(first[:shared])
+            apart = np.abs(first[:shared] - other[:shared])
+            if (apart > np.minimum(slack, steps / 4)).any():
+                raise AnalysisError(
+                    f"{name} of {labels[0]} and {label} are others, from"
+                    f" {first[:2].tolist()} and {other[:2].tolist()}: give all members the same"
+                    " range and bins"
+                )
+
+
+def _places(keys: Sequence[tuple[object, ...]], label: str) -> dict[tuple[object, ...], int]:
+    """Return the row of each key.
+
+    Raises
+    ------
+    AnalysisError
+        If two rows have the same key.
+    """
+    places: dict[tuple[object, ...], int] = {}
+    for row, key in enumerate(keys):
+        if places.setdefault(key, row) != row:
+            raise AnalysisError(
+                f"{label}: rows {places[key]} and {row} are both {_text(key)}, and other members"
+                " have other rows, so that they cannot be matched: select fewer atoms, or use a"
+                " topology with chains"
+            )
+    return places
+
+
+def _text(key: tuple[object, ...]) -> str:
+    return " ".join(map(str, key))
+
+
+def _folded_errors(result: Result) -> NDArray[np.float64] | None:
+    """Return standard errors of numbers that are folded over all frames; None if not known."""
+    return None
+
+
+@dataclass(frozen=True)
+class Abscissa:
+    """Where the numbers of a quantity stand in a figure.
+
+    Attributes
+    ----------
+    rows
+        The rows that are drawn: those of the first quantity.
+    x
+        Their positions along the x axis.
+    label
+        Label of the x axis.
+    quantity
+        Name of the column.
+    names
+        Names of the numbers if these are no function of a residue, distance or lag; else None.
+    """
+
+    rows: NDArray[np.int64]
+    x: NDArray[np.float64]
+    label: str
+    quantity: str
+    names: list[str] | None = None
+
+
+def abscissa_of(axes: Mapping[str, NDArray[np.generic]]) -> Abscissa:
+    """Return where numbers stand in a figure.
+
+    Raises
+    ------
+    ValueError
+        If they have several axes, such as pairs of residues or voxels.
+    """
+    quantities = axes[QUANTITY].astype(np.str_)
+    others = [name for name in axes if name != QUANTITY]
+    if not others:
+        names = quantities.tolist()
+        x = np.arange(len(names), dtype=np.float64)
+        return Abscissa(np.arange(len(names)), x, "", names[0], names)
+    first = str(quantities[0])
+    rows = np.flatnonzero(quantities == first)
+    if "atom" in axes:
+        residues = axes["resid"][rows].astype(np.float64) if "resid" in axes else None
+        if residues is not None and (np.diff(residues) > 0).all():
+            return Abscissa(rows, residues, "residue", first)
+        return Abscissa(
+            rows, np.arange(len(rows), dtype=np.float64), "atom of the selection", first
+        )
+    if len(others) > 1:
+        raise ValueError(
+            f"numbers by {', '.join(others)} are no curve: draw them yourself, from to_dataframe()"
+        )
+    return Abscissa(rows, axes[others[0]][rows].astype(np.float64), others[0], first)

@@ -1,0 +1,242 @@
+"""Differences of two groups of replicas, with corrected probabilities."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.profiles import abscissa_of, circular, matched_rows
+from trajet.result.replica_means import GroupMean
+from trajet.result.result import write_csv
+from trajet.uncertainty.student_t import quantile, two_sided_p
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class ReplicaDifference:
+    """Difference of the means of two groups of replicas; made by `EnsembleResult.difference`.
+
+    Welch's test: B. L. Welch, Biometrika 34, 28 (1947). Probabilities of many rows are corrected by
+    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 289 (1995).
+
+    Attributes
+    ----------
+    name
+        Name of the analysis.
+    first, second
+        Names of the groups.
+    axes
+        Columns that tell rows apart, `(n_rows,)` each.
+    difference
+        `(n_rows,)`: mean of the second group minus that of the first.
+    standard_error, freedom
+        `(n_rows,)`: standard error of the difference, and degrees of freedom.
+    p
+        `(n_rows,)`: probability of a difference at least as large if both were the same; NaN if the
+        numbers of all replicas are equal.
+    p_adjusted
+        `(n_rows,)`: the same, corrected for the number of rows.
+    n_replicas
+        Replicas of the first and of the second group.
+    remarks
+        What makes the numbers doubtful.
+    """
+
+    name: str
+    first: str
+    second: str
+    axes: Mapping[str, NDArray[np.generic]]
+    difference: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+    p: NDArray[np.float64]
+    p_adjusted: NDArray[np.float64]
+    n_replicas: tuple[int, int]
+    remarks: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the groups, and how many rows differ."""
+        return (
+            f"<ReplicaDifference of {self.name}: {self.second} minus {self.first},"
+            f" {int(self.is_significant.sum())} of {len(self.difference)} rows differ>"
+        )
+
+    @property
+    def is_significant(self) -> NDArray[np.bool_]:
+        """`(n_rows,)`: whether the corrected probability is below 0.05.
+
+        Of the rows that differ so, at most one in twenty is expected to do so by chance.
+        """
+        significant: NDArray[np.bool_] = self.p_adjusted < _LEVEL
+        return significant
+
+    @property
+    def half_width(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: half of the 95 % interval of each difference by itself."""
+        half_width = np.full(len(self.difference), np.nan)
+        known = np.isfinite(self.p)
+        half_width[known] = self.standard_error[known] * quantile(self.freedom[known])
+        return half_width
+
+    @property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends of the 95 % interval of each difference, `(n_rows,)` each."""
+        return self.difference - self.half_width, self.difference + self.half_width
+
+    def to_dataframe(self) -> "DataFrame":
+        """Return the rows of the CSV file as a DataFrame.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackageError(
+                "differences as a DataFrame need pandas: pip install 'trajet[pandas]'"
+            ) from error
+        return pd.DataFrame(self._columns())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV file: columns that tell rows apart, difference, low, high, p, p_adjusted.
+
+        Raises
+        ------
+        ValueError
+            If the name does not end in `.csv`.
+        OutputError
+            If the file cannot be written.
+        """
+        path = Path(path)
+        output.check(path, (".csv",))
+        columns = self._columns()
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        output.write(path, lambda file: write_csv(file, [list(columns)], rows))
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw the differences with their intervals, and mark those that are significant.
+
+        Raises
+        ------
+        ValueError
+            If the numbers have several axes, such as pairs of residues or voxels.
+        """
+        from trajet import plots
+
+        place = abscissa_of(self.axes)
+        return plots.replica_difference(
+            place.x,
+            self.difference[place.rows],
+            self.half_width[place.rows],
+            self.is_significant[place.rows],
+            x_label=plots.column_label(place.label),
+            quantity=plots.column_label(place.quantity),
+            title=f"{self.name}: {self.second} minus {self.first}",
+            names=place.names,
+            ax=ax,
+        )
+
+    def _columns(self) -> dict[str, NDArray[np.generic]]:
+        low, high = self.interval
+        return {
+            **self.axes,
+            "difference": self.difference,
+            "low": low,
+            "high": high,
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
+        }
+
+
+def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDifference:
+    """Return the second mean minus the first.
+
+    Raises
+    ------
+    AnalysisError
+        If a group has one replica, or the rows cannot be matched.
+    """
+    for one in (first, second):
+        if one.n_replicas < 2:
+            raise AnalysisError(
+                f"{one.label} has one replica: a difference needs at least two of each group"
+            )
+    rows, remarks = matched_rows([first.axes, second.axes], [first.label, second.label])
+    a, b = first.members[:, rows[0]], second.members[:, rows[1]]
+    change = b.mean(axis=0) - a.mean(axis=0)
+    if first.period is not None:
+        change = circular(change, first.period)
+    error, freedom = _welch(a, b)
+    is_known = error > 0
+    p = np.full(len(change), np.nan)
+    p[is_known] = two_sided_p(change[is_known] / error[is_known], freedom[is_known])
+    return ReplicaDifference(
+        name,
+        first.label,
+        second.label,
+        {name: axis[rows[0]] for name, axis in first.axes.items()},
+        change,
+        error,
+        freedom,
+        p,
+        adjusted(p),
+        (first.n_replicas, second.n_replicas),
+        tuple(_remarks(first, second, remarks, is_known)),
+    )
+
+
+def _remarks(
+    first: GroupMean, second: GroupMean, remarks: tuple[str, ...], is_known: NDArray[np.bool_]
+) -> Iterator[str]:
+    """Yield what makes a difference doubtful."""
+    yield from remarks
+    for one in (first, second):
+        for remark in one.remarks:
+            yield f"{one.label}: {remark}"
+    if not is_known.all():
+        yield (
+            f"{int((~is_known).sum())} of {len(is_known)} rows have the same number in all replicas"
+            " of both groups, or one that is not finite: no probability is given for them"
+        )
+
+
+def _welch(
+    a: NDArray[np.float64], b: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return standard error and degrees of freedom of the differences of two means.
+
+    Parameters
+    ----------
+    a, b
+        `(n_replicas, n_rows)`.
+    """
+    parts = [of.var(axis=0, ddof=1) / len(of) for of in (a, b)]
+    total = parts[0] + parts[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = total**2 / (parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1))
+    return np.sqrt(total), freedom
+
+
+def adjusted(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities corrected for their number by Benjamini and Hochberg; NaN stays NaN."""
+    found = np.full(len(p), np.nan)
+    known = np.flatnonzero(np.isfinite(p))
+    order = known[np.argsort(p[known])]
+    n = len(order)
+    scaled = p[order] * n / np.arange(1, n + 1)
+    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    return found

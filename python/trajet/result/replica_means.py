@@ -1,0 +1,324 @@
+"""Means over replicas, with the error between them and that within them."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import MissingPackageError
+from trajet.result.member_outcome import Key, MemberOutcome, key_columns
+from trajet.result.profiles import Aligned, abscissa_of, aligned, circular, profile_of
+from trajet.result.result import Result, write_csv
+from trajet.uncertainty.student_t import quantile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+# Replicas whose first frames differ by less, Å, started from one place.
+_SAME_START = 0.01
+# Ratio of the errors between and within replicas above which they disagree.
+_DISAGREE = 2.0
+_COLUMNS = ("replicas", "mean", "low", "high", "standard_error", "within", "ratio")
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """Mean over the replicas of one group, such as a system.
+
+    Attributes
+    ----------
+    keys
+        The keys that the replicas have in common.
+    axes
+        Columns that tell rows apart, `(n_rows,)` each.
+    members
+        `(n_replicas, n_rows)`, the numbers of each replica.
+    within
+        `(n_rows,)`, standard error of the mean by the fluctuations within the runs; NaN if it is
+        not known.
+    period
+        Period of values on a circle, such as 360 of angles; None for other values.
+    remarks
+        What makes the numbers doubtful.
+    """
+
+    keys: Mapping[str, Key]
+    axes: Mapping[str, NDArray[np.generic]]
+    members: NDArray[np.float64]
+    within: NDArray[np.float64]
+    period: float | None = None
+    remarks: tuple[str, ...] = field(repr=False, default=())
+
+    @property
+    def label(self) -> str:
+        """The keys as text."""
+        return ", ".join(f"{name}={value}" for name, value in self.keys.items()) or "all members"
+
+    @property
+    def n_replicas(self) -> int:
+        """Number of replicas."""
+        return len(self.members)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: mean over the replicas."""
+        mean: NDArray[np.float64] = self.members.mean(axis=0)
+        return mean if self.period is None else circular(mean, self.period)
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: error of the mean by the spread of the replicas; NaN for one replica."""
+        if self.n_replicas < 2:
+            return np.full(self.members.shape[1], np.nan)
+        error: NDArray[np.float64] = self.members.std(axis=0, ddof=1) / np.sqrt(self.n_replicas)
+        return error
+
+    @property
+    def half_width(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: half of the 95 % interval, by Student's t of the replicas."""
+        if self.n_replicas < 2:
+            return self.standard_error
+        return self.standard_error * quantile(self.n_replicas - 1)
+
+    @property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends of the 95 % interval, `(n_rows,)` each."""
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    @property
+    def ratio(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: error between replicas divided by that within them.
+
+        About 1 if the fluctuations within the runs explain the spread of the replicas. Larger if
+        runs are too short for motions in which they differ.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: NDArray[np.float64] = self.standard_error / self.within
+        return np.where(self.within > 0, ratio, np.nan)
+
+
+class ReplicaMeans:
+    """Means over replicas with 95 % intervals; made by `EnsembleResult.mean`.
+
+    Attributes
+    ----------
+    name
+        Name of the analysis.
+    groups
+        The mean of each group.
+    """
+
+    def __init__(self, name: str, groups: Sequence[GroupMean]) -> None:
+        self.name = name
+        self.groups = tuple(groups)
+
+    def __repr__(self) -> str:
+        """Return the analysis and the groups."""
+        sizes = ", ".join(f"{one.label} of {one.n_replicas}" for one in self.groups)
+        return f"<ReplicaMeans of {self.name}: {sizes}>"
+
+    def __iter__(self) -> Iterator[GroupMean]:
+        """Iterate over the groups."""
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.groups)
+
+    def __getitem__(self, group: Key | tuple[Key, ...]) -> GroupMean:
+        """Return a group by the value of its key, or by the values of its keys.
+
+        Raises
+        ------
+        KeyError
+            If there is no such group.
+        """
+        wanted = group if isinstance(group, tuple) else (group,)
+        for one in self.groups:
+            if tuple(one.keys.values()) == wanted:
+                return one
+        known = ", ".join(one.label for one in self.groups)
+        raise KeyError(f"{group!r}: there is no such group; the groups are {known}")
+
+    @property
+    def remarks(self) -> list[str]:
+        """What makes the numbers doubtful, with the group."""
+        return [f"{one.label}: {remark}" for one in self.groups for remark in one.remarks]
+
+    def to_dataframe(self) -> "DataFrame":
+        """Return a row for each group and number, as the CSV file has them, as a DataFrame.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackageError(
+                "means as a DataFrame need pandas: pip install 'trajet[pandas]'"
+            ) from error
+        return pd.DataFrame([*self._rows()], columns=self._header())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV file with a row for each group and number.
+
+        Columns are the keys of the groups, those that tell the numbers apart, `replicas`, `mean`,
+        `low` and `high` (the 95 % interval between replicas), `standard_error` (between replicas),
+        `within` (the error by the fluctuations within the runs) and `ratio` of both.
+
+        Raises
+        ------
+        ValueError
+            If the name does not end in `.csv`.
+        OutputError
+            If the file cannot be written.
+        """
+        path = Path(path)
+        output.check(path, (".csv",))
+        output.write(path, lambda file: write_csv(file, [self._header()], self._rows()))
+
+    def plot(self, ax: "Axes | None" = None) -> "Figure":
+        """Draw each replica as a thin line, and the means with their intervals as bands.
+
+        Numbers that are no function of a residue, distance or lag are points with bars.
+
+        Raises
+        ------
+        ValueError
+            If the numbers have several axes, such as pairs of residues or voxels.
+        """
+        from trajet import plots
+
+        places = [abscissa_of(one.axes) for one in self.groups]
+        curves = [
+            plots.ReplicaCurve(
+                one.label,
+                place.x,
+                one.members[:, place.rows],
+                one.mean[place.rows],
+                one.half_width[place.rows],
+            )
+            for one, place in zip(self.groups, places, strict=True)
+        ]
+        return plots.replica_means(
+            curves,
+            x_label=plots.column_label(places[0].label),
+            quantity=plots.column_label(places[0].quantity),
+            title=f"{self.name}, mean over replicas",
+            names=places[0].names,
+            ax=ax,
+        )
+
+    def _axes(self) -> list[str]:
+        return list(dict.fromkeys(name for one in self.groups for name in one.axes))
+
+    def _header(self) -> list[str]:
+        axes = self._axes()
+        return [*key_columns(tuple(self.groups[0].keys), (*axes, *_COLUMNS)), *axes, *_COLUMNS]
+
+    def _rows(self) -> Iterator[list[object]]:
+        axes = self._axes()
+        for one in self.groups:
+            n_rows = one.members.shape[1]
+            low, high = one.interval
+            columns = [
+                one.axes[name].tolist() if name in one.axes else [""] * n_rows for name in axes
+            ]
+            numbers = [one.mean, low, high, one.standard_error, one.within, one.ratio]
+            lists = [column.tolist() for column in numbers]
+            for row in zip(*columns, *lists, strict=True):
+                yield [
+                    *one.keys.values(),
+                    *row[: len(axes)],
+                    one.n_replicas,
+                    *row[len(axes) :],
+                ]
+
+
+def group_mean(
+    keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]], *, is_rmsf: bool
+) -> GroupMean:
+    """Return the mean over the members of a group.
+
+    Parameters
+    ----------
+    keys
+        The keys that the members have in common.
+    members
+        Members with results.
+    is_rmsf
+        Whether the numbers are fluctuations, which come out smaller in shorter runs.
+
+    Raises
+    ------
+    AnalysisError
+        If the numbers of the members cannot be matched.
+    """
+    results = [one.result for one in members if one.result is not None]
+    profiles = [profile_of(one) for one in results]
+    found = aligned(profiles, [one.label for one in members])
+    within = np.sqrt((found.errors**2).sum(axis=0)) / len(members)
+    made = GroupMean(keys, found.axes, found.values, within, found.period)
+    return replace(made, remarks=tuple(_remarks(made, found, members, is_rmsf=is_rmsf)))
+
+
+def _remarks(
+    mean: GroupMean, found: Aligned, members: Sequence[MemberOutcome[Result]], *, is_rmsf: bool
+) -> Iterator[str]:
+    """Yield what makes a mean doubtful."""
+    yield from found.remarks
+    n = mean.n_replicas
+    if n == 1:
+        yield (
+            "one replica: there is no error between replicas, and that within it does not see"
+            " states that it has never visited"
+        )
+        return
+    lengths = [_n_frames(one.result) for one in members if one.result is not None]
+    if is_rmsf and max(lengths) > min(lengths):
+        yield (
+            f"replicas have {min(lengths)} to {max(lengths)} frames: fluctuations of shorter runs"
+            " come out smaller; compare runs of equal length"
+        )
+    if (mean.members == mean.members[0]).all():
+        yield "all replicas have the same numbers: are they copies of one file?"
+    elif _started_together(members):
+        yield (
+            f"all {n} replicas started from one place: that they agree does not mean that they are"
+            " equilibrated"
+        )
+    ratios = mean.ratio[np.isfinite(mean.ratio)]
+    if len(ratios) and np.median(ratios) > _DISAGREE:
+        yield (
+            f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
+            " explain: runs are shorter than their slowest motions; take the error between replicas"
+        )
+
+
+def _n_frames(result: Result) -> int:
+    """Return the number of frames of a result."""
+    parameters = result.report["parameters"]
+    assert isinstance(parameters, Mapping)
+    return int(parameters["n_frames"])
+
+
+def _started_together(members: Sequence[MemberOutcome[Result]]) -> bool:
+    """Return whether the first frames of all members are the same."""
+    first = members[0].start
+    if first is None:
+        return False
+    return all(
+        one.start is not None
+        and one.start.shape == first.shape
+        and bool((np.abs(one.start - first) <= _SAME_START).all())
+        for one in members[1:]
+    )

@@ -1,0 +1,272 @@
+"""Means over replicas and differences of systems, beside SciPy's."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.made_ensembles import made_replicas
+from helpers.made_reports import report, worker
+from scipy import stats
+from trajet.result.member_outcome import MemberOutcome
+from trajet.result.profiles import QUANTITY, profile_of
+from trajet.result.replica_differences import difference_of
+from trajet.result.replica_means import GroupMean
+from trajet.uncertainty.statistics import statistics
+
+RESIDUES = 30
+
+
+def fluctuations(
+    values: np.ndarray, *, first: int = 1, names: str = "ALA", n_frames: int = 100
+) -> tj.AtomValues:
+    """Return an RMSF of the C-alpha atoms of residues from `first` on."""
+    n = len(values)
+    return tj.AtomValues(
+        values=np.asarray(values, np.float64),
+        atoms=np.arange(n) * 10,
+        residues=np.arange(first, first + n),
+        units="Å",
+        label="name CA",
+        name="RMSF",
+        report=report([worker(0, frames=n_frames)], analysis="rmsf"),
+        chains=np.full(n, "A"),
+        residue_names=np.full(n, names),
+        atom_names=np.full(n, "CA"),
+    )
+
+
+def ensemble_of(
+    results: dict[str, list[Any]], *, name: str = "rmsf", starts: Any = None
+) -> tj.EnsembleResult[Any]:
+    """Return the results of replicas of several systems."""
+    return tj.EnsembleResult(
+        name,
+        [
+            MemberOutcome({"system": system, "replica": k}, one, start=starts)
+            for system, own in results.items()
+            for k, one in enumerate(own, 1)
+        ],
+    )
+
+
+def normal(n_replicas: int, seed: int, n: int = RESIDUES) -> np.ndarray:
+    """Return numbers of replicas, `(n_replicas, n)`."""
+    return np.random.default_rng(seed).normal(2.0, 0.5, (n_replicas, n))
+
+
+def test_means_and_intervals_equal_those_of_scipy() -> None:
+    """Student's t of the means of replicas."""
+    values = normal(4, 1)
+    mean = ensemble_of({"wt": [fluctuations(row) for row in values]}).mean()["wt"]
+    assert mean.n_replicas == 4
+    low, high = stats.t.interval(0.95, 3, values.mean(axis=0), stats.sem(values, axis=0))
+    np.testing.assert_allclose(mean.mean, values.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(mean.interval, (low, high), rtol=1e-9)
+
+
+def test_error_within_replicas_and_its_ratio() -> None:
+    """The errors of the runs add up as independent ones; the ratio is beside them."""
+    rng = np.random.default_rng(3)
+    runs = rng.normal(0, 1, (5, 2000)) + rng.normal(0, 0.3, (5, 1))
+    series = [
+        tj.Series(
+            values=run,
+            times=np.arange(2000.0),
+            frames=np.arange(2000),
+            units="Å",
+            columns=("name CA",),
+            name="RMSD",
+            report=report([worker(0)]),
+        )
+        for run in runs
+    ]
+    result = ensemble_of({"wt": series}, name="rmsd")
+    mean = result.mean()["wt"]
+    errors = [statistics(run).standard_error for run in runs]
+    np.testing.assert_allclose(mean.within, [np.sqrt(np.sum(np.square(errors))) / 5], rtol=1e-12)
+    np.testing.assert_allclose(mean.ratio, mean.standard_error / mean.within, rtol=1e-12)
+    assert mean.ratio[0] > 2
+    (remark,) = result.mean().remarks
+    assert "times as much as their own fluctuations explain" in remark
+
+
+def test_differences_equal_those_of_scipy() -> None:
+    """Welch's test, and probabilities corrected by Benjamini and Hochberg."""
+    a, b = normal(3, 5), normal(5, 6) + np.linspace(0, 4, RESIDUES)
+    result = ensemble_of({"wt": list(map(fluctuations, a)), "mut": list(map(fluctuations, b))})
+    found = result.difference("wt", "mut")
+    twin = stats.ttest_ind(b, a, equal_var=False)
+    np.testing.assert_allclose(found.difference, b.mean(axis=0) - a.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.p, twin.pvalue, rtol=1e-9)
+    np.testing.assert_allclose(
+        found.interval, tuple(twin.confidence_interval()), rtol=1e-7, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        found.p_adjusted, stats.false_discovery_control(twin.pvalue), rtol=1e-9
+    )
+    assert found.is_significant[-1]
+    assert not found.is_significant[0]
+
+
+def test_equal_systems_differ_in_few_splits() -> None:
+    """Of replicas of one system, a residue differs in at most 5 % of 200 splits."""
+    rng = np.random.default_rng(8)
+    uncorrected = corrected = 0
+    for _ in range(200):
+        values = rng.gamma(4.0, 0.5, (10, 60))
+        one, other = (
+            GroupMean({"system": name}, {QUANTITY: np.arange(60).astype(str)}, own, np.zeros(60))
+            for name, own in (("a", values[:5]), ("b", values[5:]))
+        )
+        found = difference_of("rmsf", one, other)
+        uncorrected += bool((found.p < 0.05).any())
+        corrected += bool(found.is_significant.any())
+    assert corrected <= 10
+    assert uncorrected > 100
+
+
+def test_atoms_are_matched_by_residue_and_never_by_row() -> None:
+    """Systems whose first residues differ are compared residue by residue; others are left out."""
+    a, b = normal(2, 1), normal(2, 2)
+    result = ensemble_of(
+        {
+            "wt": [fluctuations(row) for row in a],
+            "mut": [fluctuations(row[4:], first=5, names="GLY") for row in b],
+        }
+    )
+    found = result.difference("wt", "mut")
+    assert found.axes["resid"].tolist() == list(range(5, RESIDUES + 1))
+    np.testing.assert_allclose(found.difference, (b - a).mean(axis=0)[4:], atol=1e-12)
+    assert found.remarks == ("4 of 30 rows are left out, as some members do not have them",)
+
+
+def test_rows_that_cannot_be_matched_are_errors() -> None:
+    """Equal keys in unequal orders, and no common row."""
+    one, other = fluctuations(normal(1, 1)[0]), fluctuations(normal(1, 2)[0], first=100)
+    with pytest.raises(tj.AnalysisError, match="have no row in common, such as rmsf_A A 1 CA"):
+        ensemble_of({"wt": [one, other]}).mean()
+    twice = fluctuations(normal(1, 3)[0])
+    assert twice.residues is not None
+    twice.residues[:] = 1
+    with pytest.raises(tj.AnalysisError, match="rows 0 and 1 are both rmsf_A A 1 CA"):
+        ensemble_of({"wt": [one, twice]}).mean()
+    # In the same order they are matched.
+    assert ensemble_of({"wt": [twice, twice]}).mean()["wt"].n_replicas == 2
+
+
+def test_distances_of_other_bins_are_errors() -> None:
+    """Bins of unequal widths do not match; a shorter range does."""
+
+    def radial(r: np.ndarray) -> tj.RadialDistribution:
+        return tj.RadialDistribution(
+            g=np.ones(len(r)),
+            r=r,
+            counts=np.ones(len(r)),
+            density=1.0,
+            labels=("a", "b"),
+            edges=np.append(r, r[-1] + r[1]),
+            report=report([worker(0)]),
+        )
+
+    fine, coarse = np.arange(20) * 0.1, np.arange(10) * 0.2
+    with pytest.raises(tj.AnalysisError, match="r_A of system=wt, replica=1 and"):
+        ensemble_of({"wt": [radial(fine), radial(coarse)]}, name="rdf").mean()
+    means = ensemble_of({"wt": [radial(fine), radial(fine[:12])]}, name="rdf").mean()
+    assert len(means["wt"].mean) == 12
+
+
+def test_angles_have_circular_means() -> None:
+    """The mean of 170, -170 and 180 degrees is 180 degrees, not 60."""
+    results = [
+        tj.Dihedrals(
+            values=np.full((6, 1), angle) + np.array([[1.0], [-1.0]] * 3),
+            times=np.arange(6.0),
+            frames=np.arange(6),
+            units="degrees",
+            columns=("MET1 phi",),
+            name="angle",
+            report=report([worker(0)]),
+            atoms=np.zeros((1, 4), np.int64),
+            backbone=False,
+            sin_cos=False,
+        )
+        for angle in (170.0, -170.0, 180.0)
+    ]
+    mean = ensemble_of({"wt": results}, name="dihedrals").mean()["wt"]
+    assert abs(abs(mean.mean[0]) - 180) < 1e-9
+    np.testing.assert_allclose(mean.standard_error, [10 / np.sqrt(3)], rtol=1e-6)
+
+
+def test_remarks_say_what_makes_numbers_doubtful() -> None:
+    """One replica, unequal lengths, copies of one file, and one start."""
+    values = normal(3, 4)
+
+    def remarks(results: list[Any], starts: Any = None) -> str:
+        return " ".join(ensemble_of({"wt": results}, starts=starts).mean().remarks)
+
+    assert "one replica" in remarks([fluctuations(values[0])])
+    mean = ensemble_of({"wt": [fluctuations(values[0])]}).mean()["wt"]
+    assert np.isnan(mean.half_width).all()
+    short = [fluctuations(values[0], n_frames=50), fluctuations(values[1])]
+    assert "50 to 100 frames: fluctuations of shorter runs come out smaller" in remarks(short)
+    assert "copies of one file" in remarks([fluctuations(values[0])] * 2)
+    several = [fluctuations(row) for row in values]
+    assert remarks(several) == ""
+    assert "started from one place" in remarks(several, np.zeros((5, 3), np.float32))
+
+
+def test_a_difference_needs_replicas_and_known_groups() -> None:
+    """One replica, an unknown group and an unknown key are errors."""
+    values = normal(2, 1)
+    result = ensemble_of({"wt": [fluctuations(values[0])], "mut": list(map(fluctuations, values))})
+    with pytest.raises(tj.AnalysisError, match="system=wt has one replica"):
+        result.difference("wt", "mut")
+    with pytest.raises(ValueError, match="no member with system=none"):
+        result.difference("wt", "none")
+    with pytest.raises(ValueError, match="members have no force"):
+        result.mean("force")
+    flat = values.copy()
+    flat[:, 0] = 1
+    both = ensemble_of({"a": list(map(fluctuations, flat)), "b": list(map(fluctuations, flat + 1))})
+    found = both.difference("a", "b")
+    assert np.isnan(found.p[0])
+    assert not found.is_significant[0]
+    assert "1 of 30 rows have the same number in all replicas" in found.remarks[-1]
+
+
+def test_results_without_common_rows_have_no_mean(adk: Adk) -> None:
+    """Clusters are those of the frames of one run."""
+    result = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=2, frames=range(4))
+    with pytest.raises(tj.AnalysisError, match="class Clusters have no rows"):
+        profile_of(result)
+
+
+def test_tables_and_figures(adk: Adk, tmp_path: Path) -> None:
+    """CSV files have the columns of the DataFrames; every kind of figure can be drawn."""
+    ensemble = made_replicas(adk, tmp_path, {"wt": 3, "mut": 2})
+    calpha = ensemble.select("name CA")
+    rmsf, rmsd, msd = tj.run(
+        [
+            tj.rmsf.job(calpha, align="same"),
+            tj.rmsd.job(calpha, groups=["resid 1:50"]),
+            tj.msd.job(calpha, unwrapped=True),
+        ]
+    )
+    means = rmsf.mean("system")
+    means.save(tmp_path / "mean.csv")
+    read = pd.read_csv(tmp_path / "mean.csv", keep_default_na=True)
+    pd.testing.assert_frame_equal(read, means.to_dataframe(), check_dtype=False)
+    assert read.columns.tolist() == [
+        *("system", QUANTITY, "atom", "chain", "resname", "resid", "name", "replicas", "mean"),
+        *("low", "high", "standard_error", "within", "ratio"),
+    ]
+    difference = rmsf.difference("wt", "mut")
+    difference.save(tmp_path / "difference.csv")
+    read = pd.read_csv(tmp_path / "difference.csv")
+    pd.testing.assert_frame_equal(read, difference.to_dataframe(), check_dtype=False)
+    for k, one in enumerate((means, difference, rmsd, rmsd.difference("wt", "mut"), msd)):
+        one.plot().savefig(tmp_path / f"{k}.png")
