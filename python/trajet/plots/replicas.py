@@ -104,7 +104,7 @@ def replica_means(
         _name(axes, names)
     axes.set_xlabel(x_label)
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
-    titled(axes, f"{title}; bands: 95 % between replicas" if names is None else title)
+    titled(axes, f"{title}; {'bands' if names is None else 'bars'}: 95 % between replicas")
     bare(axes)
     legend_of(axes, ax)
     return figure_of(axes)
