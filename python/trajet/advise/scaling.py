@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from trajet.advise.storage import Environment, Storage
+from trajet.advise.storage import Cluster, Environment, Storage
 from trajet.advise.workload import Workload
 
 WayName: TypeAlias = Literal["threads", "processes", "dask", "mpi"]
@@ -153,6 +153,7 @@ def predict(work: Workload, setup: Setup, environment: Environment | None = None
     """
     environment = environment or Environment()
     work = _part_of(work) if setup.layout == "store" else work
+    work = _crowded(work, setup.workers, environment.cluster)
     parts = _once(work, setup, environment)
     tasks = work.n_tasks(setup.workers, setup.task_frames)
     frames = _frames(work, setup, environment, tasks)
@@ -296,6 +297,14 @@ def _part_of(work: Workload) -> Workload:
         reading=part * work.reading,
         frame_bytes=part * work.frame_bytes,
     )
+
+
+def _crowded(work: Workload, workers: int, cluster: Cluster) -> Workload:
+    """Return the work of a core whose node has as many busy cores as the workers fill."""
+    on_node = cluster.cores_per_node or work.cores
+    busy = min(1.0, (workers - 1) / max(1.0, on_node - 1))
+    factor = 1.0 + (cluster.crowding - 1.0) * busy
+    return replace(work, decoding=factor * work.decoding, computing=factor * work.computing)
 
 
 def _slowest_of(spread: Sequence[float], count: int) -> float:

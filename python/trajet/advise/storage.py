@@ -60,12 +60,16 @@ class Cluster:
         Cores of a node, which bound the threads of a process. None: those of the report.
     cores
         Cores of all nodes. Workers beyond that share them.
+    crowding
+        Factor by which decoding and computing take longer if all cores of a node are busy: they
+        share its memory, and their clock is lower.
     network_bandwidth
         Bytes per second that one process can receive.
     """
 
     cores_per_node: float | None = None
     cores: float = math.inf
+    crowding: float = 1.0
     network_bandwidth: float = 1e9
 
 

@@ -81,6 +81,8 @@ def advise(
         rows = [_cells(allocation, one) for one in allocation.predictions]
         for line in (*allocation.sentences, *lines_of([_COLUMNS, *rows])):
             click.echo(line)
+        if output is not None:
+            click.echo(output)
         return
     for line in entries["advice"]:
         click.echo(line)
