@@ -1,11 +1,14 @@
-"""`trajet bench` measures each pool and number of workers, and gives advice."""
+"""`trajet bench` measures each pool and number of workers, and storages, and gives advice."""
 
 import csv
+import math
 from pathlib import Path
 
 import pytest
 from helpers.commands import fail, misuse, succeed
 from helpers.golden_files import Adk
+from trajet.advise import Environment
+from trajet.cli.storage_bench import measure
 
 
 def test_bench_tabulates_pools_and_workers(adk: Adk, tmp_path: Path) -> None:
@@ -39,3 +42,37 @@ def test_failures_of_bench_are_one_line(adk: Adk) -> None:
     assert "name NONE" in line
     assert "'cloud' is none of" in misuse("bench", *files, "--pools", "cloud")
     assert "1,2,4" in misuse("bench", *files, "--workers", "1,x")
+
+
+def test_bench_storage_describes_a_storage(tmp_path: Path) -> None:
+    """Every number is measured, the description is read by the model, and no file is left."""
+    made, description = tmp_path / "made", tmp_path / "disk.toml"
+    made.mkdir()
+    options = ("--readers", 2, "--size", "16MiB", "-o", description)
+    lines = succeed("bench", "storage", made, *options)
+    assert lines[-1] == str(description)
+    assert list(made.iterdir()) == []
+    storage = Environment.load(description).storage
+    assert storage.latency is not None
+    assert storage.client_bandwidth is not None
+    assert storage.open_seconds is not None
+    assert 0 < storage.client_bandwidth <= storage.total_bandwidth < math.inf
+    assert storage.requests_per_s >= 0.999 / storage.latency
+    assert storage.opens_per_s >= 0.999 / storage.open_seconds
+    # A file that exists is read alone.
+    file = made / "run.xtc"
+    file.write_bytes(bytes(2**24))
+    printed = succeed("bench", "storage", file, "--readers", 2)
+    assert "[storage]" in printed
+    assert list(made.iterdir()) == [file]
+
+
+def test_bench_storage_reads_as_often_as_it_says(tmp_path: Path) -> None:
+    """256 small requests alone and for each reader, and at least two large ones each."""
+    found = measure(tmp_path, readers=3, size=2**24)
+    assert found.requests == 256 + 2 + 3 * 256 + 3 * 2
+    file = tmp_path / "short.xtc"
+    file.write_bytes(bytes(2**20))
+    assert "give a file of at least 16MiB" in fail("bench", "storage", file)
+    assert "none" in misuse("bench", "storage", tmp_path / "none")
+    assert "Usage: trajet bench storage [OPTIONS] PATH" in succeed("bench", "storage", "--help")[0]

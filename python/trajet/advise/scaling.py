@@ -55,6 +55,9 @@ class Way:
         Whether results move over the network.
     opens
         Whether each worker opens the files.
+    slice_seconds
+        Seconds for which a worker that has no core of its own makes the caller wait, for each
+        worker per core: ranks of MPI do not sleep while they wait.
     """
 
     task_seconds: float
@@ -62,13 +65,16 @@ class Way:
     starts: bool
     moves: bool
     opens: bool
+    slice_seconds: float = 0.0
 
 
+# Seconds of the start and the end of a Python process, MPI's included, for each of `importing`.
+_WHOLE_START = 2.6
 WAYS: dict[WayName, Way] = {
     "threads": Way(2e-5, is_one_node=True, starts=False, moves=False, opens=False),
     "processes": Way(5e-4, is_one_node=True, starts=True, moves=False, opens=True),
     "dask": Way(2e-3, is_one_node=False, starts=False, moves=True, opens=True),
-    "mpi": Way(2e-4, is_one_node=False, starts=True, moves=True, opens=True),
+    "mpi": Way(2e-4, is_one_node=False, starts=True, moves=True, opens=True, slice_seconds=1.7e-3),
 }
 _IN_CORES: tuple[LimitName, ...] = ("computing", "decoding")
 LAYOUTS: tuple[LayoutName, ...] = ("shared", "segments", "store")
@@ -115,7 +121,7 @@ class Prediction:
         Seconds by term; their sum is `seconds`. The term that limits the frames has all of the
         time in which frames are read and computed.
     seconds
-        Expected wall time, from the start of the program to the end of the analysis.
+        Expected wall time of the whole command.
     fastest, slowest
         The range that stragglers cause.
     limit
@@ -251,11 +257,8 @@ def _once(work: Workload, setup: Setup, environment: Environment) -> dict[LimitN
     crowd = max(1.0, n / cluster.cores)
     parts: dict[LimitName, float] = dict.fromkeys(get_args(LimitName), 0.0)
     parts["preparing"] = work.preparing
-    parts["starting"] = work.importing
-    if way.starts:
-        # Ranks import side by side with the caller, processes after it.
-        begun = 0.0 if setup.way == "mpi" else 1.0
-        parts["starting"] = work.importing * (begun + crowd)
+    parts["starting"] = _starting(work, setup, crowd)
+    parts["dispatching"] = n * (crowd - 1.0) * way.slice_seconds
     if way.opens:
         parts["opening"] = _opening(work, setup, storage)
     if way.opens and _n_files(work, setup) < n:
@@ -264,6 +267,15 @@ def _once(work: Workload, setup: Setup, environment: Environment) -> dict[LimitN
     if way.moves and n > 1:
         parts["gathering"] = work.result_bytes / cluster.network_bandwidth
     return parts
+
+
+def _starting(work: Workload, setup: Setup, crowd: float) -> float:
+    """Return the seconds of the start of all processes, and of their end."""
+    whole = _WHOLE_START * work.importing
+    # Ranks start side by side with the caller, processes after it.
+    if setup.way == "mpi":
+        return whole * crowd
+    return whole + (work.importing * crowd if WAYS[setup.way].starts else 0.0)
 
 
 def _opening(work: Workload, setup: Setup, storage: Storage) -> float:

@@ -39,7 +39,9 @@ class Workload:
     importing
         Seconds before the run that every rank of MPI spends as well: imports.
     preparing
-        Seconds of one process before its workers begin: topology, selections, reference, plan.
+        Seconds of one process before its workers begin: topology, selections, and `planning`.
+    planning
+        Seconds for the reference and the plan, which reports count as a part of the analysis.
     result_bytes
         Bytes of the result.
     atoms
@@ -63,6 +65,7 @@ class Workload:
     opening: float = 0.0
     importing: float = 0.0
     preparing: float = 0.0
+    planning: float = 0.0
     result_bytes: float = 0.0
     atoms: int = 1
     part: float | None = None
@@ -107,7 +110,8 @@ class Workload:
             n_files=max(1, len(files)),
             opening=max(opening["t_open"] / opens, _opening_of_workers(report)),
             importing=report.get("t_import", 0.0),
-            preparing=seconds_before(report),
+            preparing=_seconds_before(report),
+            planning=report.get("t_preparing", 0.0),
             result_bytes=report.get("result_bytes", _NUMBER_BYTES * n_frames),
             atoms=atoms,
             part=None if is_store or not n_atoms else min(1.0, atoms / n_atoms),
@@ -138,7 +142,7 @@ class Workload:
         return math.ceil(leaves / max(1, min(each, leaves)))
 
 
-def seconds_before(report: Entries) -> float:
+def _seconds_before(report: Entries) -> float:
     """Return the seconds of a run before its workers begin, without imports."""
     before = report.get("t_topology", 0.0) + report.get("t_select", 0.0)
     return before + report.get("t_preparing", 0.0)

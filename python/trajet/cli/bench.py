@@ -20,7 +20,7 @@ from trajet import advise, output
 from trajet._trajet import WorkerError, available_threads
 from trajet.advise.entries import Entries
 from trajet.cli import pools
-from trajet.cli.command import command
+from trajet.cli.command import Command, command
 from trajet.cli.options import amount, in_files_order, path_to, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
@@ -118,7 +118,28 @@ class _Point:
         )
 
 
-@command()
+class _Bench(Command):
+    """The command `bench`, which hands over to `bench storage` if that is asked for.
+
+    A topology has a suffix, so that none is called "storage".
+    """
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        """Return the context of the command that is asked for."""
+        if args[:1] != ["storage"]:
+            return super().make_context(info_name, args, parent, **extra)
+        from trajet.cli.storage_bench import storage
+
+        return storage.make_context(f"{info_name} storage", args[1:], parent, **extra)
+
+
+@command(cls=_Bench)
 @click.argument("topology", metavar="TOPOLOGY")
 @click.argument(
     "trajectories", nargs=-1, required=True, metavar="TRAJECTORY...", callback=in_files_order
@@ -152,10 +173,13 @@ def bench(
     of computing to reading and decoding: the smaller, the sooner storage bounds the run. Advice is
     on the fastest setup.
 
+    `trajet bench storage PATH` measures a storage instead, and has a help of its own.
+
     \b
     Examples:
       trajet bench adk.psf adk.xtc --pools local,processes --workers 1,2,4
       trajet bench adk.psf adk.xtc --pools mpi --mpiexec srun -o scaling.csv
+      trajet bench storage /scratch/me -o lustre.toml
     """
     arguments = [topology, *trajectories, "--select", select]
     arguments += [] if frames is None else ["--stop", str(frames)]
