@@ -575,7 +575,7 @@ def test_plot_of_few_pairs_shows_series(
     assert pairs.shape[1] == (4 if options else 6)
     figure = result.plot()
     axes, distribution = figure.axes
-    assert axes.get_xlabel() == "time (ps)"
+    assert axes.get_xlabel().splitlines()[0] == "time (ps)"
     assert axes.get_ylabel() == "distance (Å)"
     assert distribution.get_xlabel() == "density"
     assert axes.get_title(loc="left") == " to ".join(result.columns)

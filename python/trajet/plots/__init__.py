@@ -3,6 +3,7 @@
 from trajet.plots.distributions import density_profile, displacement, projections, radial, radials
 from trajet.plots.drawing import COLOURS, png
 from trajet.plots.ensembles import clusters, components
+from trajet.plots.means import Means, convergence, histogram
 from trajet.plots.pairs import contact_map, frame_pairs, matrix
 from trajet.plots.protein import (
     MOST_BARS,
@@ -18,17 +19,20 @@ from trajet.plots.series import angles, coordinates, mean_profile, profile, rama
 __all__ = [
     "COLOURS",
     "MOST_BARS",
+    "Means",
     "ReplicaCurve",
     "angles",
     "clusters",
     "column_label",
     "components",
     "contact_map",
+    "convergence",
     "coordinates",
     "correlations",
     "density_profile",
     "displacement",
     "frame_pairs",
+    "histogram",
     "hydrogen_bond_geometry",
     "hydrogen_bonds",
     "matrix",

@@ -26,6 +26,7 @@ from trajet.plots.drawing import (
     titled,
     wrapped,
 )
+from trajet.plots.means import Means, draw_bands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +43,7 @@ def series(
     labels: tuple[str, ...],
     quantity: str,
     title: str,
+    means: Means | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one or more series against time, with their distribution beside it.
@@ -57,6 +59,8 @@ def series(
         Name of each series.
     quantity, title
         Label of the y axis, and title of the figure.
+    means
+        Their means, drawn as bands; None for none. Bands do not change the range of the axis.
     ax
         Axes to draw into, without the distribution; None for a figure of its own.
 
@@ -102,7 +106,8 @@ def series(
         )
     show_range(left, left.lines[-1], columns)
     bold = f"; bold: mean of {smoothing(len(x))} neighbouring frames" if smoothed else ""
-    left.set_xlabel(x_label + bold)
+    words = "" if means is None else draw_bands(left, means)
+    left.set_xlabel(x_label + bold + (f"\n{words}" if words else ""))
     left.set_ylabel(wrapped(quantity, height_of(left)))
     titled(left, title)
     left.margins(x=0)

@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, count_of_frames, time_columns
+from trajet.result.result import Table, count_of_frames, time_columns
+from trajet.result.summary import Column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.uncertainty.estimates import Discard
+    from trajet.uncertainty.statistics import Statistics
+
 
 @dataclass(frozen=True, repr=False)
-class Applied(Result):
+class Applied(PerFrame):
     """Values that a user's function returned for the frames of a trajectory.
 
     CSV files have the columns frame, time_ps and one column per number of a frame. With a reducer,
@@ -65,8 +70,8 @@ class Applied(Result):
             )
         }
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw each number of a frame against time; see `Result.plot`.
+    def _draw(self, ax: "Axes | None") -> "Figure":
+        """Draw each number of a frame against time.
 
         Raises
         ------
@@ -87,8 +92,34 @@ class Applied(Result):
             labels=tuple(columns),
             quantity=self.name,
             title=self.name,
+            means=self._means(),
             ax=ax,
         )
+
+    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
+        """Return the mean of each number of a frame with its error; see `Series.statistics`.
+
+        Raises
+        ------
+        ValueError
+            If a reducer was given: there are no values per frame.
+        """
+        if self.reduced:
+            raise ValueError("a reduced array has no values per frame, and no error")
+        return super().statistics(discard=discard)
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each number with its error; see `Result.mean_errors`."""
+        return () if self.reduced else super().mean_errors()
+
+    def _quantity(self) -> str:
+        return self.name
+
+    def _labels(self) -> list[str]:
+        return self._columns()
+
+    def _sample_names(self) -> list[str]:
+        return self._columns()
 
     def _row_fields(self) -> tuple[str, ...]:
         return ("values",) if self.reduced else self._ROWS

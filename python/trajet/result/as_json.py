@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
 from trajet.result.report import Report, json_object, plain
-from trajet.result.summary import Summary
+from trajet.result.summary import Column, Summary
 
 FORMAT = "trajet result"
 VERSION = 1
@@ -35,6 +35,9 @@ class Described(Protocol):
     def scalars(self) -> Mapping[str, object]:
         """Return numbers that say most about the result."""
 
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each series with its error."""
+
     def _arrays(self) -> Mapping[str, NDArray[np.generic]]:
         """Return the fields by name."""
 
@@ -50,6 +53,7 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
         Paths of the files that were written.
     """
     summary, report = result.summary(), result.report
+    errors = Summary("", result.mean_errors())
     found: dict[str, object] = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,11 +66,18 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
             "columns": [column.name for column in summary.columns],
             "rows": plain(summary.rows()),
         },
+        **(_statistics(errors) if errors.columns else {}),
         "parameters": report.get("parameters", {}),
         "remarks": report.get("remarks", []),
         "inputs": report.get("inputs", []),
     }
     return found | ({"outputs": [str(path) for path in outputs]} if outputs else {})
+
+
+def _statistics(errors: Summary) -> dict[str, object]:
+    """Return the entry with the errors of means."""
+    names = [column.name for column in errors.columns]
+    return {"statistics": {"columns": names, "rows": plain(errors.rows())}}
 
 
 def write(result: Described, file: IO[bytes]) -> None:

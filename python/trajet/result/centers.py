@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
-from trajet.result.summary import Summary, statistics
+from trajet.result.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,7 @@ class Centers(Series):
     labels: tuple[str, ...]
     sizes: NDArray[np.int64]
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw x, y and z of the centres, at most six, against time, in panels of their own.
 
         Raises
@@ -77,7 +77,7 @@ class CenterDistances(Series):
     labels: tuple[str, ...]
     partners: tuple[str, ...] | None
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages."""
         from trajet import plots
 
@@ -88,6 +88,7 @@ class CenterDistances(Series):
                 self.times,
                 self.frames,
                 labels=tuple(self.pair_names()),
+                means=self._means(),
                 quantity=f"{self.name} ({self.units})",
                 title="distance of centres" if pairs.shape[1] > 1 else self.pair_names()[0],
                 ax=ax,
@@ -106,6 +107,9 @@ class CenterDistances(Series):
     def _side(self, count: int) -> str:
         """Return the name of one side of the matrix: the selection, or the number of groups."""
         return self.columns[0] if len(self.columns) == 1 else f"{count} groups"
+
+    def _labels(self) -> list[str]:
+        return self.pair_names()
 
     def pair_names(self, count: int | None = None) -> list[str]:
         """Return names such as "MET1 - GLY214" of the first `count` pairs, or of all pairs."""
@@ -129,11 +133,11 @@ class CenterDistances(Series):
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of each distance; see `Result.summary`."""
         pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        columns = (
-            names_column("pair of groups", self.pair_names(limit)),
-            *statistics(pairs, ".3f", limit=limit),
+        names = names_column("pair of groups", self.pair_names(limit))
+        title = f"{pairs.shape[1]} distances of centres (Å)"
+        return self._summed_up(
+            pairs, names, form=".3f", title=title, count=pairs.shape[1], unit=self.units
         )
-        return Summary(f"{pairs.shape[1]} distances of centres (Å)", columns, pairs.shape[1])
 
     def _names(self) -> list[str]:
         return [column_name(self.name, self.units, name) for name in self.pair_names()]

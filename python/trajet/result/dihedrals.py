@@ -34,6 +34,7 @@ class Dihedrals(Series):
     sin_cos: bool
 
     _HAS_MEAN: ClassVar[bool] = False
+    _PERIOD: ClassVar[float | None] = 360.0
 
     @property
     def angles(self) -> NDArray[np.float64]:
@@ -43,7 +44,7 @@ class Dihedrals(Series):
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
 
         See `Result.plot`.
@@ -54,13 +55,12 @@ class Dihedrals(Series):
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
             return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title, ax=ax)
-        labels = self.columns[::2] if self.sin_cos else self.columns
-        labels = tuple(label.removeprefix("cos ") for label in labels)
+        labels = tuple(self._labels())
         return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax)
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return circular mean and standard deviation of each angle; see `Result.summary`."""
-        names = self.columns[::2] if self.sin_cos else self.columns
+        names = self._labels()
         angles = self.angles[:, :limit]
         title = f"{len(names)} dihedral angles (degrees, on the circle)"
         if not len(angles):
@@ -68,13 +68,31 @@ class Dihedrals(Series):
         centres = np.exp(1j * np.radians(angles)).mean(axis=0)
         with np.errstate(divide="ignore"):
             spreads = np.degrees(np.sqrt(-2 * np.log(np.minimum(1.0, np.abs(centres)))))
+        texts = names[:limit]
+        from trajet.result.mean_errors import half_widths, lines_of_errors
+
+        stats = self._statistics_of(angles)
         columns = (
-            names_column("angle", (name.removeprefix("cos ") for name in names[:limit])),
+            names_column("angle", texts),
             Column("mean", np.degrees(np.angle(centres)), ".1f"),
+            half_widths(stats, ".1f"),
             Column("std", spreads, ".1f"),
             Column("last", angles[-1], ".1f"),
         )
-        return Summary(title, columns, len(names))
+        return Summary(title, columns, len(names), lines_of_errors(stats, texts, "degrees"))
+
+    def _samples(self) -> NDArray[np.float64]:
+        return self.angles
+
+    def _quantity(self) -> str:
+        return "angle (degrees)"
+
+    def _labels(self) -> list[str]:
+        labels = self.columns[::2] if self.sin_cos else self.columns
+        return [label.removeprefix("cos ") for label in labels]
+
+    def _sample_names(self) -> list[str]:
+        return [column_name("angle", "degrees", label) for label in self._labels()]
 
     def _names(self) -> list[str]:
         if self.sin_cos:

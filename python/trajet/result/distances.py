@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
-from trajet.result.summary import Summary, statistics
+from trajet.result.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class Distances(Series):
     labels: tuple[str, ...]
     partner_labels: tuple[str, ...] | None
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
 
         See `Result.plot`.
@@ -62,6 +62,7 @@ class Distances(Series):
                 self.times,
                 self.frames,
                 labels=tuple(self.pair_names()),
+                means=self._means(),
                 quantity=f"{self.name} ({self.units})",
                 title=" to ".join(self.columns),
                 ax=ax,
@@ -87,6 +88,9 @@ class Distances(Series):
         square[np.triu_indices(len(self.atoms), 1)] = mean
         return square + square.T
 
+    def _labels(self) -> list[str]:
+        return self.pair_names()
+
     def pair_names(self, count: int | None = None) -> list[str]:
         """Return names such as "LEU6:CA - ALA55:CA" of the first pairs, or of all pairs."""
         then = "reference " if self.to_reference else ""
@@ -98,11 +102,11 @@ class Distances(Series):
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of each distance; see `Result.summary`."""
         pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        columns = (
-            names_column("pair of atoms", self.pair_names(limit)),
-            *statistics(pairs, ".3f", limit=limit),
+        names = names_column("pair of atoms", self.pair_names(limit))
+        title = f"{pairs.shape[1]} distances (Å)"
+        return self._summed_up(
+            pairs, names, form=".3f", title=title, count=pairs.shape[1], unit=self.units
         )
-        return Summary(f"{pairs.shape[1]} distances (Å)", columns, pairs.shape[1])
 
     def _names(self) -> list[str]:
         return [column_name(self.name, self.units, name) for name in self.pair_names()]

@@ -408,7 +408,7 @@ class HydrogenBonds(Series):
     }
     TABLE_PART = "pairs"
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs.
 
         With `ax` only the number of hydrogen bonds is drawn; see `Result.plot`.
@@ -416,7 +416,7 @@ class HydrogenBonds(Series):
         from trajet import plots
 
         if ax is not None or self.pairs is None:
-            return super().plot(ax)
+            return super()._draw(ax)
         return plots.hydrogen_bonds(
             self.values,
             self.times,
@@ -466,9 +466,12 @@ class HydrogenBonds(Series):
             return Summary("hydrogen bonds")
         mean, std = mean_and_spread(values)
         line = f"{mean:.1f} a frame (std {std:.1f}, {values.min():.1f} to {values.max():.1f})"
+        from trajet.result.mean_errors import lines_of_errors
+
+        errors = lines_of_errors(self.statistics(), ("",), "a frame")
         if pairs is None:
-            return Summary("hydrogen bonds", (), 0, (line,))
-        lines = [f"{line}, {len(pairs)} different pairs"]
+            return Summary("hydrogen bonds", (), 0, (line, *errors))
+        lines = [f"{line}, {len(pairs)} different pairs", *errors]
         if (found := self.lifetimes) is not None:
             lines.append(
                 f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"

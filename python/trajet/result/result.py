@@ -89,10 +89,11 @@ class Result:
     # Whether the mean of all main values means something: not for angles.
     _HAS_MEAN: ClassVar[bool] = True
 
-    def __init_subclass__(cls, **options: object) -> None:
-        """Register a class of results, so that `load` finds it by name."""
+    def __init_subclass__(cls, *, is_base: bool = False, **options: object) -> None:
+        """Register a class of results, so that `load` finds it by name, but no further base."""
         super().__init_subclass__(**options)
-        KINDS[cls.__name__] = cls
+        if not is_base:
+            KINDS[cls.__name__] = cls
 
     def __repr__(self) -> str:
         """Return a summary of one line: quantity, shape, mean and extremes."""
@@ -212,6 +213,15 @@ class Result:
             The largest number of rows; None for all.
         """
         return Summary(self._about())
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each series with its error, as the columns of a table.
+
+        They are in JSON files as `statistics`: mean, 95 % interval, standard error and deviation,
+        correlation time, effective frames, and whether and why not the mean is resolved. Results
+        without values per frame have none.
+        """
+        return ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.

@@ -16,11 +16,14 @@ from trajet.result.result import (
     time_columns,
 )
 from trajet.result.series import Series
-from trajet.result.summary import Summary, mean_and_spread, statistics
+from trajet.result.summary import Column, Summary, mean_and_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from trajet.uncertainty.estimates import Discard
+    from trajet.uncertainty.statistics import Statistics
 
 # Letters of the classes in the order of their numbers, and their names.
 CLASSES = {
@@ -166,12 +169,24 @@ class SecondaryStructure(Result):
         """Return mean, spread and extremes of the share of each class; see `Result.summary`."""
         content = self.content()
         labels = map(" ".join, zip(content.letters, content.columns, strict=True))
-        columns = (
-            names_column("class", labels),
-            *statistics(100 * content.values, ".1f", limit=None),
-        )
         title = f"secondary structure (% of {len(self.columns)} residues)"
-        return Summary(title, columns, len(content.columns))
+        names = names_column("class", labels)
+        return content._summed_up(
+            100 * content.values,
+            names,
+            form=".1f",
+            title=title,
+            count=len(content.columns),
+            unit="%",
+        )
+
+    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
+        """Return the mean share of each class with its error; see `Series.statistics`."""
+        return self.content().statistics(discard=discard)
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean share of each class with its error; see `Result.mean_errors`."""
+        return self.content().mean_errors()
 
     def _about(self) -> str:
         shape = self.codes.shape

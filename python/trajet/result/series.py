@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report
 from trajet.result.result import (
-    Result,
     Table,
     column_name,
     count_of_frames,
     names_column,
     time_columns,
 )
-from trajet.result.summary import Summary, statistics
+from trajet.result.summary import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Series(Result):
+class Series(PerFrame):
     """One or several values per frame.
 
     CSV files have the columns frame, time_ps and one column per series: that of the main selection,
@@ -62,16 +62,8 @@ class Series(Result):
         """Name and unit, as on the axis of a figure."""
         return f"{self.name} ({self.units})" if self.units else self.name
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the series against time; see `Result.plot`.
-
-        Without `ax`, the distribution of the values is drawn beside them.
-
-        Examples
-        --------
-        >>> figure = result.plot()
-        >>> figure.savefig("rmsd.png")
-        """
+    def _draw(self, ax: "Axes | None") -> "Figure":
+        """Draw the usual figure."""
         from trajet import plots
 
         return plots.series(
@@ -81,15 +73,31 @@ class Series(Result):
             labels=self.columns,
             quantity=self.quantity,
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
+            means=self._means(),
             ax=ax,
         )
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of each series; see `Result.summary`."""
         values = self.values.reshape(len(self.frames), len(self.columns))
-        numbers = statistics(values, ".3f", limit=limit)
         names = names_column("selection", self.columns[:limit])
-        return Summary(self.quantity, (names, *numbers), len(self.columns))
+        return self._summed_up(
+            values,
+            names,
+            form=".3f",
+            title=self.quantity,
+            count=len(self.columns),
+            unit=self.units,
+        )
+
+    def _quantity(self) -> str:
+        return self.quantity
+
+    def _labels(self) -> list[str]:
+        return list(self.columns)
+
+    def _sample_names(self) -> list[str]:
+        return self._names()
 
     def _about(self) -> str:
         values = f"values {self.values.shape} {self.units}".rstrip()

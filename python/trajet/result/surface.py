@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.result.result import column_name, names_column
 from trajet.result.series import Series
-from trajet.result.summary import Summary, mean_and_spread, statistics
+from trajet.result.summary import Summary, mean_and_spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,10 +39,10 @@ class SurfaceAreas(Series):
     indices: NDArray[np.int64]
     label: str
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw the total against time, or mean and deviation of each residue or atom."""
         if self.by == "total":
-            return super().plot(ax)
+            return super()._draw(ax)
         from trajet import plots
 
         return plots.mean_profile(
@@ -66,9 +66,10 @@ class SurfaceAreas(Series):
         if self.by != "total":
             names.insert(0, f"all of {self.label}")
             some = np.column_stack([values.sum(axis=1), some])
-        columns = (names_column(self.by, names), *statistics(some, ".1f", limit=None))
         count = len(self.columns) + (self.by != "total")
-        return Summary(f"{self.name} ({self.units})", columns, count)
+        title = f"{self.name} ({self.units})"
+        column = names_column(self.by, names)
+        return self._summed_up(some, column, form=".1f", title=title, count=count, unit=self.units)
 
     def _columns(self) -> NDArray[np.float64]:
         """Return the values with one column for the total, or for each residue or atom."""

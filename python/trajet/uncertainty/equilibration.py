@@ -13,17 +13,23 @@ from numpy.typing import NDArray
 _CUTS = 2000
 
 
-def suggested_cuts(*parts: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many frames at the beginning of each series MSER would leave out.
+def suggested_cuts(
+    *parts: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many frames at the beginning of each series MSER would leave out, and the gain.
 
     Parameters
     ----------
     *parts
-        `(n_series, n_frames)`, each with a mean near 0: one array, or cosines and sines.
+        `(n_series, n_frames)`, each with a mean near 0 and not constant: one array, or cosines and
+        sines.
+
+    Returns
+    -------
+    tuple of numpy.ndarray
+        The cuts, and the ratio of the squared errors without and with them; `(n_series,)` each.
     """
     n_frames = parts[0].shape[1]
-    if n_frames < 2:
-        return np.zeros(len(parts[0]), np.int64)
     begins = np.arange(0, n_frames, 1 + n_frames // _CUTS)
     left = n_frames - begins
     of_squares = sum(_from_here_on(np.square(rows), begins) for rows in parts)
@@ -31,7 +37,7 @@ def suggested_cuts(*parts: NDArray[np.float64]) -> NDArray[np.int64]:
     allowed = begins <= n_frames // 2
     errors = ((of_squares - of_means) / left.astype(np.float64) ** 2)[:, allowed]
     cuts: NDArray[np.int64] = begins[allowed][errors.argmin(axis=1)]
-    return cuts
+    return cuts, errors[:, 0] / np.maximum(errors.min(axis=1), np.finfo(np.float64).tiny)
 
 
 def _from_here_on(rows: NDArray[np.float64], begins: NDArray[np.int64]) -> NDArray[np.float64]:

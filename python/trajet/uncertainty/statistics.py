@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajet.checked_numbers import checked_numbers
-from trajet.uncertainty.estimates import Discard, Estimates, estimates
+from trajet.uncertainty.estimates import LEAST_GAIN, Discard, Estimates, estimates
 from trajet.uncertainty.even_times import FrameClock, clock_of
 
 # A number, or an array with one for each series.
@@ -137,7 +137,10 @@ class Statistics:
     def _sentence(self, k: int, unit: str) -> str:
         of = self.estimates
         mean, half = of.mean[k], of.half_width[k]
-        end = f"; not resolved: {of.reasons[k]}" if of.reasons[k] else ""
+        begin = of.cuts[k] * self.clock.step
+        drift = f"; MSER would leave out the first {begin:.4g} {self.time_unit}"
+        end = drift if of.gains[k] >= LEAST_GAIN else ""
+        end += f"; not resolved: {of.reasons[k]}" if of.reasons[k] else ""
         unit = f" {unit}" if unit else ""
         if not math.isfinite(half):
             return f"mean {mean:.4g}{unit}{end}"
@@ -195,7 +198,7 @@ def statistics(
     >>> import trajet as tj
     >>> stats = tj.statistics(result.values, result.times)
     >>> stats.resolved, stats.reason
-    (False, '2.9 effective frames are fewer than 20')
+    (False, '2.85 effective frames are fewer than 20')
     """
     numbers = checked_numbers(values, "values")
     if not np.ndim(values):

@@ -1,0 +1,211 @@
+"""Means over time with their errors: bands in figures, convergence, histograms."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.plots.drawing import (
+    COLOURS,
+    MOST_BINS,
+    abscissa,
+    axes_of,
+    bare,
+    figure_of,
+    height_of,
+    legend_of,
+    shortened,
+    titled,
+    two_axes,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Opacity of bands.
+_ALPHA = 0.15
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of several series; every array is `(n_series,)`.
+
+    Attributes
+    ----------
+    mean, half_width
+        Mean, and half of its 95 % interval; NaN where it is unknown.
+    resolved
+        Whether the mean is resolved.
+    """
+
+    mean: NDArray[np.float64]
+    half_width: NDArray[np.float64]
+    resolved: NDArray[np.bool_]
+
+
+def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
+    """Draw each mean as a line with a band, and return words on them for the label of an axis.
+
+    The limits of the axes stay as they are.
+
+    Parameters
+    ----------
+    axes
+        The axes, whose y axis, or x axis if `upright`, shows the values.
+    means
+        The means, in the order of the colours.
+    upright
+        Whether bands are vertical.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Rectangle
+
+    transform = axes.get_xaxis_transform() if upright else axes.get_yaxis_transform()
+    unresolved = False
+    known = np.flatnonzero(np.isfinite(means.half_width))
+    for k in known[: len(COLOURS)].tolist():
+        colour, mean, half = COLOURS[k], float(means.mean[k]), float(means.half_width[k])
+        ends = ([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])
+        axes.add_artist(
+            Line2D(*ends, transform=transform, color=colour, linewidth=1.0, linestyle="--")
+        )
+        is_resolved = bool(means.resolved[k])
+        unresolved |= not is_resolved
+        if not is_resolved and len(known) > 1:
+            # Wide bands would hide one another.
+            for end in (mean - half, mean + half):
+                at = ([end, end], [0.0, 1.0]) if upright else ([0.0, 1.0], [end, end])
+                axes.add_artist(
+                    Line2D(*at, transform=transform, color=colour, linewidth=1.0, linestyle=":")
+                )
+            continue
+        corner = (mean - half, 0.0) if upright else (0.0, mean - half)
+        size = (2 * half, 1.0) if upright else (1.0, 2 * half)
+        band = Rectangle(
+            corner,
+            *size,
+            transform=transform,
+            facecolor=(colour, _ALPHA),
+            edgecolor=(colour, 2 * _ALPHA),
+            linewidth=0,
+            hatch=None if is_resolved else "//",
+            zorder=0.9,
+        )
+        axes.add_artist(band)
+    if not len(known):
+        return ""
+    return "band: 95 % interval of the mean" + (
+        f"; {'dotted' if len(known) > 1 else 'hatched'}: not resolved" * unresolved
+    )
+
+
+def convergence(
+    lengths: NDArray[np.float64],
+    means: NDArray[np.float64],
+    half_widths: NDArray[np.float64],
+    correlation_times: NDArray[np.float64],
+    *,
+    labels: tuple[str, ...],
+    quantity: str,
+    unit: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw means and correlation times of the first part of series against its length.
+
+    Parameters
+    ----------
+    lengths
+        `(n,)`, lengths of the parts, in `unit`.
+    means, half_widths, correlation_times
+        `(n, n_series)`: of each part, at most as many series as there are colours.
+    labels
+        Name of each series.
+    quantity, title
+        Label of the y axis, and title.
+    unit
+        "ps" or "frames".
+    ax
+        Axes for the means; None for a figure of its own with both.
+    """
+    left, right = two_axes(ax, (9.0, 4.0), width_ratios=(3, 2))
+    x, x_label = lengths, f"length of the series ({unit})"
+    if unit == "ps" and len(lengths):
+        x, time = abscissa(lengths, np.arange(len(lengths)))
+        x_label = time.replace("time", "length of the series")
+    for k, label in enumerate(labels):
+        colour, mean, half = COLOURS[k], means[:, k], half_widths[:, k]
+        left.plot(x, mean, color=colour, label=shortened(label), marker=".", markersize=3)
+        left.fill_between(x, mean - half, mean + half, color=colour, alpha=_ALPHA, linewidth=0)
+        if right is not None:
+            right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=3)
+    _limit(left, means, half_widths)
+    left.set_xlabel(f"{x_label}\nband: 95 % interval of the mean")
+    left.set_ylabel(wrapped(f"mean {quantity}", height_of(left)))
+    titled(left, title)
+    left.margins(x=0)
+    bare(left)
+    if len(labels) > 1:
+        legend_of(left, ax)
+    if right is not None:
+        right.set_xlabel(x_label)
+        right.set_ylabel(f"correlation time ({unit})")
+        right.margins(x=0)
+        right.set_ylim(bottom=min(0.0, right.get_ylim()[0]))
+        bare(right)
+    return figure_of(left)
+
+
+def _limit(axes: "Axes", means: NDArray[np.float64], half_widths: NDArray[np.float64]) -> None:
+    """Let the y axis show the means and the band of the longer half, whose begin may be huge."""
+    later = slice(len(means) // 2, None)
+    ends = np.concatenate(
+        [means.ravel(), *(means[later] + sign * half_widths[later] for sign in (-1, 1))], axis=None
+    )
+    ends = ends[np.isfinite(ends)]
+    if ends.size and np.ptp(ends) > 0:
+        margin = 0.05 * np.ptp(ends)
+        axes.set_ylim(ends.min() - margin, ends.max() + margin)
+
+
+def histogram(
+    values: NDArray[np.float64],
+    means: Means,
+    *,
+    labels: tuple[str, ...],
+    quantity: str,
+    title: str,
+    ax: "Axes | None" = None,
+) -> "Figure":
+    """Draw the distribution of series (`(n_frames, n_series)`), with their means as bands."""
+    axes = axes_of(ax, (6.4, 4.0))
+    seen = values[np.isfinite(values)]
+    count = min(MOST_BINS, max(10, int(np.sqrt(len(values)))))
+    bins = np.histogram_bin_edges(seen, count).tolist()
+    for k, label in enumerate(labels):
+        column = values[:, k]
+        finite = column[np.isfinite(column)]
+        if finite.size:
+            axes.hist(
+                finite,
+                bins=bins,
+                density=True,
+                histtype="stepfilled",
+                edgecolor=COLOURS[k],
+                facecolor=(COLOURS[k], 0.25),
+                linewidth=1.2,
+                label=shortened(label),
+            )
+    words = draw_bands(axes, means, upright=True)
+    below = f"\n{words}" if words else ""
+    axes.set_xlabel(wrapped(quantity, figure_of(axes).get_figwidth() - 1) + below)
+    axes.set_ylabel("density")
+    titled(axes, title)
+    axes.margins(x=0)
+    bare(axes)
+    if len(labels) > 1:
+        legend_of(axes, ax)
+    return figure_of(axes)

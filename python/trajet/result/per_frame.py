@@ -1,0 +1,161 @@
+"""Base class of results with values per frame: means with their errors, and figures of them."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.result import Result
+from trajet.result.summary import Column, Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from trajet.plots import Means
+    from trajet.uncertainty.estimates import Discard
+    from trajet.uncertainty.statistics import Statistics
+
+_KINDS = ("convergence", "histogram")
+
+
+class PerFrame(Result, is_base=True):
+    """Values per frame, of one or several series.
+
+    Subclasses have `_draw`, `_quantity`, `_labels` and `_sample_names`.
+    """
+
+    values: NDArray[np.float64]
+    times: NDArray[np.float64]
+    frames: NDArray[np.int64]
+
+    # Period of the values, if they are on a circle.
+    _PERIOD: ClassVar[float | None] = None
+
+    def plot(
+        self, ax: "Axes | None" = None, *, kind: Literal["convergence", "histogram"] | None = None
+    ) -> "Figure":
+        """Draw the result: against time, or as its class says; see `Result.plot`.
+
+        Without `ax`, the distribution of the values is drawn beside series against time. Bands are
+        95 % intervals of the means, hatched if these are not resolved.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+        kind
+            "convergence" draws means, their intervals and correlation times of the first part of
+            the series against its length; "histogram" the distribution of the values. Both draw
+            the first six series.
+
+        Raises
+        ------
+        ValueError
+            If there is no such kind, or nothing to draw.
+
+        Examples
+        --------
+        >>> figure = result.plot()
+        >>> figure.savefig("rmsd.png")
+        """
+        if kind is None:
+            return self._draw(ax)
+        if kind not in _KINDS:
+            raise ValueError(
+                f"kind is one of {', '.join(map(repr, _KINDS))}, or None, not {kind!r}"
+            )
+        from trajet.result import drawn_means
+
+        draw = drawn_means.convergence if kind == "convergence" else drawn_means.histogram
+        return draw(
+            self._samples().reshape(len(self.frames), len(self._sample_names())),
+            self.times,
+            self.frames,
+            labels=tuple(self._labels()),
+            quantity=self._quantity(),
+            period=self._PERIOD,
+            ax=ax,
+        )
+
+    def _draw(self, ax: "Axes | None") -> "Figure":
+        """Draw the usual figure."""
+        raise NotImplementedError
+
+    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
+        """Return the mean of each series with its error, correlation time and 95 % interval.
+
+        See `trajet.statistics` and docs/statistics.md. Where values are not finite or times are not
+        even, the reason says so.
+
+        Parameters
+        ----------
+        discard
+            Time to leave out at the beginning, ps; "auto" leaves out what MSER suggests.
+
+        Examples
+        --------
+        >>> stats = result.statistics()
+        >>> f"{stats.correlation_time:.0f} {stats.time_unit}", stats.reason
+        ('17 ps', '2.85 effective frames are fewer than 20')
+        """
+        return self._statistics_of(self._samples(), discard)
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each series with its error; see `Result.mean_errors`."""
+        from trajet.result.mean_errors import table_of_errors
+
+        return table_of_errors(self.statistics(), self._sample_names())
+
+    def _samples(self) -> NDArray[np.float64]:
+        """Return the values whose means have errors."""
+        return self.values
+
+    def _quantity(self) -> str:
+        """Return name and unit of the values, as on the axis of a figure."""
+        raise NotImplementedError
+
+    def _labels(self) -> list[str]:
+        """Return the name of each series in figures."""
+        raise NotImplementedError
+
+    def _means(self) -> "Means":
+        """Return the means of the series, for figures."""
+        from trajet.result import drawn_means
+
+        return drawn_means.means_of(self.statistics())
+
+    def _sample_names(self) -> list[str]:
+        """Return the name of each series in files."""
+        raise NotImplementedError
+
+    def _statistics_of(
+        self, values: NDArray[np.float64], discard: "Discard" = None
+    ) -> "Statistics":
+        """Return the statistics of values of the frames of this result."""
+        from trajet.uncertainty.even_times import clock_of
+        from trajet.uncertainty.statistics import statistics_of_frames
+
+        clock = clock_of(self.times, self.frames)
+        return statistics_of_frames(
+            values, clock, self.frames, discard=discard, period=self._PERIOD
+        )
+
+    def _summed_up(
+        self,
+        values: NDArray[np.float64],
+        names: Column,
+        *,
+        form: str,
+        title: str,
+        count: int,
+        unit: str,
+    ) -> Summary:
+        """Return a summary with statistics of `(n_frames, n_series)` values, as far as shown."""
+        from trajet.result.mean_errors import with_errors
+
+        texts = list(map(str, names.values))
+        some = values[:, : len(texts)]
+        stats = self._statistics_of(some)
+        columns, lines = with_errors(some, stats, form=form, names=texts, unit=unit)
+        return Summary(title, (names, *columns), count, lines)
