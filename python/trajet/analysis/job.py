@@ -257,7 +257,7 @@ def _call_members(
     assert ensemble is not None
     job = EnsembleJob(name, ensemble, args, kwargs, steps)
 
-    def compute(opened: OpenMember, frames: FrameChoice) -> Sequence[Result]:
+    def compute(opened: OpenMember, frames: FrameChoice, _: Sequence[int]) -> Sequence[Result]:
         pool = cast("Pool | None", of_run.get("pool"))
         return [_completed(job.of(opened).start(frames=frames, pool=pool))]
 

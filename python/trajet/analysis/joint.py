@@ -1,12 +1,15 @@
 """`run`: several analyses of one trajectory, for which every frame is read once."""
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import EnsembleJob, Job, Steps, ensemble_of
 from trajet.analysis.members import MemberFrames, run_members
+from trajet.analysis.resume import ResumeFolder
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
@@ -43,6 +46,8 @@ def run(
     jobs: Sequence[EnsembleJob[_R]],
     *,
     keep_going: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    verify: bool = False,
     time_sample: bool = False,
     frames: MemberFrames = None,
     pool: Pool | None = None,
@@ -54,6 +59,8 @@ def run(
     jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
     *,
     keep_going: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    verify: bool = False,
     time_sample: bool = False,
     frames: MemberFrames = None,
     pool: Pool | None = None,
@@ -78,6 +85,14 @@ def run(
         If an analysis fails, leave it out and run the others again. The result of the one that
         failed is its exception. Not if a frame cannot be read. Of an ensemble, members that fail
         are left out: `failures` of the results has them.
+    resume
+        Of an ensemble: a folder in which the result of each member and analysis is kept. Results
+        of earlier runs that are there are used again if version, arguments, frames, transforms and
+        files are the same: after a run was killed, the rest is computed, with the same bits.
+    verify
+        With `resume`: compare all bytes of the trajectories. Otherwise size, time of change and the
+        digest of their first and last bytes tell whether they have changed. Results that were kept
+        without `verify` are computed again.
     time_sample
         Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
         (`r_comp_io` and `sample`). A run on one thread needs no sample.
@@ -121,11 +136,14 @@ def run(
         return _run_members(
             of_ensemble,
             keep_going=keep_going,
+            resume=None if resume is None else ResumeFolder(Path(resume), verify=verify),
             time_sample=time_sample,
             frames=frames,
             pool=pool,
             progress=progress,
         )
+    if resume is not None:
+        raise ValueError("resume= is for the members of an ensemble: make one with tj.ensemble")
     if callable(frames):
         raise TypeError("frames= is a function, which only members of an ensemble take")
     return _run_together(
@@ -142,6 +160,7 @@ def _run_members(
     jobs: Sequence[EnsembleJob[Result]],
     *,
     keep_going: bool,
+    resume: ResumeFolder | None,
     time_sample: bool,
     frames: MemberFrames,
     pool: Pool | None,
@@ -150,16 +169,20 @@ def _run_members(
     """Run analyses of an ensemble; see `run`."""
     ensemble_of([job.ensemble for job in jobs])
 
-    def compute(opened: OpenMember, frames: FrameChoice) -> Sequence[Result | Exception]:
+    def compute(
+        opened: OpenMember, frames: FrameChoice, numbers: Sequence[int]
+    ) -> Sequence[Result | Exception]:
         return _run_together(
-            [job.of(opened) for job in jobs],
+            [jobs[k].of(opened) for k in numbers],
             keep_going=keep_going,
             time_sample=time_sample,
             frames=frames,
             pool=pool,
         )
 
-    return run_members(jobs, compute, frames=frames, keep_going=keep_going, progress=progress)
+    return run_members(
+        jobs, compute, frames=frames, keep_going=keep_going, resume=resume, progress=progress
+    )
 
 
 def _run_together(

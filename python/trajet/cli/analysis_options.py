@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise, output
-from trajet.analysis.job import Job
+from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
 from trajet.cli.command import LeveledCommand, help_all
+from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures
 from trajet.cli.options import (
+    HowToOpen,
     Size,
     atoms,
     choose_frames,
@@ -43,8 +45,16 @@ from trajet.cli.terminal import progress, waiting
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
 from trajet.formats import FormatOptions
+from trajet.members import Ensemble, EnsembleSelection
 from trajet.pools.pool import Pool
-from trajet.result import REPORT_SUFFIXES, SUFFIXES, Result, document, entries_of
+from trajet.result import (
+    REPORT_SUFFIXES,
+    SUFFIXES,
+    EnsembleResult,
+    Result,
+    document,
+    entries_of,
+)
 from trajet.trajectory import (
     DEFAULT_REQUEST_SIZE,
     Selection,
@@ -66,9 +76,9 @@ class AnalysisOptions:
     Attributes
     ----------
     trajectory
-        The open trajectory.
+        The open trajectory, or an ensemble of several.
     frames
-        The chosen frames.
+        The chosen frames; of an ensemble a function that chooses those of a member.
     pool
         The pool to run on.
     outputs
@@ -87,8 +97,8 @@ class AnalysisOptions:
         Whether selections are evaluated in each frame.
     """
 
-    trajectory: Trajectory
-    frames: slice | NDArray[np.int64]
+    trajectory: Trajectory | Ensemble
+    frames: slice | NDArray[np.int64] | Callable[[Trajectory], slice | NDArray[np.int64]]
     pool: Pool
     outputs: dict[str, Path | None]
     quiet: bool
@@ -98,8 +108,10 @@ class AnalysisOptions:
     joint: "JointRun | None" = None
     updating: bool = False
 
-    def select(self, selection: str) -> Selection | UpdatingSelection:
+    def select(self, selection: str) -> Selection | UpdatingSelection | EnsembleSelection:
         """Evaluate a selection; on frame 0, or in each frame if `updating`."""
+        if isinstance(self.trajectory, Ensemble):
+            return self.trajectory.select(selection, updating=self.updating)
         if not self.updating:
             return select(self.trajectory, selection, quiet=self.quiet)
         with waiting(f"selecting {selection}", quiet=self.quiet):
@@ -128,7 +140,11 @@ class AnalysisOptions:
             )
 
     def run(
-        self, prepared: Job[_R], *, parts: Mapping[str, Path], is_bounded: bool = False
+        self,
+        prepared: Job[_R] | EnsembleJob[_R],
+        *,
+        parts: Mapping[str, Path],
+        is_bounded: bool = False,
     ) -> None:
         """Run an analysis, then write the requested files, and print the table of the result.
 
@@ -143,10 +159,16 @@ class AnalysisOptions:
         is_bounded
             See `CommandDetails`.
         """
+        if isinstance(prepared, EnsembleJob):
+            assert self.joint is not None
+            check_outputs(self.outputs, parts)
+            self.joint.add(prepared, self)
+            return
         if self.joint is not None and not is_bounded:
             self.joint.jobs.append((prepared, lambda result: self.finish(result, parts)))
             return
         approving = replace(self, any_size=self.any_size or is_bounded)
+        assert not callable(self.frames)
         with approving.progress(prepared.name.replace("_", "-")) as show:
             results = trajet.run(
                 [prepared],
@@ -159,6 +181,7 @@ class AnalysisOptions:
 
     def finish(self, result: Result, parts: Mapping[str, Path]) -> None:
         """Write the requested files, then print the table, or JSON, and the paths of the files."""
+        assert isinstance(self.trajectory, Trajectory)
         begin = time.perf_counter()
         written = [path for name in parts for path in result.save_part(name, parts[name])]
         if (path := self.outputs["output"]) is not None:
@@ -209,13 +232,63 @@ class JointRun:
         Each analysis, and what to do with its result.
     documents
         The results as JSON, in order; that of an analysis that failed has its `error`.
+    members
+        The members that are run; None for one trajectory.
+    of_members
+        Each analysis of the members, and where its result goes.
     """
 
     kept: contextlib.ExitStack
     as_json: bool = False
+    members: MembersChoice | None = None
+    of_members: list[tuple[EnsembleJob[Result], MembersOutput]] = field(default_factory=list)
     first: AnalysisOptions | None = None
     jobs: list[tuple[Job[Result], Callable[[Result], None]]] = field(default_factory=list)
     documents: list[Mapping[str, object]] = field(default_factory=list)
+
+    def add(self, job: EnsembleJob[Result], options: AnalysisOptions) -> None:
+        """Add an analysis of the members."""
+        as_json = self.as_json or options.as_json
+        where = MembersOutput(options.outputs, options.quiet, as_json, self.documents)
+        self.of_members.append((job, where))
+
+    def run_members(self) -> None:
+        """Run all analyses of the members, then write their files and print their tables.
+
+        Raises
+        ------
+        Exit
+            If a member failed.
+        """
+        first, chosen = self.first, self.members
+        if first is None or chosen is None:
+            return
+        with (
+            progress("run", " members", quiet=first.quiet) as show,
+            rows_approved_by(first._approve),
+        ):
+            results: list[EnsembleResult[Result]] = trajet.run(
+                [job for job, _ in self.of_members],
+                keep_going=chosen.keep_going,
+                resume=chosen.resume,
+                verify=chosen.verify,
+                frames=first.frames,
+                pool=first.pool,
+                progress=show,
+            )
+        failed = echo_failures(results)
+        for (job, where), result in zip(self.of_members, results, strict=True):
+            try:
+                where.finish(result)
+            except BrokenPipeError:
+                raise
+            except EXPECTED as error:
+                failed = True
+                click.echo(f"trajet: {job.name.replace('_', '-')}: {one_line(error)}", err=True)
+        if self.as_json or first.as_json:
+            echo_json(self.documents)
+        if failed:
+            raise click.exceptions.Exit(1)
 
     def run(self) -> None:
         """Run all analyses, then write their files and print their tables.
@@ -230,6 +303,7 @@ class JointRun:
         first = self.first
         if first is None:
             return
+        assert not callable(first.frames)
         with (
             progress("run", " frames", quiet=first.quiet) as show,
             rows_approved_by(first._approve),
@@ -404,7 +478,11 @@ def analysis(
                 raise click.UsageError(
                     "choose frames (--start, --stop) or times (--begin, --end), not both"
                 )
-            is_whole = find_dataset(topology) is not None or is_structure(topology)
+            joint = click.get_current_context().find_object(JointRun)
+            members = None if joint is None else joint.members
+            is_whole = (
+                members is not None or find_dataset(topology) is not None or is_structure(topology)
+            )
             if not trajectories and not is_whole:
                 if (names := datasets_in(topology)) is not None:
                     known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
@@ -414,29 +492,23 @@ def analysis(
                     " an H5MD file of GROMACS from 2026 on, or a data set of a store: STORE/NAME"
                 )
 
-            def shared() -> AnalysisOptions:
-                opened = open_files(
-                    topology,
-                    trajectories,
-                    quiet=quiet,
-                    continuous=continuous,
-                    allow_truncated_tail=allow_truncated_tail,
-                    request_size=request_size,
-                    # Times that choose frames are read from the files now, not from a kept index.
-                    rebuild_index=begin is not None or end is not None,
-                    threads=threads,
-                    format_options=format_options,
-                    time_step=time_step,
-                    atoms=atoms,
-                )
-                chosen = choose_frames(opened, start, stop, step, begin, end)
-                if stop is not None and stop > opened.n_frames and not quiet:
-                    click.echo(
-                        f"note: {opened.label} ends before --stop {stop}: its last frame is"
-                        f" {opened.n_frames - 1}",
-                        err=True,
-                    )
-                read_topology(opened, quiet=quiet)
+            how: HowToOpen = {
+                "allow_truncated_tail": allow_truncated_tail,
+                "request_size": request_size,
+                # Times that choose frames are read from the files now, not from a kept index.
+                "rebuild_index": begin is not None or end is not None,
+                "threads": threads,
+                "format_options": format_options,
+                "time_step": time_step,
+                "atoms": atoms,
+            }
+
+            def options_of(
+                opened: Trajectory | Ensemble,
+                chosen: slice
+                | NDArray[np.int64]
+                | Callable[[Trajectory], slice | NDArray[np.int64]],
+            ) -> AnalysisOptions:
                 return AnalysisOptions(
                     trajectory=opened,
                     frames=chosen,
@@ -449,8 +521,28 @@ def analysis(
                     joint=joint,
                 )
 
+            def shared() -> AnalysisOptions:
+                if members is not None:
+                    return options_of(
+                        trajet.ensemble(
+                            members.rows, topology=members.topology, continuous=continuous, **how
+                        ),
+                        lambda opened: choose_frames(opened, start, stop, step, begin, end),
+                    )
+                opened = open_files(
+                    topology, trajectories, quiet=quiet, continuous=continuous, **how
+                )
+                chosen = choose_frames(opened, start, stop, step, begin, end)
+                if stop is not None and stop > opened.n_frames and not quiet:
+                    click.echo(
+                        f"note: {opened.label} ends before --stop {stop}: its last frame is"
+                        f" {opened.n_frames - 1}",
+                        err=True,
+                    )
+                read_topology(opened, quiet=quiet)
+                return options_of(opened, chosen)
+
             where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler, rows_in))
-            joint = click.get_current_context().find_object(JointRun)
             with contextlib.ExitStack() as of_command:
                 kept = of_command if joint is None else joint.kept
                 if joint is None:

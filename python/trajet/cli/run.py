@@ -4,13 +4,16 @@ import contextlib
 import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 
 import click
 
 import trajet
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
+from trajet.cli.members import MembersChoice
 from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.quoting import quoted
@@ -18,13 +21,47 @@ from trajet.quoting import quoted
 # Keys of a plan beside the options that its analyses share.
 _FILES = ("topology", "trajectory")
 _ANALYSES = "analysis"
+_MEMBERS = "members"
 
 
 @command()
 @click.argument("plan", metavar="PLAN.toml", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--members",
+    metavar="TABLE.csv",
+    help="The members, instead of those of the plan: columns topology, trajectory and keys.",
+)
+@click.option("--topology", metavar="FILE", help="The topology, instead of that of the plan.")
+@click.option(
+    "--trajectory",
+    multiple=True,
+    metavar="FILE",
+    help="The trajectory, instead of that of the plan. May be repeated.",
+)
+@click.option(
+    "--resume",
+    metavar="FOLDER",
+    help="Keep the result of each member in FOLDER, and use those of earlier runs again.",
+)
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="With --resume: compare all bytes of trajectories, not size, time and both ends.",
+)
+@click.option("--keep-going", is_flag=True, help="Leave out members that fail.")
 @json_option
 @click.pass_context
-def run(ctx: click.Context, plan: str, as_json: bool) -> None:
+def run(
+    ctx: click.Context,
+    plan: str,
+    members: str | None,
+    topology: str | None,
+    trajectory: tuple[str, ...],
+    resume: str | None,
+    verify: bool,
+    keep_going: bool,
+    as_json: bool,
+) -> None:
     """Run several analyses, and read every frame once.
 
     A plan is a TOML file. It names the files and the options that all analyses share, such as
@@ -50,9 +87,59 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
       whole = true
       output = "length.csv"
 
+    Instead of a trajectory a plan may have members: replicas of one or several systems, below
+    [[members]] or in a table. Paths may have placeholders, whose values are keys. Each analysis
+    then writes one table with the keys of the members, and NAME.summary.csv with the means over
+    replicas and their 95 % intervals. If a member fails, the exit code is 1.
+
+    \b
+    Example of members:
+      [[members]]
+      system = "wt"
+      topology = "wt/top.psf"
+      trajectory = "wt/rep{replica}/traj.xtc"
+
     \b
     Examples:
       trajet run plan.toml
+      trajet run plan.toml --members table.csv --resume kept --keep-going
+    """
+    given = _Given(
+        members=None if members is None else str(Path(members).absolute()),
+        topology=None if topology is None else str(Path(topology).absolute()),
+        trajectories=[str(Path(path).absolute()) for path in trajectory],
+    )
+    if verify and resume is None:
+        raise click.UsageError("--verify compares with results of earlier runs: add --resume")
+    kept_in = None if resume is None else Path(resume).absolute()
+    content, analyses = _read_plan(plan)
+    files, named = _inputs(content, given, plan)
+    if misplaced := content.keys() & {"output", "plot", "report"}:
+        raise click.UsageError(
+            f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
+        )
+    of_members = None
+    if named is not None:
+        of_members = replace(named, keep_going=keep_going, resume=kept_in, verify=verify)
+    elif keep_going or kept_in is not None:
+        raise click.UsageError("--resume and --keep-going are for members: see [[members]]")
+    with contextlib.ExitStack() as kept:
+        ctx.obj = joint = JointRun(kept, as_json, members=of_members)
+        kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
+        _prepare(ctx, analyses, content, files, plan)
+        if of_members is None:
+            joint.run()
+        else:
+            joint.run_members()
+
+
+def _read_plan(plan: str) -> tuple[dict[str, object], list[Mapping[str, object]]]:
+    """Return what a plan has above its analyses, and the analyses.
+
+    Raises
+    ------
+    UsageError
+        If it is no plan, or has no analysis.
     """
     try:
         content = tomllib.loads(Path(plan).read_text(encoding="utf-8"))
@@ -67,54 +154,116 @@ def run(ctx: click.Context, plan: str, as_json: bool) -> None:
             f"{plan}: there is no analysis: write one below [[analysis]]"
             + _instead_of(_ANALYSES, content)
         )
-    topology, trajectories = (content.pop(key, None) for key in _FILES)
-    if not isinstance(topology, str):
-        raise click.UsageError(
-            f'{plan}: name the topology or the data set: topology = "adk.psf"'
-            + _instead_of(_FILES[0], content)
-        )
-    if misplaced := content.keys() & {"output", "plot", "report"}:
-        raise click.UsageError(
-            f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
-        )
-    if not isinstance(trajectories, list):
-        trajectories = [] if trajectories is None else [trajectories]
-    if not all(isinstance(path, str) for path in trajectories):
-        raise click.UsageError(f'{plan}: a trajectory is a path: trajectory = ["adk.xtc"]')
-    files = [topology, *trajectories]
+    return content, analyses
+
+
+def _prepare(
+    ctx: click.Context,
+    analyses: Sequence[Mapping[str, object]],
+    content: Mapping[str, object],
+    files: Sequence[str],
+    plan: str,
+) -> None:
+    """Check all analyses of a plan, and add them to the run.
+
+    Raises
+    ------
+    UsageError
+        If one is not known, an option is wrong, or two write the same file.
+    """
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
-    with contextlib.ExitStack() as kept:
-        ctx.obj = joint = JointRun(kept, as_json)
-        written: dict[Path, str] = {}
-        kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
-        for number, given in enumerate(analyses, 1):
-            where = f"{plan}: analysis {number}"
-            entry = _with_hyphens(given, where)
-            name = entry.pop("command", None)
-            known = [name.replace("_", "-") for name in trajet.ANALYSES if name != "apply"]
-            if not isinstance(name, str) or name.replace("_", "-") not in known:
-                raise click.UsageError(f"{where}: {_wrong_command(name, known, entry)}")
-            command = group.get_command(ctx, name)
-            assert command is not None
-            if of_run := OPTIONS_OF_RUN.intersection(entry):
-                raise click.UsageError(
-                    f"{where}: {min(of_run)} is the same for all analyses: write it above the first"
-                    " [[analysis]]"
-                )
-            shared = {key: value for key, value in content.items() if key not in entry}
-            above = f"{plan}: above the first [[analysis]]"
-            arguments = [*_arguments(command, shared, above), *_arguments(command, entry, where)]
-            with (
-                _naming(f"{where} ({name})"),
-                command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one,
-            ):
-                for path in _outputs_of(of_one):
-                    other = written.setdefault(path.resolve(), where)
-                    if other != where:
-                        raise click.UsageError(f"{path} is written by {other}, too")
-                command.invoke(of_one)
-        joint.run()
+    written: dict[Path, str] = {}
+    for number, given in enumerate(analyses, 1):
+        where = f"{plan}: analysis {number}"
+        entry = _with_hyphens(given, where)
+        name = entry.pop("command", None)
+        known = [name.replace("_", "-") for name in trajet.ANALYSES if name != "apply"]
+        if not isinstance(name, str) or name.replace("_", "-") not in known:
+            raise click.UsageError(f"{where}: {_wrong_command(name, known, entry)}")
+        command = group.get_command(ctx, name)
+        assert command is not None
+        if of_run := OPTIONS_OF_RUN.intersection(entry):
+            raise click.UsageError(
+                f"{where}: {min(of_run)} is the same for all analyses: write it above the first"
+                " [[analysis]]"
+            )
+        shared = {key: value for key, value in content.items() if key not in entry}
+        above = f"{plan}: above the first [[analysis]]"
+        arguments = [*_arguments(command, shared, above), *_arguments(command, entry, where)]
+        with (
+            _naming(f"{where} ({name})"),
+            command.make_context(name, [*arguments, "--", *files], parent=ctx) as of_one,
+        ):
+            for path in _outputs_of(of_one):
+                other = written.setdefault(path.resolve(), where)
+                if other != where:
+                    raise click.UsageError(f"{path} is written by {other}, too")
+            command.invoke(of_one)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Files of the command line, which replace those of a plan.
+
+    Attributes
+    ----------
+    members
+        Path of a table, or None.
+    topology
+        Path of the topology, or None.
+    trajectories
+        Paths of the trajectory's files.
+    """
+
+    members: str | None
+    topology: str | None
+    trajectories: list[str]
+
+
+def _inputs(
+    content: dict[str, object], given: _Given, plan: str
+) -> tuple[list[str], MembersChoice | None]:
+    """Return topology and trajectory of a plan, or its members; they are removed from it.
+
+    Raises
+    ------
+    UsageError
+        If the plan names neither.
+    """
+    topology, named, members = (content.pop(key, None) for key in (*_FILES, _MEMBERS))
+    topology = given.topology or topology
+    if given.trajectories:
+        named, members = given.trajectories, None
+    members = given.members or members
+    listed = named if isinstance(named, list) else [] if named is None else [named]
+    trajectories = [path for path in listed if isinstance(path, str)]
+    if len(trajectories) < len(listed):
+        raise click.UsageError(f'{plan}: a trajectory is a path: trajectory = ["adk.xtc"]')
+    if not isinstance(topology, (str, NoneType)):
+        raise click.UsageError(f'{plan}: the topology is a path: topology = "adk.psf"')
+    has_placeholders = any("{" in path for path in trajectories)
+    if members is None and not has_placeholders:
+        if topology is None:
+            raise click.UsageError(
+                f'{plan}: name the topology or the data set: topology = "adk.psf"'
+                + _instead_of(_FILES[0], content)
+            )
+        return [topology, *trajectories], None
+    if members is None:
+        members = [{"trajectory": list(trajectories)}]
+    elif trajectories:
+        raise click.UsageError(
+            f"{plan}: its members name their trajectories: leave the other trajectory out"
+        )
+    if not isinstance(members, str) and not (
+        isinstance(members, list) and members and all(map(_is_table, members))
+    ):
+        raise click.UsageError(
+            f"{plan}: members are the path of a table, or tables below [[members]]"
+        )
+    # Commands take a topology, which is not read.
+    return ["members"], MembersChoice(members, topology)
 
 
 def _outputs_of(ctx: click.Context) -> Iterator[Path]:

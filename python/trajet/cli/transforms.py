@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, overload
 
 import click
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from trajet.analysis.reference import reference_positions
 from trajet.cli.options import reference_of
 from trajet.cli.pools import Decorated
+from trajet.members import Ensemble
 from trajet.trajectory import Trajectory
 from trajet.trajectory.transforms import JumpView, WrapCell, WrapGroups
 
@@ -128,8 +129,12 @@ class TransformOptions:
                 "--guess-bonds guesses the bonds of --whole and --repair: add one of them"
             )
 
-    def applied_to(self, opened: Trajectory) -> Trajectory:
-        """Return the trajectory with the transforms."""
+    @overload
+    def applied_to(self, opened: Trajectory) -> Trajectory: ...
+    @overload
+    def applied_to(self, opened: Trajectory | Ensemble) -> Trajectory | Ensemble: ...
+    def applied_to(self, opened: Trajectory | Ensemble) -> Trajectory | Ensemble:
+        """Return the trajectory, or the ensemble, with the transforms."""
         if self.repair is not None:
             cell = self.wrap_cell or "compact"
             opened = opened.repair(self.repair, cell=cell, guess_bonds=self.guess_bonds)
@@ -148,12 +153,16 @@ class TransformOptions:
             opened = self._fitted(opened, self.fit)
         return opened
 
-    def _fitted(self, opened: Trajectory, atoms: str) -> Trajectory:
+    def _fitted(self, opened: Trajectory | Ensemble, atoms: str) -> Trajectory | Ensemble:
         """Return the trajectory, superposed by some atoms."""
         reference = reference_of(self.fit_reference or "0")
         weights = self.fit_weights or "equal"
         if isinstance(reference, int):
             return opened.fit(atoms, reference=reference, weights=weights)
+        if not isinstance(opened, Trajectory):
+            raise click.UsageError(
+                "--fit-reference is the number of a frame for members, not a file"
+            )
         selection, remarks, no_frames = opened.select(atoms), list[str](), np.empty(0, np.int64)
         (structure,) = reference_positions(reference, selection, [], remarks, no_frames)
         for remark in remarks:

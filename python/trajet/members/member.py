@@ -37,6 +37,8 @@ class Member:
         Path of the topology, or of a data set of a store; None if there is none.
     trajectories
         The trajectory's files, in the order of their frames.
+    options
+        Further arguments of `trajet.open`.
     transforms
         Functions that make the transforms of the ensemble for an open trajectory.
     """
@@ -44,7 +46,7 @@ class Member:
     keys: dict[str, Key]
     topology: Path | None
     trajectories: tuple[Path, ...]
-    _options: OpenOptions = field(repr=False)
+    options: OpenOptions = field(repr=False)
     _shared: SharedTopologies = field(repr=False, compare=False)
     transforms: tuple[MakeSteps, ...] = field(default=(), repr=False, compare=False)
 
@@ -83,7 +85,7 @@ class Member:
             if find_dataset(only) is not None or is_structure(only):
                 topology, trajectories = only, ()
         with sharing(self._shared):
-            return open_trajectory(topology, *trajectories, **self._options)
+            return open_trajectory(topology, *trajectories, **self.options)
 
 
 class OpenMember:

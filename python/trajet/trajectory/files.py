@@ -245,6 +245,11 @@ class TrajectoryFiles(ABC):
         return np.arange(last + 1)
 
     @property
+    def absolute_paths(self) -> tuple[Path, ...]:
+        """The files, in the order of their frames, whatever the working folder is now."""
+        return self._absolute_paths
+
+    @property
     def path(self) -> Path:
         """The first or only file."""
         return self.paths[0]

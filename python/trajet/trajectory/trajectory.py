@@ -47,6 +47,7 @@ class Trajectory(ReadingByColumns, Transformable):
         (
             *(
                 "absent_atoms",
+                "absolute_paths",
                 "use_universe",
                 "advice_on_absent_atoms",
                 "before_run",

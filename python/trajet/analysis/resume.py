@@ -1,0 +1,250 @@
+"""Results of earlier runs that are used again: a folder for each member and analysis.
+
+A folder is written beside its place and renamed, so that it is complete or absent. Its name ends in
+a digest of everything on which the numbers depend: the version of trajet, the analysis and its
+arguments, the frames, the transforms, and the files. It does not depend on threads or the pool.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet import output
+from trajet._trajet import FormatError, __version__
+from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
+from trajet.result import MemberOutcome, Result
+from trajet.result.loading import load
+from trajet.trajectory import Selection, Trajectory, describe_file
+
+_RESULT, _START, _ABOUT = "result.npz", "start.npy", "about.json"
+_LONGEST_LABEL = 80
+_DIGITS = 24
+# Options of opening on which numbers depend; others are how files are read.
+_OF_NUMBERS = (
+    "continuous",
+    "allow_truncated_tail",
+    "format_options",
+    "atoms",
+    "time_step",
+    "chain",
+)
+
+
+class MemberJob(Protocol):
+    """An analysis of an ensemble, with its arguments; see `trajet.analysis.job.EnsembleJob`."""
+
+    @property
+    def name(self) -> str:
+        """Name of the analysis."""
+        ...
+
+    @property
+    def ensemble(self) -> Ensemble:
+        """The ensemble."""
+        ...
+
+    @property
+    def args(self) -> tuple[object, ...]:
+        """Arguments by position."""
+        ...
+
+    @property
+    def kwargs(self) -> Mapping[str, object]:
+        """Arguments by name."""
+        ...
+
+
+class ResumeFolder:
+    """A folder with the results of members that were computed before.
+
+    Parameters
+    ----------
+    folder
+        The folder; it is made if it does not exist.
+    verify
+        Whether all bytes of the trajectories are compared, instead of size, time of change, and the
+        digest of their first and last bytes.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, *, verify: bool = False) -> None:
+        self.folder = folder.absolute()
+        self.verify = verify
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise output.refused(folder, error) from error
+
+    def place(self, job: MemberJob, opened: OpenMember, frames: NDArray[np.int64]) -> Path:
+        """Return the folder of a result, which need not exist.
+
+        Raises
+        ------
+        ValueError
+            If an argument cannot be compared with that of an earlier run, such as a function.
+        """
+        digest = hashlib.sha256()
+        # Arguments by name and by position are the same only if they are given in the same way.
+        about = [__version__, job.name, list(job.args), dict(job.kwargs), frames]
+        _Feed(digest, opened, job.name).value([*about, _files(opened, verify=self.verify)])
+        label = re.sub(r"[^\w.=-]+", "_", opened.member.label)[:_LONGEST_LABEL]
+        return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"
+
+    def load(self, member: Member, place: Path) -> MemberOutcome[Result] | None:
+        """Return a result that was stored; None if there is none, or it is damaged."""
+        try:
+            result = load(place / _RESULT)
+            start = np.load(place / _START, allow_pickle=False)
+        except (FormatError, OSError, ValueError, EOFError):
+            return None
+        known = start.astype(np.float32).reshape(-1, 3) if start.size else None
+        return MemberOutcome(member.keys, result, start=known, is_reused=True)
+
+    def store(self, outcome: MemberOutcome[Result], place: Path) -> None:
+        """Write a result.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        assert outcome.result is not None
+        own = output.name_beside(place)
+        try:
+            own.mkdir()
+            outcome.result.save(own / _RESULT)
+            start = np.empty((0, 3)) if outcome.start is None else outcome.start
+            output.write(own / _START, lambda file: np.save(file, start, allow_pickle=False))
+            about = json.dumps({"member": dict(outcome.keys), "trajet": __version__})
+            output.write(own / _ABOUT, lambda file: file.write(about.encode()))
+            # A damaged result, or that of another process, which is the same.
+            if place.exists():
+                shutil.rmtree(place)
+            own.rename(place)
+        except OSError as error:
+            # Another process may have been faster.
+            if not (place / _RESULT).exists():
+                raise output.refused(place, error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(own)
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+
+
+class _Feed:
+    """Feeds values to a digest; equal values of different types give different digests."""
+
+    def __init__(self, digest: _Hash, opened: OpenMember, job: str) -> None:
+        self._digest = digest
+        self._opened = opened
+        self._job = job
+
+    def value(self, value: object) -> None:
+        """Feed a value.
+
+        Raises
+        ------
+        ValueError
+            If its contents are not known, as those of a function.
+        """
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, int, float, bytes, slice, range)):
+            self._text(type(value).__name__, repr(value))
+        elif isinstance(value, (str, os.PathLike)):
+            self._text("text", os.fspath(value))
+            # The structure of a reference.
+            if (path := _file(value)) is not None:
+                self._text("file", str(describe_file(path)["digest"]))
+        elif isinstance(value, np.ndarray):
+            self._text("array", f"{value.dtype.str} {value.shape}")
+            self._digest.update(np.ascontiguousarray(value).tobytes())
+        elif isinstance(value, (list, tuple)):
+            self._text("list", str(len(value)))
+            for one in value:
+                self.value(one)
+        elif isinstance(value, Mapping):
+            self._text("dict", str(len(value)))
+            for name in sorted(value, key=str):
+                self.value(str(name))
+                self.value(value[name])
+        else:
+            self._atoms(value)
+
+    def _atoms(self, value: object) -> None:
+        """Feed an argument that stands for atoms of a trajectory."""
+        if isinstance(value, Ensemble):
+            self._text("ensemble", "")
+            self._transforms(value.of(self._opened))
+        elif isinstance(value, EnsembleSelection):
+            self.value(["selection", value.text, value.is_updating, value.ensemble])
+        elif isinstance(value, Selection):
+            self.value(["atoms", value.indices, value.trajectory])
+        elif isinstance(value, Trajectory):
+            self.value(["trajectory", _stamps(value, verify=False)])
+            self._transforms(value)
+        else:
+            raise ValueError(
+                f"{self._job}: an argument of the type {type(value).__name__} cannot be compared"
+                " with that of an earlier run: leave resume= out for this analysis"
+            )
+
+    def _transforms(self, trajectory: Trajectory) -> None:
+        for step in trajectory.transforms:
+            self.value(["transform", step.name, step.arguments, step.words])
+
+    def _text(self, kind: str, text: str) -> None:
+        data = text.encode(errors="surrogateescape")
+        self._digest.update(f"{kind} {len(data)} ".encode() + data)
+
+
+def _file(value: "str | os.PathLike[str]") -> Path | None:
+    """Return the path of a file that a text names, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        path = Path(value)
+        if path.is_file():
+            return path
+    return None
+
+
+def _files(opened: OpenMember, *, verify: bool) -> list[object]:
+    """Return what tells the files of a member from others, and how they are opened."""
+    member = opened.member
+    options = {name: value for name, value in member.options.items() if name in _OF_NUMBERS}
+    found: list[object] = [options, _stamps(opened.files, verify=verify)]
+    if member.topology is not None and member.topology.is_file():
+        found.append(describe_file(member.topology)["digest"])
+    return found
+
+
+def _stamps(trajectory: Trajectory, *, verify: bool) -> list[object]:
+    """Return the stamps of a trajectory's files: those of their indexes, or of all bytes."""
+    if trajectory.dataset is not None:
+        return [json.dumps(trajectory.dataset.manifest, sort_keys=True), *trajectory.tags]
+    found: list[object] = []
+    segments = trajectory.reader.segments()
+    for path, segment in zip(trajectory.absolute_paths, segments, strict=True):
+        stamp = [segment["size"], segment["digest"], segment["n_frames"]]
+        if verify:
+            with path.open("rb") as file:
+                stamp.append(hashlib.file_digest(file, "sha256").hexdigest())
+        else:
+            stamp.append(path.stat().st_mtime_ns)
+        found.append(stamp)
+    return found

@@ -1,0 +1,155 @@
+"""`trajet run` with members: tables of all, means over replicas, failures and earlier results."""
+
+import json
+from pathlib import Path
+
+import click.testing
+import pandas as pd
+import pytest
+import trajet as tj
+from helpers.golden_files import Adk
+from helpers.made_ensembles import FRAMES, made_replicas
+from trajet.cli.group import commands
+
+ANALYSES = """
+[[analysis]]
+command = "rmsf"
+select = "name CA"
+align = "same"
+output = "rmsf.csv"
+
+[[analysis]]
+command = "gyration"
+select = "protein"
+output = "rg.csv"
+plot = "rg.png"
+"""
+MEMBERS = """
+threads = 1
+step = 2
+
+[[members]]
+system = "wt"
+topology = "wt/top.psf"
+trajectory = "wt/rep{replica}/traj.xtc"
+
+[[members]]
+system = "mut"
+topology = "{system}/top.psf"
+trajectory = "mut/rep{replica}/traj.xtc"
+"""
+
+
+def invoke(*arguments: object) -> click.testing.Result:
+    """Run the command line in this process."""
+    return click.testing.CliRunner().invoke(commands, list(map(str, arguments)))
+
+
+@pytest.fixture
+def plan(adk: Adk, tmp_path: Path) -> Path:
+    """Return a plan with three replicas of one system and two of another."""
+    made_replicas(adk, tmp_path, {"wt": 3, "mut": 2})
+    path = tmp_path / "plan.toml"
+    path.write_text(MEMBERS + ANALYSES)
+    return path
+
+
+def test_tables_have_keys_and_means_have_intervals(plan: Path) -> None:
+    """The numbers are those of Python; the terminal shows a line for each system."""
+    done = invoke("run", plan)
+    assert done.exit_code == 0, done.output
+    folder = plan.parent
+    ensemble = tj.ensemble(
+        str(folder / "{system}/rep{replica}/traj.xtc"), topology=folder / "{system}/top.psf"
+    )
+    (result,) = tj.run([tj.gyration.job(ensemble.select("protein"))], frames=slice(None, None, 2))
+    key = ["system", "replica", "frame"]
+    read = pd.read_csv(folder / "rg.csv").sort_values(key, ignore_index=True)
+    pd.testing.assert_frame_equal(read, result.to_dataframe().sort_values(key, ignore_index=True))
+    means = pd.read_csv(folder / "rg.summary.csv").sort_values("system", ignore_index=True)
+    expected = result.mean().to_dataframe().sort_values("system", ignore_index=True)
+    pd.testing.assert_frame_equal(means, expected, check_dtype=False)
+    assert len(pd.read_csv(folder / "rmsf.summary.csv")) == 2 * 214
+    assert (folder / "rg.png").stat().st_size > 1000
+    assert "rmsf of 5 members: mean and 95 % interval" in done.output
+    assert "system=wt" in done.output
+
+
+def test_a_truncated_member_is_one_line_and_exit_code_1(plan: Path) -> None:
+    """The others are complete with --keep-going; without it nothing is written."""
+    cut = plan.parent / "wt/rep2/traj.xtc"
+    cut.write_bytes(cut.read_bytes()[:-9])
+    stopped = invoke("run", plan)
+    assert stopped.exit_code == 1
+    assert not (plan.parent / "rg.csv").exists()
+    done = invoke("run", plan, "--keep-going")
+    assert done.exit_code == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("trajet: ")]
+    assert len(lines) == 1
+    assert "member system=wt, replica=2: " in lines[0]
+    assert str(cut) in lines[0]
+    read = pd.read_csv(plan.parent / "rg.csv")
+    assert len(read) == 4 * FRAMES // 2
+    assert "5 members, 1 failed" in done.output
+
+
+def test_earlier_results_are_used_again(plan: Path) -> None:
+    """`--resume` says what was used again; threads do not matter."""
+    kept = plan.parent / "kept"
+    assert invoke("run", plan, "--resume", kept).exit_code == 0
+    first = (plan.parent / "rmsf.csv").read_bytes()
+    plan.write_text(plan.read_text().replace("threads = 1", "threads = 2"))
+    done = invoke("run", plan, "--resume", kept)
+    assert "note: 5 of 5 results were computed before and used again" in done.output
+    assert (plan.parent / "rmsf.csv").read_bytes() == first
+
+
+def test_members_and_files_of_the_command_line(plan: Path, adk: Adk, tmp_path: Path) -> None:
+    """A table, a pattern or files replace those of the plan."""
+    table = tmp_path / "members.csv"
+    table.write_text("run,topology,trajectory\na,wt/top.psf,wt/rep1/traj.xtc\n")
+    done = invoke("run", plan, "--members", table, "--json")
+    assert done.exit_code == 0, done.output
+    rmsf, _ = json.loads(done.stdout)
+    assert rmsf["members"] == 1
+    assert rmsf["means"][0]["low"] is None
+    assert any("one replica" in remark for remark in rmsf["remarks"])
+    pattern = tmp_path / "wt/rep{replica}/traj.xtc"
+    done = invoke("run", plan, "--topology", adk.psf, "--trajectory", pattern)
+    assert "rmsf of 3 members" in done.output
+    one = tmp_path / "wt/rep1/traj.xtc"
+    done = invoke("run", plan, "--topology", adk.psf, "--trajectory", one)
+    assert done.exit_code == 0, done.output
+    assert "members" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ('members = 5\ntopology = "a.psf"\n', (), "members are the path of a table"),
+        ('members = "none.csv"\n', (), "none.csv"),
+        ('members = "m.csv"\ntrajectory = "a.xtc"\n', (), "leave the other trajectory out"),
+        ('topology = "a.psf"\ntrajectory = "a.xtc"\n', ("--resume", "kept"), "are for members"),
+        (MEMBERS, ("--verify",), "--verify compares with results of earlier runs"),
+    ],
+)
+def test_bad_plans_are_one_line(
+    plan: Path, text: str, options: tuple[str, ...], message: str
+) -> None:
+    """The message says what is wrong."""
+    plan.write_text(text + ANALYSES)
+    done = invoke("run", plan, *options)
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)
+
+
+def test_outputs_of_members_are_tables(plan: Path) -> None:
+    """Other files are of one trajectory."""
+    for line, message in (
+        ('output = "rmsf.npz"', "name a .csv file"),
+        ('report = "rmsf.json"', "report is of one trajectory"),
+    ):
+        plan.write_text(MEMBERS + ANALYSES.replace('output = "rmsf.csv"', line))
+        done = invoke("run", plan)
+        assert done.exit_code == 2
+        assert message in done.output
