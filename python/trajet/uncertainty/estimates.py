@@ -109,27 +109,15 @@ def estimates(
     chunks = []
     for begin in range(0, n_series, step):
         rows = np.ascontiguousarray(values[:, begin : begin + step].T)
-        chunk = _of_rows(rows, frames, clock.remark, period)
+        chunk = _of_rows(rows, frames, clock, period)
         if discard == "auto":
             shorter = [
-                _of_rows(row[np.newaxis, cut:], frames[cut:], clock.remark, period)
+                _of_rows(row[np.newaxis, cut:], frames[cut:], clock, period)
                 for row, cut in zip(rows, chunk.cuts.tolist(), strict=True)
             ]
             chunk = replace(_joined(shorter), cuts=chunk.cuts, gains=np.ones(len(rows)))
         chunks.append(chunk)
-    return _joined(chunks or [_of_rows(np.empty((0, n_frames)), frames, "", period)])
-
-
-def block_estimates(values: NDArray[np.float64]) -> Estimates:
-    """Return means and errors of quantities of which each block of a run has a value.
-
-    Parameters
-    ----------
-    values
-        `(n_blocks, n_columns)`: values of blocks of equal length, one after the other, or jackknife
-        pseudo-values.
-    """
-    return estimates(values, FrameClock(), np.arange(len(values)))
+    return _joined(chunks or [_of_rows(np.empty((0, n_frames)), frames, clock, period)])
 
 
 def _joined(parts: list[Estimates]) -> Estimates:
@@ -143,7 +131,7 @@ def _joined(parts: list[Estimates]) -> Estimates:
 
 
 def _of_rows(
-    rows: NDArray[np.float64], frames: NDArray[np.int64], remark: str, period: float | None
+    rows: NDArray[np.float64], frames: NDArray[np.int64], clock: FrameClock, period: float | None
 ) -> Estimates:
     """Return the estimates of `(n_series, n_frames)` values."""
     n_series, n_frames = rows.shape
@@ -152,22 +140,25 @@ def _of_rows(
         n_frames=np.full(n_series, n_frames),
         cuts=np.zeros(n_series, np.int64),
         gains=np.ones(n_series),
-        reasons=np.full(n_series, remark, object),
+        reasons=np.full(n_series, clock.remark, object),
     )
     if not n_frames:
-        found.reasons[:] = "there are no frames"
+        found.reasons[:] = f"there are no {clock.samples}"
         return found
     is_finite = np.isfinite(rows).all(axis=1)
     for k in np.flatnonzero(~is_finite):
         first = int(np.isfinite(rows[k]).argmin())
-        found.reasons[k] = f"the value of frame {frames[first]} is {rows[k, first]:g}"
+        found.reasons[k] = (
+            f"the value of {clock.samples[:-1]} {frames[first]} is {rows[k, first]:g}"
+        )
     rows = rows[is_finite]
     series = _on_line(rows) if period is None else _on_circle(rows, period)
     found.mean[is_finite], found.std[is_finite] = series.mean, series.std
     is_long = n_frames >= LEAST_FRAMES
     if not is_long:
         found.reasons[is_finite] = (
-            f"{n_frames} frame{'s' * (n_frames > 1)}: an error needs at least {LEAST_FRAMES}"
+            f"{n_frames} {clock.samples[: None if n_frames > 1 else -1]}: an error needs at least"
+            f" {LEAST_FRAMES}"
         )
     else:
         found.reasons[np.flatnonzero(is_finite)[series.is_flat]] = (
@@ -177,7 +168,7 @@ def _of_rows(
     k = np.flatnonzero(is_finite)[usable]
     if len(k):
         found.cuts[k], found.gains[k] = suggested_cuts(*(part[usable] for part in series.parts))
-        _add_errors(found, k, series, usable, period)
+        _add_errors(found, k, series, usable, clock, period)
     return found
 
 
@@ -186,6 +177,7 @@ def _add_errors(
     k: NDArray[np.intp],
     series: "_Series",
     usable: NDArray[np.bool_],
+    clock: FrameClock,
     period: float | None,
 ) -> None:
     """Set the errors of series `k`, which are the usable ones of some."""
@@ -217,9 +209,11 @@ def _add_errors(
         if whole:
             reasons.append("the interval is the whole circle")
         if effective < LEAST_EFFECTIVE:
-            reasons.append(f"{effective:.3g} effective frames are fewer than {LEAST_EFFECTIVE}")
+            reasons.append(
+                f"{effective:.3g} effective {clock.samples} are fewer than {LEAST_EFFECTIVE}"
+            )
         elif nu < LEAST_FREEDOM:
-            reasons.append(f"correlations reach over {window} of {n} frames")
+            reasons.append(f"correlations reach over {window} of {n} {clock.samples}")
         found.reasons[index] = "; ".join(reasons)
 
 

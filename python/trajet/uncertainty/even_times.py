@@ -20,14 +20,17 @@ class FrameClock:
     step
         Time between neighbouring frames, `unit`.
     unit
-        "ps", or "frames" if times are unknown or all are equal.
+        "ps", or "frames" (of blocks "blocks") if times are unknown or all are equal.
     remark
         How times deviate from even ones; empty if they do not.
+    samples
+        What the values of a series belong to: "frames", or "blocks" of them.
     """
 
     step: float = 1.0
     unit: str = "frames"
     remark: str = ""
+    samples: str = "frames"
 
 
 def clock_of(

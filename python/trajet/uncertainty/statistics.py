@@ -148,8 +148,8 @@ class Statistics:
         time = of.correlation_steps[k] * self.clock.step
         return (
             f"mean {mean:{form}} ± {half:{form}}{unit} (95 %), correlation time"
-            f" {time:.2g} {self.time_unit}, {of.n_effective[k]:.3g} effective frames of"
-            f" {of.n_frames[k]}{end}"
+            f" {time:.2g} {self.time_unit}, {of.n_effective[k]:.3g} effective"
+            f" {self.clock.samples} of {of.n_frames[k]}{end}"
         )
 
     def _shaped(self, numbers: NDArray[np.float64]) -> Numbers:
@@ -253,3 +253,23 @@ def statistics_of_frames(
         period=period,
     )
     return Statistics(found, clock, shape)
+
+
+def statistics_of_blocks(
+    values: NDArray[np.float64], block_time: float | None = None
+) -> Statistics:
+    """Return means with errors of quantities that each block of a run has, as an RDF or an RMSF.
+
+    The values of blocks are a series, with the same estimator. Correlation times are those of
+    blocks: 0 if correlations are shorter than a block.
+
+    Parameters
+    ----------
+    values
+        `(n_blocks, …)`: values of blocks of equal length, one after the other, or jackknife
+        pseudo-values.
+    block_time
+        Time that a block takes, ps; None if it is unknown.
+    """
+    unit, step = ("blocks", 1.0) if block_time is None else ("ps", block_time)
+    return statistics_of_frames(values, FrameClock(step, unit, samples="blocks"))
