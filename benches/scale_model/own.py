@@ -35,8 +35,7 @@ COUNTS: dict[WayName, tuple[int, ...]] = {
 
 
 def make_files(folder: Path, copies: int) -> None:
-    """Write `adk.psf` and `adk.xtc`, whose 98 frames are repeated."""
-    shutil.copy(datafiles.PSF, folder / "adk.psf")
+    """Write `adk.xtc`, whose 98 frames are repeated."""
     one = folder / "one.xtc"
     universe = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD)
     with MDAnalysis.Writer(str(one), universe.atoms.n_atoms) as writer:
@@ -83,12 +82,12 @@ class Run:
         return entries_of(self.report)["stages"]["t_total"]
 
 
-def timed(folder: Path, way: WayName, n: int, *options: str) -> Run:
-    """Run `trajet rmsd` on `n` workers."""
+def timed(path: Path, way: WayName, n: int, *options: str, analysis: str = "rmsd") -> Run:
+    """Run an analysis of a trajectory on `n` workers."""
     with TemporaryDirectory() as out:
         report = Path(out) / "report.json"
-        python = [sys.executable, "-m", "trajet", "rmsd"]
-        files = [str(folder / "adk.psf"), str(folder / "adk.xtc"), "--select", "name CA"]
+        python = [sys.executable, "-m", "trajet", analysis]
+        files = [datafiles.PSF, str(path), "--select", "name CA"]
         pool = {
             "threads": ["--threads", str(n)],
             "processes": ["--pool", "processes", "--workers", str(n), "--threads", "1"],
@@ -104,9 +103,11 @@ def timed(folder: Path, way: WayName, n: int, *options: str) -> Run:
         return Run(time.perf_counter() - begin, Report.load(report))
 
 
-def best_of(rounds: int, folder: Path, way: WayName, n: int, *options: str) -> Run:
+def best_of(
+    rounds: int, path: Path, way: WayName, n: int, *options: str, analysis: str = "rmsd"
+) -> Run:
     """Return the run with the least time of analysis: other programs only make it longer."""
-    runs = [timed(folder, way, n, *options) for _ in range(rounds)]
+    runs = [timed(path, way, n, *options, analysis=analysis) for _ in range(rounds)]
     return min(runs, key=lambda run: run.total)
 
 
@@ -115,7 +116,7 @@ def of_analysis(found: Prediction, work: Workload) -> float:
 
     The caller starts, opens and reads the topology before; processes start within it.
     """
-    before = found.parts["starting"] + found.parts["preparing"]
+    before = found.parts["starting"] + found.parts["preparing"] + work.opening_before
     late = 0.0
     if found.setup.way == "processes":
         threads = predict(work, replace(found.setup, way="threads"))
@@ -135,9 +136,9 @@ def report(delay: float, rounds: int, copies: int) -> Iterator[str]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         make_files(folder, copies)
-        timed(folder, "threads", 1)  # builds the index
+        timed(folder / "adk.xtc", "threads", 1)  # builds the index
         with slow_store(folder, f"delay_ms {delay}\n") as slow:
-            alone = best_of(rounds, slow, "threads", 1)
+            alone = best_of(rounds, slow / "adk.xtc", "threads", 1)
             yield from _lines(slow, alone, rounds)
 
 
@@ -149,7 +150,7 @@ def _lines(slow: Path, alone: Run, rounds: int) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for way, counts in COUNTS.items():
         for n in counts:
-            run = best_of(rounds, slow, way, n)
+            run = best_of(rounds, slow / "adk.xtc", way, n)
             found = predict(work, Setup(way, "shared", n), environment)
             pairs = ((run.total, of_analysis(found, work)), (run.wall, found.seconds))
             cells = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from trajet._types import Json
 from trajet.advise.entries import Entries
 from trajet.advise.scaling import (
+    IN_CORES,
     LAYOUTS,
     WAYS,
     LayoutName,
@@ -128,7 +129,8 @@ def allocate(
     )
     more = predict(work, replace(choice.setup, workers=2 * choice.setup.workers), given)
     limit = _limit(choice, more)
-    asked = _ask(work, choice, alone, limit, given)
+    gains = more.seconds <= choice.seconds / _STILL_GAINS
+    asked = _ask(work, choice, alone, limit, given, gains=gains)
     sentences = [asked, *_remedy(work, choice, given), *_conditions(report, work, given)]
     return Allocation(choice, limit, alone, predictions, sentences)
 
@@ -142,6 +144,9 @@ def _limit(choice: Prediction, more: Prediction) -> LimitName:
     """Return what limits a setup, or what keeps twice the workers from being faster."""
     if more.seconds <= choice.seconds / _STILL_GAINS and choice.limit in _DIVIDED:
         return choice.limit
+    # As many workers as cores: further ones share them.
+    if more.limit in IN_CORES and more.parts[more.limit] > 0.75 * choice.parts[more.limit]:
+        return more.limit
     stays: dict[LimitName, float] = {
         name: seconds for name, seconds in more.parts.items() if name not in _DIVIDED
     }
@@ -154,19 +159,22 @@ def _ask(
     alone: Prediction,
     limit: LimitName,
     environment: Environment,
+    *,
+    gains: bool,
 ) -> str:
-    """Return the sentence on what to ask for."""
+    """Return the sentence on what to ask for; `gains`: whether twice the workers still would."""
     n = choice.setup.workers
     gain = alone.seconds / choice.seconds
     low, high = in_seconds(choice.fastest), in_seconds(choice.slowest)
     between = "" if low == high else f" ({low} to {high})"
     than = f", {in_two_digits(gain)} times as fast as one thread" if n > 1 else ""
-    why = (
-        f"{_WORDS[limit](work, choice, environment)} takes most of it, so that more would still"
-        " gain"
-        if limit in _DIVIDED
-        else f"more would gain little: {_WORDS[limit](work, choice, environment)}"
-    )
+    words = _WORDS[limit](work, choice, environment)
+    if limit not in _DIVIDED:
+        why = f"more would gain little: {words}"
+    elif gains:
+        why = f"{words} takes most of it, so that more would still gain"
+    else:
+        why = f"more would gain little: {words} keeps all cores busy"
     asked = "one thread (--threads 1)" if n == 1 else _WAY_TEXTS[choice.setup.way].format(n=n)
     return f"Ask for {asked}: {in_seconds(choice.seconds)}{between}{than}; {why}."
 

@@ -76,7 +76,8 @@ WAYS: dict[WayName, Way] = {
     "dask": Way(2e-3, is_one_node=False, starts=False, moves=True, opens=True),
     "mpi": Way(2e-4, is_one_node=False, starts=True, moves=True, opens=True, slice_seconds=1.7e-3),
 }
-_IN_CORES: tuple[LimitName, ...] = ("computing", "decoding")
+# Terms that need a core.
+IN_CORES: tuple[LimitName, ...] = ("computing", "decoding")
 LAYOUTS: tuple[LayoutName, ...] = ("shared", "segments", "store")
 
 
@@ -203,7 +204,7 @@ def _frames(work: Workload, setup: Setup, environment: Environment, tasks: int) 
     n, cores = setup.workers, environment.cluster.cores
     alone = _alone(work, setup, environment.storage, tasks)
     bounds = _bounds(work, setup, environment.storage, tasks)
-    in_cores: dict[LimitName, float] = {name: alone[name] for name in _IN_CORES}
+    in_cores: dict[LimitName, float] = {name: alone[name] for name in IN_CORES}
     # Workers beyond the number of cores share them, but wait for the storage side by side.
     mine, words = sum(alone.values()) / n, alone
     if sum(in_cores.values()) / min(n, cores) > mine:
@@ -259,8 +260,9 @@ def _once(work: Workload, setup: Setup, environment: Environment) -> dict[LimitN
     parts["preparing"] = work.preparing
     parts["starting"] = _starting(work, setup, crowd)
     parts["dispatching"] = n * (crowd - 1.0) * way.slice_seconds
+    parts["opening"] = work.opening_before
     if way.opens:
-        parts["opening"] = _opening(work, setup, storage)
+        parts["opening"] += _opening(work, setup, storage)
     if way.opens and _n_files(work, setup) < n:
         requests = _requests(work, setup, work.n_tasks(n, setup.task_frames))
         parts["shared file"] = requests * storage.exclusive_seconds

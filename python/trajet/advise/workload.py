@@ -36,10 +36,13 @@ class Workload:
         Files of the trajectory.
     opening
         Seconds for opening one file, as measured.
+    opening_before
+        Seconds in which the caller opened the files.
     importing
         Seconds before the run that every rank of MPI spends as well: imports.
     preparing
-        Seconds of one process before its workers begin: topology, selections, and `planning`.
+        Seconds of one process before its workers begin, without opening: index, topology,
+        selections, and `planning`.
     planning
         Seconds for the reference and the plan, which reports count as a part of the analysis.
     result_bytes
@@ -63,6 +66,7 @@ class Workload:
     request_bytes: float
     n_files: int = 1
     opening: float = 0.0
+    opening_before: float = 0.0
     importing: float = 0.0
     preparing: float = 0.0
     planning: float = 0.0
@@ -109,6 +113,7 @@ class Workload:
             request_bytes=report["bytes_read"] / requests,
             n_files=max(1, len(files)),
             opening=max(opening["t_open"] / opens, _opening_of_workers(report)),
+            opening_before=opening["t_open"],
             importing=report.get("t_import", 0.0),
             preparing=_seconds_before(report),
             planning=report.get("t_preparing", 0.0),
@@ -143,9 +148,10 @@ class Workload:
 
 
 def _seconds_before(report: Entries) -> float:
-    """Return the seconds of a run before its workers begin, without imports."""
-    before = report.get("t_topology", 0.0) + report.get("t_select", 0.0)
-    return before + report.get("t_preparing", 0.0)
+    """Return the seconds before workers begin, without imports and opening."""
+    # The time of the topology includes that of opening.
+    topology = max(0.0, report.get("t_topology", 0.0) - report["opening"]["t_open"])
+    return topology + report.get("t_select", 0.0) + report.get("t_preparing", 0.0)
 
 
 def _opening_of_workers(report: Entries) -> float:
