@@ -1,6 +1,7 @@
 """`trajet run` with members: tables of all, means over replicas, failures and earlier results."""
 
 import json
+import shutil
 from pathlib import Path
 
 import click.testing
@@ -153,3 +154,38 @@ def test_outputs_of_members_are_tables(plan: Path) -> None:
         done = invoke("run", plan)
         assert done.exit_code == 2
         assert message in done.output
+
+
+def test_files_that_look_like_replicas_are_a_question(plan: Path) -> None:
+    """Times that overlap; parts that follow one another, or repeat some frames, are chained."""
+    folder = plan.parent
+    for name in ("rep1", "rep2"):
+        shutil.copy(folder / f"wt/{name}/traj.xtc", folder / f"wt_{name}.xtc")
+    source = tj.open(None, folder / "wt_rep1.xtc")
+    tj.convert(source, folder / "again.xtc", frames=slice(1, None))
+    tj.convert(source, folder / "early.xtc", frames=slice(0, 8))
+    tj.convert(source, folder / "late.xtc", frames=slice(6, None))
+    for files, further, code in (
+        ('["wt_rep1.xtc", "again.xtc"]', "", 1),
+        ('["wt_rep1.xtc", "again.xtc"]', "chain = true", 0),
+        ('["wt_rep1.xtc", "again.xtc"]', "continuous = true", 0),
+        ('["early.xtc", "late.xtc"]', "", 0),
+        ('["late.xtc", "early.xtc"]', "", 0),
+        ('"wt_rep1.xtc"', "", 0),
+    ):
+        text = f'topology = "wt/top.psf"\ntrajectory = {files}\n{further}\n'
+        plan.write_text(text + ANALYSES)
+        done = invoke("run", plan)
+        assert done.exit_code == code, done.output
+        if code:
+            assert "again.xtc: 15 of its 15 frames lie at times of wt_rep1.xtc" in done.stderr
+            assert "Are the 2 files parts of one run, or replicas?" in done.stderr
+
+
+def test_files_of_a_member_may_not_be_replicas(plan: Path) -> None:
+    """The same question, for members; `chain` answers it."""
+    files = [plan.parent / f"wt/rep{k}/traj.xtc" for k in (1, 1)]
+    rows = [{"run": "a", "topology": plan.parent / "wt/top.psf", "trajectory": files}]
+    with pytest.raises(tj.FormatError, match="parts of one run, or replicas"):
+        tj.ensemble(rows)[0].open()
+    assert len(tj.ensemble(rows, chain=True)[0].open()) == 2 * FRAMES

@@ -60,6 +60,7 @@ from trajet.trajectory import (
     Selection,
     Trajectory,
     UpdatingSelection,
+    check_consecutive,
     is_structure,
 )
 
@@ -234,6 +235,8 @@ class JointRun:
         The results as JSON, in order; that of an analysis that failed has its `error`.
     members
         The members that are run; None for one trajectory.
+    is_chained
+        Whether files are read as one trajectory also if they look like replicas.
     of_members
         Each analysis of the members, and where its result goes.
     """
@@ -241,6 +244,7 @@ class JointRun:
     kept: contextlib.ExitStack
     as_json: bool = False
     members: MembersChoice | None = None
+    is_chained: bool = False
     of_members: list[tuple[EnsembleJob[Result], MembersOutput]] = field(default_factory=list)
     first: AnalysisOptions | None = None
     jobs: list[tuple[Job[Result], Callable[[Result], None]]] = field(default_factory=list)
@@ -525,13 +529,19 @@ def analysis(
                 if members is not None:
                     return options_of(
                         trajet.ensemble(
-                            members.rows, topology=members.topology, continuous=continuous, **how
+                            members.rows,
+                            topology=members.topology,
+                            continuous=continuous,
+                            chain=joint is not None and joint.is_chained,
+                            **how,
                         ),
                         lambda opened: choose_frames(opened, start, stop, step, begin, end),
                     )
                 opened = open_files(
                     topology, trajectories, quiet=quiet, continuous=continuous, **how
                 )
+                if joint is not None and not (joint.is_chained or continuous):
+                    check_consecutive(opened)
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:
                     click.echo(

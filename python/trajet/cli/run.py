@@ -92,6 +92,9 @@ def run(
     then writes one table with the keys of the members, and NAME.summary.csv with the means over
     replicas and their 95 % intervals. If a member fails, the exit code is 1.
 
+    Several files that look like replicas, as their times overlap, are an error; chain = true in the
+    plan reads them as one trajectory.
+
     \b
     Example of members:
       [[members]]
@@ -118,13 +121,16 @@ def run(
         raise click.UsageError(
             f"{plan}: {min(misplaced)} is of one analysis: write it below [[analysis]]"
         )
+    is_chained = content.pop("chain", False)
+    if not isinstance(is_chained, bool):
+        raise click.UsageError(f"{plan}: chain is true or false, not {quoted(is_chained)}")
     of_members = None
     if named is not None:
         of_members = replace(named, keep_going=keep_going, resume=kept_in, verify=verify)
     elif keep_going or kept_in is not None:
         raise click.UsageError("--resume and --keep-going are for members: see [[members]]")
     with contextlib.ExitStack() as kept:
-        ctx.obj = joint = JointRun(kept, as_json, members=of_members)
+        ctx.obj = joint = JointRun(kept, as_json, members=of_members, is_chained=is_chained)
         kept.enter_context(contextlib.chdir(Path(plan).resolve().parent))
         _prepare(ctx, analyses, content, files, plan)
         if of_members is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, Self, TypeAlias, Unpack, runtime_checkable
 
-from trajet.members.member import Member, OpenMember, OpenOptions
+from trajet.members.member import Member, MemberOptions, OpenMember
 from trajet.members.rows import Key, expanded, rows_of_table
 from trajet.topology import parsed
 from trajet.trajectory import (
@@ -194,7 +194,7 @@ def ensemble(
     members: MemberTable,
     *,
     topology: str | os.PathLike[str] | None = None,
-    **options: Unpack[OpenOptions],
+    **options: Unpack[MemberOptions],
 ) -> Ensemble:
     """Return several trajectories as an ensemble, which analyses take in place of one.
 
@@ -214,7 +214,10 @@ def ensemble(
     topology
         The topology of members that name none; it may have placeholders: `"{system}/top.psf"`.
     **options
-        Options of `trajet.open` for all members, such as `continuous=True`.
+        Options of `trajet.open` for all members, such as `continuous=True`. `chain=True` reads
+        several files of a member one after the other also if they look like replicas: if their
+        times overlap by more than half of the shorter file, or they state no times. Otherwise that
+        is an error of the member.
 
     Returns
     -------

@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.members.rows import Key
-from trajet.trajectory import MakeSteps, SharedTopologies, Trajectory, is_structure, sharing
+from trajet.trajectory import (
+    MakeSteps,
+    SharedTopologies,
+    Trajectory,
+    check_consecutive,
+    is_structure,
+    sharing,
+)
 from trajet.trajectory import open as open_trajectory
 
 
@@ -23,6 +30,19 @@ class OpenOptions(TypedDict, total=False):
     format_options: FormatOptions | None
     atoms: str | None
     time_step: float | None
+
+
+class MemberOptions(OpenOptions, total=False):
+    """Arguments of `trajet.ensemble`: those of `trajet.open`, and `chain`.
+
+    Attributes
+    ----------
+    chain
+        Whether several files of a member are read one after the other also if they look like
+        replicas: see `trajet.ensemble`.
+    """
+
+    chain: bool
 
 
 @dataclass(frozen=True)
@@ -46,7 +66,7 @@ class Member:
     keys: dict[str, Key]
     topology: Path | None
     trajectories: tuple[Path, ...]
-    options: OpenOptions = field(repr=False)
+    options: MemberOptions = field(repr=False)
     _shared: SharedTopologies = field(repr=False, compare=False)
     transforms: tuple[MakeSteps, ...] = field(default=(), repr=False, compare=False)
 
@@ -78,14 +98,25 @@ class Member:
         return OpenMember(self).trajectory(self.transforms)
 
     def open_files(self) -> Trajectory:
-        """Open the files, without transforms."""
+        """Open the files, without transforms.
+
+        Raises
+        ------
+        FormatError
+            If several files look like replicas; see `check_consecutive`.
+        """
         topology, trajectories = self.topology, self.trajectories
         if topology is None and len(trajectories) == 1:
             (only,) = trajectories
             if find_dataset(only) is not None or is_structure(only):
                 topology, trajectories = only, ()
+        options = self.options.copy()
+        is_chained = options.pop("chain", False) or options.get("continuous", False)
         with sharing(self._shared):
-            return open_trajectory(topology, *trajectories, **self.options)
+            opened = open_trajectory(topology, *trajectories, **cast(OpenOptions, options))
+        if not is_chained:
+            check_consecutive(opened)
+        return opened
 
 
 class OpenMember:

@@ -4,6 +4,7 @@ from trajet.block import Block
 from trajet.trajectory.batches import FrameBatches
 from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.clock import rounding_of_times
+from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
@@ -29,6 +30,7 @@ __all__ = [
     "Trajectory",
     "Transformable",
     "UpdatingSelection",
+    "check_consecutive",
     "describe_file",
     "few_atoms_remarks",
     "frame_numbers",
