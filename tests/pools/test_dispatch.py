@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,9 +16,9 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from trajet.advise import RunningVerdict, Verdict
 from trajet.pools.dispatch import (
     MAX_ATTEMPTS,
-    OWN_CELLS,
     Cancel,
     Copy,
     Dispatch,
@@ -26,11 +27,12 @@ from trajet.pools.dispatch import (
     StragglerRule,
     Submit,
     Take,
-    TaskTable,
     is_retried,
 )
+from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 RULE = StragglerRule(min_done=3, grace=0.25)
+TABLE_RULE = StragglerRule(min_done=1, grace=0.05)
 TRANSIENT = OSError(errno.EIO, "the storage is not well")
 
 
@@ -81,25 +83,141 @@ class Backend:
         return {*self.queued, *self.on, *self.computed} - self.cancelled
 
 
+@dataclass
+class CopyOfTwin:
+    """A copy: its worker, and since when it runs and is gathered."""
+
+    worker: str | None = None
+    started: float | None = None
+    gathering: float | None = None
+
+
+class Twin:
+    """Finds stragglers among all copies, from all times, as the rules are written down."""
+
+    def __init__(self, n_frames: Sequence[int], rule_: StragglerRule | None) -> None:
+        self.n_frames, self.rule = n_frames, rule_
+        self.rates: list[float] = []
+        self.gather_rates: list[float] = []
+        self.copies: dict[int, dict[Copy, CopyOfTwin]] = {}
+        self.is_computed: set[int] = set()
+        self.busy: dict[Copy, str] = {}
+        self.slow: set[str | None] = set()
+        self.idle_since: dict[str, float] = {}
+
+    def follow(self, instructions: Sequence[Instruction]) -> None:
+        """Note instructions."""
+        for instruction in instructions:
+            match instruction:
+                case Submit(copy):
+                    self.copies.setdefault(copy.task, {})[copy] = CopyOfTwin()
+                    self.is_computed.discard(copy.task)
+                case Cancel(copies):
+                    for copy in copies:
+                        self.forget(copy)
+                case Take(copy):
+                    self.copies.pop(copy.task)
+                    self.busy.pop(copy, None)
+
+    def find(self, copy: Copy) -> CopyOfTwin | None:
+        """Return a copy that may still be taken."""
+        return self.copies.get(copy.task, {}).get(copy)
+
+    def forget(self, copy: Copy) -> None:
+        """Remove a copy."""
+        if self.find(copy) is not None:
+            del self.copies[copy.task][copy]
+            self.busy.pop(copy, None)
+
+    def started(self, copy: Copy, workers: dict[str, int], worker: str, now: float) -> None:
+        """Note that a copy runs."""
+        if (found := self.find(copy)) is not None:
+            found.worker, found.started = worker, now
+            self.busy[copy] = worker
+            if list(self.busy.values()).count(worker) >= workers[worker]:
+                self.idle_since.pop(worker, None)
+
+    def stopped(self, copy: Copy) -> None:
+        """Note that a copy stopped."""
+        if (found := self.find(copy)) is not None:
+            found.gathering = None
+            self.is_computed.discard(copy.task)
+            self.busy.pop(copy, None)
+
+    def computed(self, copy: Copy) -> None:
+        """Note that a copy has a result."""
+        if self.find(copy) is not None:
+            self.is_computed.add(copy.task)
+            self.busy.pop(copy, None)
+
+    def gathering(self, copy: Copy, now: float) -> None:
+        """Note that the arrays of a copy are on their way."""
+        if (found := self.find(copy)) is not None:
+            found.gathering = now
+
+    def idle(self, workers: dict[str, int], now: float) -> dict[str, float]:
+        """Return since when workers have been idle, as ticks have seen it."""
+        busy = list(self.busy.values())
+        names = [
+            name for name, n in workers.items() if busy.count(name) < n and name not in self.slow
+        ]
+        self.idle_since = {name: self.idle_since.get(name, now) for name in names}
+        return dict(self.idle_since)
+
+    def overdue(
+        self, idle: dict[str, float], now: float
+    ) -> dict[int, tuple[str | None, list[str]]]:
+        """Return the worker of each straggler, and the rules that it breaks."""
+        late: dict[int, tuple[str | None, list[str]]] = {}
+        if self.rule is None or not idle:
+            return late
+        for task, copies in self.copies.items():
+            if len(copies) != 1:
+                continue
+            (copy,) = copies.values()
+            if copy.gathering is not None:
+                since, rates = copy.gathering, self.gather_rates
+            elif task in self.is_computed:
+                continue
+            else:
+                since = min(idle.values()) if copy.started is None else copy.started
+                rates = self.rates
+            if len(rates) < self.rule.min_done:
+                continue
+            limits = Verdict(rates).limits
+            if rules := self.rule.broken(limits, now - since, self.n_frames[task]):
+                late[task] = copy.worker, rules
+        return late
+
+
 class Dispatching(RuleBasedStateMachine):
     """Workers that join, leave, fail, straggle, answer late and twice, in any order."""
 
     @initialize(
-        n_frames=st.lists(st.integers(1, 9), min_size=1, max_size=7),
+        n_frames=st.lists(st.integers(1, 3), min_size=1, max_size=20),
         speculates=st.booleans(),
         pinned=st.booleans(),
+        ahead=st.integers(1, 9),
     )
-    def begin(self, n_frames: list[int], speculates: bool, pinned: bool) -> None:
+    def begin(self, n_frames: list[int], speculates: bool, pinned: bool, ahead: int) -> None:
         """Submit the tasks of a pass to two workers."""
         self.now, self.workers, self.joined = 0.0, {"w0": 1, "w1": 2}, 2
         self.pins = {k: f"w{k % 2}" for k in range(len(n_frames))} if pinned else {}
         rule_ = StragglerRule(min_done=1, grace=0.0) if speculates else None
-        self.dispatch = Dispatch(n_frames, pins=self.pins, rule=rule_)
+        self.dispatch = Dispatch(n_frames, pins=self.pins, rule=rule_, ahead=ahead)
+        self.twin = Twin(n_frames, rule_)
         self.backend = Backend(n_frames, self.dispatch)
         first = self.dispatch.start(self.workers)
-        assert [submit.copy for submit in first] == [Copy(k, 0) for k in range(len(n_frames))]
+        # Some tasks for each of three threads, and all that are pinned.
+        n_first = len(n_frames) if pinned else min(len(n_frames), max(ahead, 12))
+        assert [submit.copy for submit in first] == [Copy(k, 0) for k in range(n_first)]
         assert {s.copy.task: s.only for s in first if s.only} == self.pins
-        self.backend.follow(first)
+        self.follow(first)
+
+    def follow(self, instructions: Sequence[Instruction]) -> None:
+        """Carry out instructions, in the twin as well."""
+        self.backend.follow(instructions)
+        self.twin.follow(instructions)
 
     def one_of(self, data: st.DataObject, copies: Sequence[Copy]) -> Copy:
         """Draw a copy."""
@@ -110,6 +228,8 @@ class Dispatching(RuleBasedStateMachine):
         """Let time pass: each copy that this submits is for another worker than the straggler's."""
         self.now += seconds
         before = len(self.dispatch.stragglers)
+        idle = self.twin.idle(self.workers, self.now)
+        late_by_twin = self.twin.overdue(idle, self.now)
         submitted = self.dispatch.tick(self.now)
         late = self.dispatch.stragglers[before:]
         assert len(late) == len(submitted)
@@ -118,8 +238,13 @@ class Dispatching(RuleBasedStateMachine):
             assert submit.prefer == (straggler.also_on,)
             assert straggler.also_on in self.workers
             assert straggler.also_on != straggler.worker
-            assert straggler.rules
-        self.backend.follow(submitted)
+            assert straggler.rules == late_by_twin.pop(straggler.task)[1]
+            assert idle.pop(straggler.also_on) is not None
+        # No straggler is left for which a worker is idle.
+        for worker, _ in late_by_twin.values():
+            assert not set(idle) - {worker}
+        self.follow(submitted)
+        self.twin.slow |= {straggler.worker for straggler in late}
 
     @precondition(lambda self: self.backend.queued and self.workers)
     @rule(data=st.data())
@@ -130,6 +255,7 @@ class Dispatching(RuleBasedStateMachine):
         self.backend.queued.remove(copy)
         self.backend.on[copy] = worker
         self.dispatch.started(copy, worker, self.now)
+        self.twin.started(copy, self.workers, worker, self.now)
 
     @precondition(lambda self: self.backend.on)
     @rule(data=st.data())
@@ -138,13 +264,16 @@ class Dispatching(RuleBasedStateMachine):
         copy = self.one_of(data, list(self.backend.on))
         del self.backend.on[copy]
         self.backend.computed.append(copy)
-        self.backend.follow(self.dispatch.computed(copy))
+        self.twin.computed(copy)
+        self.follow(self.dispatch.computed(copy))
 
     @precondition(lambda self: self.backend.computed)
     @rule(data=st.data())
     def gather(self, data: st.DataObject) -> None:
         """Begin to move rows."""
-        self.dispatch.gathering([self.one_of(data, self.backend.computed)], self.now)
+        copy = self.one_of(data, self.backend.computed)
+        self.dispatch.gathering([copy], self.now)
+        self.twin.gathering(copy, self.now)
 
     @precondition(lambda self: self.backend.computed)
     @rule(data=st.data(), seconds=st.floats(1e-3, 1.0))
@@ -153,10 +282,13 @@ class Dispatching(RuleBasedStateMachine):
         copy = self.one_of(data, self.backend.computed)
         self.backend.forget(copy)
         self.dispatch.gathered([copy], seconds)
+        self.twin.gather_rates.append(seconds / self.twin.n_frames[copy.task])
         wanted = copy not in self.backend.cancelled and self.dispatch.is_open(copy)
         instructions = self.dispatch.finished(copy, "w", seconds)
         assert (Take(copy) in instructions) == wanted
-        self.backend.follow(instructions)
+        if wanted:
+            self.twin.rates.append(seconds / self.twin.n_frames[copy.task])
+        self.follow(instructions)
         assert self.dispatch.finished(copy, "w", seconds) == []
 
     @precondition(lambda self: self.backend.on and self.backend.given_up is None)
@@ -172,7 +304,9 @@ class Dispatching(RuleBasedStateMachine):
             assert (GiveUp(copy) in instructions) == (not transient or count == MAX_ATTEMPTS)
         else:
             assert instructions == []
-        self.backend.follow(instructions)
+        if GiveUp(copy) not in instructions:
+            self.twin.forget(copy)
+        self.follow(instructions)
 
     @precondition(lambda self: self.backend.live())
     @rule(data=st.data())
@@ -180,14 +314,15 @@ class Dispatching(RuleBasedStateMachine):
         """Lose a copy for good."""
         copy = self.one_of(data, list(self.backend.live()))
         self.backend.forget(copy)
-        self.backend.follow(self.dispatch.lost(copy))
+        self.twin.forget(copy)
+        self.follow(self.dispatch.lost(copy))
 
     @rule()
     def join(self) -> None:
         """Add a worker."""
         self.workers[f"w{self.joined}"] = 1
         self.joined += 1
-        self.backend.follow(self.dispatch.workers_changed(self.workers))
+        self.follow(self.dispatch.workers_changed(self.workers))
 
     @precondition(lambda self: self.workers)
     @rule(data=st.data())
@@ -199,18 +334,23 @@ class Dispatching(RuleBasedStateMachine):
             self.backend.forget(copy)
             self.backend.queued.append(copy)
             self.dispatch.stopped(copy)
+            self.twin.stopped(copy)
         instructions = self.dispatch.workers_changed(self.workers)
         assert all(s.only is None for s in instructions if isinstance(s, Submit))
-        self.backend.follow(instructions)
+        self.follow(instructions)
 
     @invariant()
     def no_task_is_lost(self) -> None:
         """Assert that every open task has a copy that may still answer."""
         if not hasattr(self, "dispatch") or self.backend.given_up is not None:
             return
-        waiting = set(range(len(self.backend.n_frames))) - set(self.backend.taken)
+        waiting = {copy.task for copy in self.backend.submitted} - set(self.backend.taken)
         assert {copy.task for copy in self.backend.live()} == waiting
-        assert self.dispatch.is_done == (not waiting)
+        n_taken, n_tasks = len(self.backend.taken), len(self.backend.n_frames)
+        assert self.dispatch.is_done == (n_taken == n_tasks)
+        # Some tasks of each thread are submitted ahead, and tasks in their order.
+        assert len(waiting) >= min(sum(self.workers.values()), n_tasks - n_taken)
+        assert n_taken + len(waiting) == 1 + max(copy.task for copy in self.backend.submitted)
         done = sum(self.backend.n_frames[task] for task in self.backend.taken)
         assert self.dispatch.frames_done == done
 
@@ -256,6 +396,11 @@ class ArrayCells:
         """Replace some cells."""
         self.all[worker][cell : cell + len(values)] = values
 
+    def tell(self, cell: int, values: dict[int, int]) -> None:
+        """Replace a cell of some workers."""
+        for worker, value in values.items():
+            self.write(worker, cell, [value])
+
     def own(self) -> np.ndarray:
         """Return the cells of this worker."""
         return self.all[self.worker]
@@ -265,9 +410,9 @@ def tables(n_workers: int, n_frames: Sequence[int]) -> list[TaskTable]:
     """Return the table as each of some workers sees it."""
     cells = [TaskTable.first_cells(n_workers, len(n_frames))]
     cells += [np.zeros(OWN_CELLS, np.int64) for _ in range(1, n_workers)]
-    rule_ = StragglerRule(min_done=1, grace=0.05)
     return [
-        TaskTable(ArrayCells(cells, k), k, n_workers, n_frames, rule_) for k in range(n_workers)
+        TaskTable(ArrayCells(cells, k), k, n_workers, n_frames, TABLE_RULE)
+        for k in range(n_workers)
     ]
 
 
@@ -283,10 +428,16 @@ class Pulling(RuleBasedStateMachine):
         self.handed_out: list[int] = []
         self.merged: list[int] = []
         self.again: list[int] = []
+        self.idle: set[int] = set()
+        # of tasks that were begun: when and by whom; of those that are done, seconds a frame
+        self.begun: dict[int, int] = {}
+        self.owners: dict[int, int] = {}
+        self.rates: list[float] = []
+        self.slow: set[int] = set()
 
     @rule(data=st.data())
     def take(self, data: st.DataObject) -> None:
-        """Have an idle worker take a task, or a straggler if none is left."""
+        """Have a worker take a task, or rest if none is left."""
         worker = data.draw(st.integers(0, len(self.tables) - 1))
         if worker in self.busy:
             return
@@ -295,13 +446,44 @@ class Pulling(RuleBasedStateMachine):
             table.begin(number, self.now)
             self.handed_out.append(number)
             self.busy[worker] = number
-        elif (late := table.straggler(self.now)) is not None:
-            number, owner = late
-            assert owner != worker
-            assert self.busy[owner] == number
-            assert number not in self.merged
-            self.again.append(number)
-            self.busy[worker] = number
+            self.begun[number], self.owners[number] = self.now, worker
+        elif worker not in self.idle:
+            assert table.rest(self.now) == (len(self.merged) == len(self.n_frames))
+            self.idle.add(worker)
+
+    @rule()
+    def look(self) -> None:
+        """Have worker 0 give stragglers to idle workers, which begin them."""
+        late = self.late() if self.idle else []
+        self.slow |= {self.owners[number] for number in late}
+        n_helpers = min(len(late), len(self.idle - self.slow))
+        self.tables[0].look(self.now)
+        given = []
+        for worker in sorted(self.idle):
+            table = self.tables[worker]
+            if table.has_ended:
+                assert len(self.merged) == len(self.n_frames)
+            elif (found := table.helped()) is not None:
+                number, owner = found
+                assert owner != worker
+                assert self.busy[owner] == number
+                given.append(number)
+                self.busy[worker] = number
+                self.idle.remove(worker)
+        assert len(given) == n_helpers
+        # Those that take longest.
+        assert sorted(given) == sorted(late[:n_helpers])
+        self.again += given
+
+    def late(self) -> list[int]:
+        """Return the tasks that break a rule and run once, the longest first."""
+        if not self.rates:
+            return []
+        limits = Verdict(self.rates).limits
+        running = [n for n in self.owners if n not in self.merged and n not in self.again]
+        seconds = {number: 1e-9 * (self.now - self.begun[number]) for number in running}
+        late = [n for n in running if TABLE_RULE.broken(limits, seconds[n], self.n_frames[n])]
+        return sorted(late, key=lambda number: (-seconds[number], self.owners[number]))
 
     @rule(data=st.data(), seconds=st.floats(0.0, 5.0))
     def finish(self, data: st.DataObject, seconds: float) -> None:
@@ -314,6 +496,7 @@ class Pulling(RuleBasedStateMachine):
         assert won == (number not in self.merged)
         if won:
             self.merged.append(number)
+            self.rates.append(1e-9 * max(1, int(1e9 * seconds)) / self.n_frames[number])
         for other, its in self.busy.items():
             assert self.tables[other].is_cancelled(its) == (its in self.merged)
 
@@ -352,6 +535,9 @@ class Pulling(RuleBasedStateMachine):
                 self.merged.append(number)
         assert sorted(self.merged) == list(range(len(self.n_frames)))
         assert all(table.is_done for table in self.tables)
+        # Worker 0 rests once, and ends all that rest already.
+        self.tables[0].rest(self.now)
+        assert all(self.tables[worker].has_ended for worker in self.idle)
 
 
 RUNS = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
@@ -359,6 +545,19 @@ TestDispatching = Dispatching.TestCase
 TestDispatching.settings = RUNS
 TestPulling = Pulling.TestCase
 TestPulling.settings = RUNS
+
+
+@given(st.lists(st.floats(0.0, 1e9), max_size=60))
+@settings(deadline=None, max_examples=examples(100))
+def test_running_verdict_has_the_bits_of_the_plain_one(times: list[float]) -> None:
+    """After each time the limits are those of all times until then."""
+    running = RunningVerdict()
+    for n in range(len(times) + 1):
+        plain = Verdict(times[:n])
+        assert (len(running), running.limits) == (n, plain.limits)
+        assert (running.median, running.fastest) == (plain.median, plain.fastest)
+        if n < len(times):
+            running.add(times[n])
 
 
 def run_all(dispatch: Dispatch, n_tasks: int, slow: int | None) -> dict[int, float]:

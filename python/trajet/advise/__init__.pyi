@@ -13,6 +13,7 @@ from trajet.advise.entries import n_processes as n_processes
 from trajet.advise.entries import name_of as name_of
 from trajet.advise.preparation import words_of_wait as words_of_wait
 from trajet.advise.rules import OVER_MEDIAN as OVER_MEDIAN
+from trajet.advise.rules import RunningVerdict as RunningVerdict
 from trajet.advise.rules import Verdict as Verdict
 from trajet.advise.rules import stragglers as stragglers
 from trajet.advise.scaling import Prediction as Prediction

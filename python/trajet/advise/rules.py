@@ -14,6 +14,7 @@ of the group that finished first. Differences to the paper:
 6. A delay of less than a twentieth of the run, or of less than 0.1 s, is not reported.
 """
 
+import heapq
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -160,8 +161,8 @@ def _slow_tasks(
     return list(found.values())
 
 
-class Verdict:
-    """The two rules, applied to a group of times.
+class _Limits:
+    """The two rules, given the usual times.
 
     Attributes
     ----------
@@ -171,12 +172,8 @@ class Verdict:
         The median of the fastest group; a straggler takes over `OVER_FASTEST` times as long.
     """
 
-    def __init__(self, seconds: Sequence[float]) -> None:
-        ordered = sorted(seconds) or [0.0]
-        self.median = median(ordered)
-        n = len(ordered)
-        # From four times on, the group has at least two.
-        self.fastest = median(ordered[: max(-(-n // _GROUP), min(2, n // 2))])
+    median: float
+    fastest: float
 
     @property
     def limits(self) -> dict[str, float]:
@@ -192,6 +189,65 @@ class Verdict:
         return [
             rule for rule, limit in self.limits.items() if seconds > max(limit, usual[rule] + worth)
         ]
+
+
+class Verdict(_Limits):
+    """The two rules, applied to a group of times."""
+
+    def __init__(self, seconds: Sequence[float]) -> None:
+        ordered = sorted(seconds) or [0.0]
+        self.median = median(ordered)
+        self.fastest = median(ordered[: _fastest_group(len(ordered))])
+
+
+class RunningVerdict(_Limits):
+    """The two rules, applied to times that come one by one; each costs O(log n).
+
+    After any of them the limits have the bits of those of `Verdict`.
+    """
+
+    def __init__(self) -> None:
+        self.median = self.fastest = 0.0
+        self._n = 0
+        self._all, self._group = _RunningMedian(), _RunningMedian()
+
+    def __len__(self) -> int:
+        """Return the number of times."""
+        return self._n
+
+    def add(self, seconds: float) -> None:
+        """Add a time."""
+        self._n += 1
+        self.median = self._all.add(seconds, self._n)
+        self.fastest = self._group.add(seconds, _fastest_group(self._n))
+
+
+class _RunningMedian:
+    """Median of the smallest of some numbers, which come one by one.
+
+    `_below` is a heap of the negatives of the numbers below it, `_above` one of all others.
+    """
+
+    def __init__(self) -> None:
+        self._below: list[float] = []
+        self._above: list[float] = []
+
+    def add(self, number: float, of: int) -> float:
+        """Add a number; return the median of the `of` smallest."""
+        if self._below and number < -self._below[0]:
+            heapq.heappush(self._below, -number)
+        else:
+            heapq.heappush(self._above, number)
+        while len(self._below) < of // 2:
+            heapq.heappush(self._below, -heapq.heappop(self._above))
+        while len(self._below) > of // 2:
+            heapq.heappush(self._above, -heapq.heappop(self._below))
+        return self._above[0] if of % 2 else (-self._below[0] + self._above[0]) / 2
+
+
+def _fastest_group(n: int) -> int:
+    """Return how many of `n` times the fastest group has: of four and more at least two."""
+    return max(-(-n // _GROUP), min(2, n // 2))
 
 
 def _name_stages(

@@ -1,29 +1,31 @@
 """Dispatch core: which task runs where, retries, stragglers and speculative execution.
 
 The core decides and does nothing else: no clocks, no processes. An adapter calls a method per
-event, with the time as an argument. `Dispatch` returns instructions, which the adapter carries out;
-`TaskTable` changes numbers through `Cells`, which the adapter transports.
-
-- `Dispatch` serves pools that submit tasks from one process: processes and Dask.
-- `TaskTable` serves workers that pull tasks from shared memory: MPI ranks.
+event, with the time as an argument. `Dispatch` returns instructions, which the adapter carries out:
+it serves pools that submit tasks from one process, processes and Dask. `trajet.pools.task_table` is
+the core of workers that pull tasks from shared memory, MPI ranks.
 
 Both retry (`is_retried`) and name stragglers (`StragglerRule`) by the same rules.
 """
 
 import errno
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import advise
 from trajet._trajet import TrajetError
+from trajet.pools.overdue import Overdue, Watched
 
 # Attempts of a task whose storage fails.
 MAX_ATTEMPTS = 3
+# Tasks that are submitted ahead, at least and for each task that workers run at a time.
+AHEAD = 1000
+_AHEAD_OF_EACH = 4
 # A storage that fails with one of these may answer the next time.
 _TRANSIENT = {
     errno.EIO,
@@ -60,7 +62,7 @@ class StragglerRule:
     min_done: int
     grace: float
 
-    def limits(self, rates: Sequence[float]) -> dict[str, float]:
+    def limits(self, rates: advise.RunningVerdict) -> dict[str, float]:
         """Return the limit of each rule, in seconds a frame; empty while too few tasks are done.
 
         Parameters
@@ -68,11 +70,20 @@ class StragglerRule:
         rates
             Seconds a frame of the tasks that are done.
         """
-        return advise.Verdict(rates).limits if len(rates) >= self.min_done else {}
+        return rates.limits if len(rates) >= self.min_done else {}
 
     def broken(self, limits: Mapping[str, float], seconds: float, n_frames: int) -> list[str]:
         """Return the rules whose limit `seconds` for `n_frames` exceed."""
         return [rule for rule, rate in limits.items() if seconds - self.grace > rate * n_frames]
+
+    def are_broken(
+        self, limits: Mapping[str, float], seconds: NDArray[np.float64], n_frames: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Return for each of some tasks whether it breaks a rule."""
+        broken = np.zeros(len(seconds), np.bool_)
+        for rate in limits.values():
+            broken |= seconds - self.grace > rate * n_frames
+        return broken
 
 
 class Copy(NamedTuple):
@@ -161,7 +172,10 @@ class _OpenTask:
 
 
 class Dispatch:
-    """State machine of the tasks that one process submits.
+    """State machine of the tasks that one process submits; an event costs O(log n).
+
+    Tasks are submitted in their order, some ahead of those that workers run: backends then hold a
+    few tasks of each worker, not all of a run. Tasks that are pinned are submitted at once.
 
     Parameters
     ----------
@@ -171,6 +185,8 @@ class Dispatch:
         Worker of each task that may run nowhere else while that worker lives.
     rule
         When to run a task on an idle worker as well; None for never.
+    ahead
+        Tasks that are submitted at least, if there are as many; with many workers more.
     """
 
     def __init__(
@@ -179,66 +195,81 @@ class Dispatch:
         *,
         pins: Mapping[int, str] | None = None,
         rule: StragglerRule | None = None,
+        ahead: int = AHEAD,
     ) -> None:
         self.stragglers: list[Straggler] = []
         self.frames_done = 0
         self._n_frames, self._pins, self._rule = n_frames, dict(pins or {}), rule
-        self._open = {task: _OpenTask() for task in range(len(n_frames))}
+        self._ahead = len(n_frames) if pins else ahead
+        self._open: dict[int, _OpenTask] = {}
+        self._next = 0
         self._workers: dict[str, int] = {}
+        self._slots = 0
         self._running: dict[Copy, str] = {}
+        self._busy: Counter[str] = Counter()
         # workers that straggled: they get no more copies of stragglers
         self.slow: set[str | None] = set()
+        # workers that could run more tasks, the one that is idle for longest first, since the tick
+        # after which they were; and those that have become idle after the last tick
+        self._idle: OrderedDict[str, float | None] = OrderedDict()
+        self._newly_idle: list[str] = []
         # seconds a frame: of tasks, and of gathering their arrays
-        self._rates: list[float] = []
-        self._gather_rates: list[float] = []
-        self._idle_since: float | None = None
+        self._rates = advise.RunningVerdict()
+        self._gather_rates = advise.RunningVerdict()
+        self._overdue = Overdue()
 
     @property
     def is_done(self) -> bool:
         """Whether the results of all tasks were taken."""
-        return not self._open
+        return not self._open and self._next == len(self._n_frames)
 
     def is_open(self, copy: Copy) -> bool:
         """Return whether a copy is submitted and its result may still be taken."""
         return self._attempt(copy) is not None
 
     def start(self, workers: Mapping[str, int]) -> list[Submit]:
-        """Return the first copy of every task; see `workers_changed`."""
-        self._workers = dict(workers)
-        return [self._submit(task, self._pins.get(task)) for task in self._open]
+        """Return the first copies of the first tasks; see `workers_changed`."""
+        self._set_workers(workers)
+        return self._more()
 
     def workers_changed(self, workers: Mapping[str, int]) -> list[Instruction]:
         """Note the workers, with the tasks that each runs at a time, as they join and leave.
 
         Tasks that were pinned to a worker that left may run anywhere.
         """
-        self._workers = dict(workers)
+        if workers == self._workers:
+            return []
+        self._set_workers(workers)
         tasks = [n for n, worker in self._pins.items() if worker not in workers]
         for task in tasks:
             del self._pins[task]
         tasks = [task for task in tasks if task in self._open]
         cancelled = self._cancel([copy for task in tasks for copy in self._open[task].copies])
-        return [*cancelled, *(self._submit(task) for task in tasks)]
+        return [*cancelled, *(self._submit(task) for task in tasks), *self._more()]
 
     def started(self, copy: Copy, worker: str, now: float) -> None:
         """Note that a worker has begun a copy; another worker may have begun it before."""
         if (attempt := self._attempt(copy)) is not None:
             attempt.worker, attempt.started = worker, now
-            self._running[copy] = worker
+            self._run(copy, worker)
+            self._watch(copy.task)
 
     def stopped(self, copy: Copy) -> None:
         """Note that a copy has stopped; its backend will run it again or report it."""
         if (attempt := self._attempt(copy)) is not None:
             attempt.gathering, self._open[copy.task].is_computed = None, False
-            self._running.pop(copy, None)
+            self._run(copy, None)
+            self._watch(copy.task)
 
     def computed(self, copy: Copy) -> list[Instruction]:
         """Note that a copy has a result, which is to be gathered; others need not go on."""
         if not self.is_open(copy):
             return []
         self._open[copy.task].is_computed = True
-        self._running.pop(copy, None)
-        return self._cancel([other for other in self._open[copy.task].copies if other != copy])
+        self._run(copy, None)
+        cancelled = self._cancel([n for n in self._open[copy.task].copies if n != copy])
+        self._watch(copy.task)
+        return cancelled
 
     def gathering(self, copies: Sequence[Copy], now: float) -> None:
         """Note that the arrays of some copies are on their way, in one request."""
@@ -246,11 +277,12 @@ class Dispatch:
         for copy in copies:
             if (attempt := self._attempt(copy)) is not None:
                 attempt.gathering = now, n_frames
+                self._watch(copy.task)
 
     def gathered(self, copies: Sequence[Copy], seconds: float) -> None:
         """Note how long a request for arrays took."""
         n_frames = sum(self._n_frames[copy.task] for copy in copies)
-        self._gather_rates.append(seconds / n_frames)
+        self._gather_rates.add(seconds / n_frames)
 
     def finished(self, copy: Copy, worker: str, seconds: float) -> list[Instruction]:
         """Return what to do with a result that has arrived; its task took `seconds`."""
@@ -260,11 +292,13 @@ class Dispatch:
         self._drop(copy)
         cancelled = self._cancel(list(task.copies))
         del self._open[copy.task]
+        self._overdue.forget(copy.task)
         for straggler in task.stragglers:
             straggler.answered_by = worker
-        self._rates.append(seconds / self._n_frames[copy.task])
+        if self._rule is not None:
+            self._rates.add(seconds / self._n_frames[copy.task])
         self.frames_done += self._n_frames[copy.task]
-        return [*cancelled, Take(copy)]
+        return [*cancelled, Take(copy), *self._more()]
 
     def failed(self, copy: Copy, error: BaseException | None) -> list[Instruction]:
         """Return whether to run a failed task again, elsewhere if possible, or to give up."""
@@ -282,40 +316,58 @@ class Dispatch:
 
     def tick(self, now: float) -> list[Instruction]:
         """Return copies of stragglers for workers that are idle."""
-        idle = self._idle() if self._rule is not None else []
-        if not idle or self._rule is None:
-            self._idle_since = None
+        for worker in self._newly_idle:
+            if worker in self._idle and self._idle[worker] is None:
+                self._idle[worker] = now
+        self._newly_idle.clear()
+        if self._rule is None or not self._idle:
             return []
-        if self._idle_since is None:
-            self._idle_since = now
         limits, gather_limits = map(self._rule.limits, (self._rates, self._gather_rates))
+        # Tasks that wait while another worker is idle wait behind a straggler.
+        idle_since = next(iter(self._idle.values())) or now
         submitted: list[Instruction] = []
-        for number, task in self._open.items():
-            if not idle:
-                break
-            if len(task.copies) != 1:
-                continue
-            ((_, attempt),) = task.copies.items()
-            n_frames = self._n_frames[number]
-            if attempt.gathering is not None:
-                (since, n_frames), state, by = attempt.gathering, "gathering", gather_limits
-            elif task.is_computed:
-                continue
-            elif attempt.started is not None:
-                since, state, by = attempt.started, "running", limits
-            else:
-                # Other workers are idle: it waits behind a straggler.
-                since, state, by = self._idle_since, "waiting", limits
-            rules = self._rule.broken(by, now - since, n_frames)
-            others = [worker for worker in idle if worker != attempt.worker]
-            if rules and others:
-                idle.remove(others[0])
-                self.slow.add(attempt.worker)
-                late = Straggler(number, attempt.worker, state, rules, now - since, others[0])
-                task.stragglers.append(late)
-                self.stragglers.append(late)
-                submitted.append(self._submit(number, prefer=(others[0],)))
+        aside: list[Watched] = []
+        idle = deque[str]()
+        for group in self._overdue.groups():
+            while (entry := self._overdue.first(group)) is not None:
+                by = gather_limits if entry.state == "gathering" else limits
+                since = idle_since if entry.state == "waiting" else entry.since
+                rules = self._rule.broken(by, now - since, entry.n_frames)
+                if not rules:
+                    break
+                idle = idle or deque(self._idle if not submitted else ())
+                if not idle:
+                    break
+                if idle[0] == entry.worker:
+                    idle.rotate(-1)
+                if idle[0] == entry.worker:
+                    self._overdue.set_aside(entry)
+                    aside.append(entry)
+                    continue
+                other = idle.popleft()
+                late = Straggler(entry.task, entry.worker, entry.state, rules, now - since, other)
+                submitted.append(self._submit_again(late))
+        self._overdue.put_back(aside)
         return submitted
+
+    def _submit_again(self, late: Straggler) -> Submit:
+        """Submit the task of a straggler for an idle worker."""
+        self.slow.add(late.worker)
+        if late.worker is not None:
+            self._idle.pop(late.worker, None)
+        self._open[late.task].stragglers.append(late)
+        self.stragglers.append(late)
+        return self._submit(late.task, prefer=(late.also_on,))
+
+    def _more(self) -> list[Submit]:
+        """Return the first copies of further tasks, many at a time."""
+        most = max(self._ahead, _AHEAD_OF_EACH * self._slots)
+        if self._next == len(self._n_frames) or len(self._open) > most - most // 4:
+            return []
+        end = min(self._next + most - len(self._open), len(self._n_frames))
+        tasks, self._next = range(self._next, end), end
+        self._open.update((task, _OpenTask()) for task in tasks)
+        return [self._submit(task, self._pins.get(task)) for task in tasks]
 
     def _attempt(self, copy: Copy) -> _Attempt | None:
         task = self._open.get(copy.task)
@@ -327,6 +379,7 @@ class Dispatch:
         state.submitted += 1
         state.is_computed = False
         state.copies[copy] = _Attempt()
+        self._watch(task)
         return Submit(copy, only, tuple(prefer))
 
     def _cancel(self, copies: Sequence[Copy]) -> list[Instruction]:
@@ -340,181 +393,51 @@ class Dispatch:
         task = self._open[copy.task]
         return [] if task.copies else [self._submit(copy.task, prefer=prefer)]
 
-    def _idle(self) -> list[str]:
-        """Return the workers that could run more tasks, without those that straggled."""
-        busy = Counter(self._running.values())
-        workers = self._workers.items()
-        return [name for name, n in workers if busy[name] < n and name not in self.slow]
-
     def _drop(self, copy: Copy) -> None:
+        self._run(copy, None)
         del self._open[copy.task].copies[copy]
-        self._running.pop(copy, None)
+        self._watch(copy.task)
 
+    def _watch(self, number: int) -> None:
+        """Note what may make a task a straggler: that needs one copy, and no result yet."""
+        if self._rule is None:
+            return
+        task, n_frames = self._open[number], self._n_frames[number]
+        if len(task.copies) != 1:
+            self._overdue.forget(number)
+            return
+        (attempt,) = task.copies.values()
+        if attempt.gathering is not None:
+            self._overdue.watch(number, "gathering", *attempt.gathering, attempt.worker)
+        elif task.is_computed:
+            self._overdue.forget(number)
+        elif attempt.started is not None:
+            self._overdue.watch(number, "running", attempt.started, n_frames, attempt.worker)
+        else:
+            self._overdue.watch(number, "waiting", 0.0, n_frames, None)
 
-class Cells(Protocol):
-    """Int64 numbers that all workers reach: a block that they share, and a few of each worker.
+    def _run(self, copy: Copy, worker: str | None) -> None:
+        """Note which worker runs a copy now, if any does."""
+        before = self._running.pop(copy, None)
+        if worker is not None:
+            self._running[copy] = worker
+            self._busy[worker] += 1
+            self._note_idle(worker)
+        if before is not None:
+            self._busy[before] -= 1
+            self._note_idle(before)
 
-    Each number is changed by one kind of operation alone.
-    """
+    def _note_idle(self, worker: str) -> None:
+        """Note whether a worker could run more tasks; those that straggled are left out."""
+        if self._busy[worker] >= self._workers.get(worker, 0) or worker in self.slow:
+            self._idle.pop(worker, None)
+        elif worker not in self._idle:
+            self._idle[worker] = None
+            self._newly_idle.append(worker)
 
-    def add(self, cell: int, value: int) -> int:
-        """Add to a shared number and return what it was, in one step."""
-        ...
-
-    def swap_if_zero(self, cell: int, value: int) -> bool:
-        """Replace a shared number if it is zero, in one step; return whether it was."""
-        ...
-
-    def read(self, cell: int, count: int) -> NDArray[np.int64]:
-        """Return shared numbers."""
-        ...
-
-    def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
-        """Replace numbers of a worker; those of worker 0 are the shared ones."""
-        ...
-
-    def own(self) -> NDArray[np.int64]:
-        """Return the numbers of this worker."""
-        ...
-
-
-# Each worker: the task to cancel (from 1), and whether any worker has failed.
-_CANCEL, _FAILED = 0, 1
-# Numbers of a worker other than worker 0.
-OWN_CELLS = 2
-# Shared besides: tasks that are not done, then a counter of each worker, then columns of each task:
-# who has done it and who began it (from 1), when, who runs it as well, and how long it took (ns).
-_LEFT = OWN_CELLS
-_COUNTERS = _LEFT + 1
-_CLAIM, _OWNER, _BEGUN, _ALSO, _TOOK = range(5)
-_COLUMNS = 5
-_MANY = 2**40
-
-
-class TaskTable:
-    """Tasks that workers pull from shared numbers, as one of the workers sees it.
-
-    Each worker has a run of neighbouring tasks and takes them in order. When it has none left it
-    takes from the worker that has most: so a worker opens the files of its own part only, and what
-    it computed merges, unless others are late. When no task is left, an idle worker runs a
-    straggler as well; the first of the two that claims the task counts.
-
-    Parameters
-    ----------
-    cells
-        The shared numbers; zero at the beginning, but for what `first_cells` returns.
-    worker, n_workers
-        This worker, from 0, and how many there are.
-    n_frames
-        Frames of each task.
-    rule
-        When a task is a straggler.
-    """
-
-    def __init__(
-        self,
-        cells: Cells,
-        worker: int,
-        n_workers: int,
-        n_frames: Sequence[int],
-        rule: StragglerRule,
-    ) -> None:
-        self._cells, self._worker, self._n_workers, self._rule = cells, worker, n_workers, rule
-        self._frames = np.array(n_frames, np.int64)
-        self._borders = len(n_frames) * np.arange(n_workers + 1) // n_workers
-        self._table = _COUNTERS + n_workers
-        # the worker whose run this one takes tasks from
-        self._source: int | None = worker
-
-    @staticmethod
-    def first_cells(n_workers: int, n_tasks: int) -> NDArray[np.int64]:
-        """Return the shared numbers before anything is begun."""
-        cells = np.zeros(_COUNTERS + n_workers + _COLUMNS * n_tasks, np.int64)
-        cells[_LEFT] = n_tasks
-        return cells
-
-    def own_run(self) -> range:
-        """Return the tasks of this worker's own run."""
-        return range(self._borders[self._worker], self._borders[self._worker + 1])
-
-    def next(self) -> int | None:
-        """Take a task that no worker has begun; None when there is none."""
-        while self._source is not None:
-            begin, end = self._borders[self._source], self._borders[self._source + 1]
-            number = begin + self._cells.add(_COUNTERS + self._source, 1)
-            if number < end:
-                return int(number)
-            left = np.diff(self._borders) - self._cells.read(_COUNTERS, self._n_workers)
-            # Neighbours first, so that not all go to the same.
-            left = np.roll(left, -self._worker)
-            most = int(np.argmax(left))
-            self._source = (most + self._worker) % self._n_workers if left[most] > 0 else None
-        return None
-
-    def begin(self, number: int, now: int) -> None:
-        """Note that this worker begins a task, `now` nanoseconds after the pass began."""
-        self._cells.write(0, self._cell(number, _OWNER), [self._worker + 1, now])
-
-    def claim(self, number: int, seconds: float) -> bool:
-        """Return whether this worker is the first to have done a task; cancel it elsewhere."""
-        if not self._cells.swap_if_zero(self._cell(number, _CLAIM), self._worker + 1):
-            return False
-        self._cells.write(0, self._cell(number, _TOOK), [max(1, int(1e9 * seconds))])
-        row = self._cells.read(self._cell(number, 0), _COLUMNS)
-        for other in {int(row[_OWNER]), int(row[_ALSO])} - {0, self._worker + 1}:
-            self._cells.write(other - 1, _CANCEL, [number + 1])
-        self._cells.add(_LEFT, -1)
-        return True
-
-    def straggler(self, now: int) -> tuple[int, int] | None:
-        """Take the task that is overdue for longest: the task and its worker; None if none is."""
-        rows = self._cells.read(self._table, _COLUMNS * len(self._frames)).reshape(-1, _COLUMNS)
-        done = rows[:, _TOOK] > 0
-        limits = self._rule.limits((1e-9 * rows[done, _TOOK] / self._frames[done]).tolist())
-        runs = (rows[:, _CLAIM] == 0) & (rows[:, _BEGUN] > 0) & (rows[:, _ALSO] == 0)
-        runs &= rows[:, _OWNER] != self._worker + 1
-        seconds = {int(k): 1e-9 * float(now - rows[k, _BEGUN]) for k in np.flatnonzero(runs)}
-        late = [k for k in seconds if self._rule.broken(limits, seconds[k], int(self._frames[k]))]
-        if not late:
-            return None
-        number = max(late, key=lambda k: seconds[k])
-        if not self._cells.swap_if_zero(self._cell(number, _ALSO), self._worker + 1):
-            return None
-        # Its owner looks whether another worker runs it as well when it claims it.
-        claim, owner = self._cells.read(self._cell(number, _CLAIM), 2)
-        return None if claim else (number, int(owner) - 1)
-
-    def fail(self) -> None:
-        """Have all workers end."""
-        self._cells.add(_LEFT, -_MANY)
-        for worker in range(self._n_workers):
-            self._cells.add(_COUNTERS + worker, _MANY)
-        for worker in range(self._n_workers):
-            self._cells.write(worker, _FAILED, [1])
-
-    def is_cancelled(self, number: int) -> bool:
-        """Return whether this worker is to stop a task."""
-        own = self._cells.own()
-        return bool(own[_FAILED] or own[_CANCEL] == number + 1)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all tasks are done, or a worker has failed."""
-        return bool(self._cells.read(_LEFT, 1)[0] <= 0)
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether any worker has failed."""
-        return bool(self._cells.own()[_FAILED])
-
-    def claims(self) -> NDArray[np.int64]:
-        """Return the worker that has done each task, -1 where none has; on worker 0."""
-        rows = self._cells.own()[self._table :].reshape(-1, _COLUMNS)
-        return rows[:, _CLAIM] - 1
-
-    def frames_done(self) -> int:
-        """Return the frames of tasks that are done; on worker 0."""
-        return int(self._frames[self.claims() >= 0].sum())
-
-    def _cell(self, number: int, column: int) -> int:
-        return self._table + _COLUMNS * number + column
+    def _set_workers(self, workers: Mapping[str, int]) -> None:
+        changed = [name for name in workers if workers[name] != self._workers.get(name)]
+        changed += [name for name in self._workers if name not in workers]
+        self._workers, self._slots = dict(workers), sum(workers.values())
+        for name in changed:
+            self._note_idle(name)

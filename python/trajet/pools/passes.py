@@ -8,7 +8,7 @@ from functools import partial
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,14 +70,43 @@ def most_frames(pass_: _trajet.Pass) -> int:
     return max(1, _MOST_BYTES // max(1, sum(pass_.entry_bytes)))
 
 
-def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> list[Task]:
+class TaskRuns(Sequence[Task]):
+    """Tasks of a pass, of which only the first leaves are in memory: every rank has all tasks."""
+
+    def __init__(self, pass_: _trajet.Pass, runs: Sequence[tuple[int, int]]) -> None:
+        self._pass = pass_
+        self._borders = np.array([first for first, _ in runs] + [end for _, end in runs[-1:]])
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return max(0, len(self._borders) - 1)
+
+    @overload
+    def __getitem__(self, which: int) -> Task: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Task]: ...
+
+    def __getitem__(self, which: int | slice) -> Task | list[Task]:
+        """Return a task, or several."""
+        numbers = range(len(self))[which]
+        if isinstance(numbers, range):
+            return [self._task(number) for number in numbers]
+        return self._task(numbers)
+
+    def _task(self, number: int) -> Task:
+        run = int(self._borders[number]), int(self._borders[number + 1])
+        return Task(number, run, self._pass.frames_of(*run))
+
+
+def tasks_of(pass_: _trajet.Pass, workers: int, task_frames: int | None) -> Sequence[Task]:
     """Return the tasks of a pass."""
     runs = pass_.tasks(workers, task_frames)
     if task_frames is None and runs:
         first, end = pass_.frames_of(*runs[0])
         if end - first > most_frames(pass_):
             runs = pass_.tasks(workers, most_frames(pass_))
-    return [Task(k, run, pass_.frames_of(*run)) for k, run in enumerate(runs)]
+    return TaskRuns(pass_, runs)
 
 
 def blocks_of(pass_: _trajet.Pass, count: int) -> list[Task]:

@@ -269,9 +269,10 @@ class _Tasks:
                     match instruction:
                         case Take():
                             self.take(copy.task, value)
-                        case Submit(again):
-                            self.retry(copy.task, str(error))
-                            submit(again)
+                        case Submit(further):
+                            if error is not None:
+                                self.retry(copy.task, str(error))
+                            submit(further)
                         case GiveUp():
                             assert error is not None
                             raise self._error_of(copy, error)

@@ -25,6 +25,7 @@ from trajet.pools.dispatch import (
     Submit,
     Take,
 )
+from trajet.pools.fetching import FetchQueue
 from trajet.pools.passes import PassRun, section_writer
 from trajet.pools.pool import Progress
 from trajet.pools.tasks import Sections, Task
@@ -35,9 +36,6 @@ _LOOK = 0.1
 _COUNT = 1.0
 # Bytes of tasks that are sent to the scheduler at once; Dask warns of more than 10 MB.
 _MOST_SENT = 4 << 20
-# Bytes of arrays that are fetched from a worker at once, and from how many workers at a time.
-_MOST_FETCHED = 32 << 20
-_FETCHES = 4
 # Turns of Dask's event loop between two fetches.
 _APART = 20
 _RULE = StragglerRule(min_done=3, grace=0.25)
@@ -91,11 +89,9 @@ class Dispatcher:
         # copies that are open in the core, and those that were cancelled
         self._sent: dict[Copy, _SubmittedCopy] = {}
         self._cancelled: dict[Copy, _SubmittedCopy] = {}
-        # done and to be fetched, by worker; to be looked at again
-        self._ready: dict[str | None, list[_SubmittedCopy]] = {}
+        self._fetch_queue = FetchQueue(self._dispatch.is_open)
+        # to be looked at again
         self._lost: list[_SubmittedCopy] = []
-        # workers whose arrays are on their way
-        self._fetching: set[str | None] = set()
         self._asking = asyncio.Lock()
         self._put: Callable[[int, Sections], None]
         self._frame_bytes = sum(section.shape[1] for section in part.sections)
@@ -222,7 +218,8 @@ class Dispatcher:
         status = sent.future.status
         if status == "finished":
             self._follow(self._dispatch.computed(sent.copy))
-            self._ready.setdefault(sent.address, []).append(sent)
+            n_bytes = sent.task.n_frames * self._frame_bytes
+            self._fetch_queue.add(sent.address, sent.copy, n_bytes)
             self._fetch()
         elif status == "error":
             self._failed(sent, sent.future.exception())
@@ -246,26 +243,15 @@ class Dispatcher:
         raise error
 
     def _fetch(self) -> None:
-        """Fetch arrays that are ready; one worker that is slow at it holds up no other's."""
-        for address in [address for address in self._ready if address not in self._fetching]:
-            if len(self._fetching - self._dispatch.slow) >= _FETCHES:
-                return
-            ready, batch, size = self._ready[address], [], 0
-            while ready and size < _MOST_FETCHED:
-                sent = ready.pop()
-                if sent.copy in self._sent:
-                    batch.append(sent)
-                    size += sent.task.n_frames * self._frame_bytes
-            if not ready:
-                del self._ready[address]
-            if batch:
-                self._fetching.add(address)
-                now = time.monotonic()
-                self._dispatch.gathering([sent.copy for sent in batch], now)
-                for sent in batch:
-                    sent.fetching, sent.moved = now, None
-                fetching = self._fetch_batch(address, batch, time.time())
-                asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
+        """Fetch arrays that are ready."""
+        while (request := self._fetch_queue.next(self._dispatch.slow)) is not None:
+            now = time.monotonic()
+            self._dispatch.gathering(request.copies, now)
+            batch = [self._sent[copy] for copy in request.copies]
+            for sent in batch:
+                sent.fetching, sent.moved = now, None
+            fetching = self._fetch_batch(request.worker, batch, time.time())
+            asyncio.run_coroutine_threadsafe(fetching, self._client.loop.asyncio_loop)
 
     async def _fetch_batch(
         self, address: str | None, batch: list[_SubmittedCopy], begin: float
@@ -296,7 +282,7 @@ class Dispatcher:
         fetched: "list[TaskResult | None] | BaseException",
     ) -> None:
         """Take the results of a batch, or look again at its futures."""
-        self._fetching.discard(address)
+        self._fetch_queue.arrived(address)
         for sent in batch:
             sent.moved = moved
         still_open = [sent for sent in batch if sent.copy in self._sent]

@@ -289,6 +289,7 @@ class _RankPass:
     record: RankRecord
     root: RootPass | None
     shown: float = 0.0
+    looked: float = 0.0
     memory: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
@@ -387,6 +388,9 @@ class _RankPass:
         if self.root is not None and now - self.shown > _SHOW:
             self.shown = now
             self.root.show(self.task_window.table.frames_done())
+        if now - self.looked > _LOOK:
+            self.looked = now
+            self.task_window.look()
         return self.task_window.table.is_cancelled(number)
 
 

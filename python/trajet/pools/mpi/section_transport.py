@@ -6,7 +6,7 @@ Each array with an entry for each frame is a section of bytes, `(n_frames, entry
 frames.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -274,19 +274,31 @@ def _batches(tasks: Sequence[Task], entry_bytes: int) -> list[list[Task]]:
     return batches
 
 
+def merge_steps(rank: int, size: int) -> Iterator[tuple[int, bool]]:
+    """Iterate over what a rank does in the binary tree of ranks: the other rank, and if it sends.
+
+    A rank receives the states of others, then sends its own once; rank 0 only receives.
+    """
+    step = 1
+    while step < size:
+        if rank & step:
+            yield rank - step, True
+            return
+        if rank + step < size:
+            yield rank + step, False
+        step *= 2
+
+
 def merge_along_tree(ranks: Communicator, states: _trajet.States) -> None:
     """Merge the states of all ranks along a binary tree of ranks, to rank 0.
 
     Rank 0 then receives a few states, not some of every rank.
     """
-    step = 1
-    while step < ranks.size:
-        if ranks.rank & step:
-            _send(ranks, states.subtrees(), ranks.rank - step)
-            return
-        if ranks.rank + step < ranks.size:
-            states.add(_receive(ranks, ranks.rank + step))
-        step *= 2
+    for other, is_sender in merge_steps(ranks.rank, ranks.size):
+        if is_sender:
+            _send(ranks, states.subtrees(), other)
+        else:
+            states.add(_receive(ranks, other))
 
 
 def _send(ranks: Communicator, states: NDArray[np.uint8], rank: int) -> None:

@@ -1,13 +1,14 @@
 """RMA window on rank 0: the task states of the dispatch core, and the serialised tasks."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.pools.dispatch import OWN_CELLS, StragglerRule, TaskTable
+from trajet.pools.dispatch import StragglerRule
 from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
+from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 _CELL = 8
 _LONGEST_SLEEP = 0.02
@@ -74,13 +75,21 @@ class TaskWindow:
     def wait_for_straggler(self) -> tuple[int, int] | None:
         """Wait until a task is overdue: return it and its rank, or None when all are done."""
         pause = 1e-3
-        while not self.table.is_done:
-            if (late := self.table.straggler(self.now())) is not None:
+        if self.table.rest(self.now()):
+            return None
+        while not self.table.has_ended:
+            self.look()
+            if (late := self.table.helped()) is not None:
                 return late
             time.sleep(pause)
             pause = min(1.5 * pause, _LONGEST_SLEEP)
             self._ranks.progress()
         return None
+
+    def look(self) -> None:
+        """Find stragglers, on rank 0."""
+        if self._ranks.rank == 0:
+            self.table.look(self.now())
 
     def task_bytes(self, number: int) -> bytes:
         """Return a serialised task."""
@@ -128,6 +137,16 @@ class TaskWindow:
         given = [np.array(values, np.int64), self._mpi.INT64_T]
         self._window.Accumulate(given, worker, place, self._mpi.REPLACE)
         self._window.Flush(worker)
+
+    def tell(self, cell: int, values: Mapping[int, int]) -> None:
+        """Replace a cell of several ranks, all at once: a rank answers when it polls."""
+        # They must live until the operations are complete.
+        given = {rank: np.array([value], np.int64) for rank, value in values.items()}
+        for rank, value in given.items():
+            place = (_CELL * cell, 1, self._mpi.INT64_T)
+            self._window.Accumulate([value, self._mpi.INT64_T], rank, place, self._mpi.REPLACE)
+        for rank in given:
+            self._window.Flush(rank)
 
     def own(self) -> NDArray[np.int64]:
         """Return the cells of this rank."""

@@ -1,0 +1,77 @@
+"""Which results the calling process fetches from workers, and when.
+
+A worker has one request at a time, for all results that it has, up to a size. Requests to several
+workers are under way at once; those to workers that straggle are not counted, so that a worker that
+is slow to answer holds up no other's results.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from trajet.pools.dispatch import Copy
+
+# Bytes that are fetched from a worker at once, and from all workers.
+_MOST_OF_WORKER = 32 << 20
+_MOST_UNDER_WAY = 128 << 20
+# Workers from which results are fetched at a time.
+_MOST_WORKERS = 64
+
+
+class Request(NamedTuple):
+    """A request for the results of copies that a worker has done."""
+
+    worker: str | None
+    copies: list[Copy]
+
+
+class FetchQueue:
+    """Results that are ready, and requests that are under way.
+
+    Parameters
+    ----------
+    is_open
+        Returns whether the result of a copy may still be taken.
+    """
+
+    def __init__(self, is_open: Callable[[Copy], bool]) -> None:
+        self._is_open = is_open
+        # results that are ready, with their bytes; workers that have some and no request, in the
+        # order in which they got them
+        self._ready: dict[str | None, list[tuple[Copy, int]]] = {}
+        self._turns: OrderedDict[str | None, None] = OrderedDict()
+        self._under_way: dict[str | None, int] = {}
+
+    def add(self, worker: str | None, copy: Copy, n_bytes: int) -> None:
+        """Note a result at a worker."""
+        self._ready.setdefault(worker, []).append((copy, n_bytes))
+        if worker not in self._under_way:
+            self._turns.setdefault(worker)
+
+    def next(self, slow: Collection[str | None]) -> Request | None:
+        """Return the next request; None if enough are under way, not counting those of `slow`."""
+        counted = [n for name, n in self._under_way.items() if name not in slow]
+        if len(counted) >= _MOST_WORKERS or sum(counted) >= _MOST_UNDER_WAY:
+            return None
+        while self._turns:
+            worker, _ = self._turns.popitem(last=False)
+            ready, copies, size = self._ready.pop(worker), list[Copy](), 0
+            while ready and size < _MOST_OF_WORKER:
+                copy, n_bytes = ready.pop()
+                if self._is_open(copy):
+                    copies.append(copy)
+                    size += n_bytes
+            if ready:
+                self._ready[worker] = ready
+            if copies:
+                self._under_way[worker] = size
+                return Request(worker, copies)
+            if ready:
+                self._turns[worker] = None
+        return None
+
+    def arrived(self, worker: str | None) -> None:
+        """Note that the request to a worker has ended."""
+        self._under_way.pop(worker, None)
+        if worker in self._ready:
+            self._turns.setdefault(worker)
