@@ -1,0 +1,1 @@
+"""A simulated cluster that drives the dispatch core with discrete events."""
