@@ -17,6 +17,7 @@ OF_OTHERS = {
     "advise": {"--report"},
     "store profile": {"--topology", "--trajectory", "--profile"},
     "bench": {"--oversubscribe"},
+    "bench storage": {"--ranks", "--storage"},
 }
 PYTHON = re.compile(
     r"\b\w+=(?:True|False|None)\b|\b(?:traj|tj|np|selection|result|trajectory)\.\w+\(|\b\w+\(\)"

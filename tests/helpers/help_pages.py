@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from trajet.cli.command import HELP_ALL, LeveledCommand
 from trajet.cli.group import commands
+from trajet.cli.storage_bench import storage
 
 SNAPSHOT = Path(__file__).parents[1] / "cli" / "help.txt"
 
@@ -22,6 +23,9 @@ def every_command(
             yield from every_command(command, (*names, name))
         else:
             yield (*names, name), command
+    if group is commands:
+        # The command `bench` hands over to it.
+        yield ("bench", "storage"), storage
 
 
 def help_of(name: str, command: click.Command, *, is_all: bool = False) -> str:
