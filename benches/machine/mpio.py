@@ -90,7 +90,7 @@ class MpioPool(MpiPool):
             name: section.view(dtype).reshape(len(numbers), *shape)
             for (name, dtype, shape), section in zip(arrays, sections, strict=True)
         }
-        return RunOutput([(found, no_cells)], report)
+        return RunOutput([(found, no_cells, None)], report)
 
 
 class _Stages:
@@ -250,7 +250,7 @@ class _Memory:
         stages.part("t_decode", worker["t_read"] + worker["t_decode"])
         stages.part("t_comp", worker["t_comp"])
         stages.end("t_overhead")
-        ((arrays, _),) = output.analyses
+        ((arrays, *_),) = output.analyses
         return {
             name: numbers.reshape(n_frames, -1).view(np.uint8) for name, numbers in arrays.items()
         }

@@ -558,6 +558,11 @@ class Plan:
     def sizes(self, n_atoms: int) -> tuple[int, int, int]: ...
     # the plan of one analysis for frames that have only its atoms
     def condensed(self) -> Plan: ...
+    # the plan of one analysis that also looks for broken molecules: both atoms of each pair of
+    # neighbours, and the largest distance of the pair, Å
+    def with_neighbours(
+        self, *, first: NDArray[np.int64], second: NDArray[np.int64], limits: NDArray[np.float32]
+    ) -> Plan: ...
     # whether it calls functions of Python
     @property
     def has_functions(self) -> bool: ...
@@ -649,12 +654,18 @@ class WorkerTrajectory:
         stop: Stop | None,
     ) -> tuple[NDArray[np.uint8], RunReport]: ...
 
+# Molecules that are broken in some frames: the number of these frames and the first of them; how
+# many pairs are apart in it, the number of the first pair, the distance of its positions and that
+# of its nearest images, Å.
+BrokenMolecules: TypeAlias = tuple[int, int, int, int, float, float]
+
 # The arrays of an analysis by name, and the summary of cells: frames without a cell and the first
 # of them, frames with a small cell and the first of them, half of the shortest lattice vector and
-# its frame; -1 for no frame.
+# its frame, -1 for no frame; and the summary of broken molecules.
 Folded: TypeAlias = tuple[
     dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]],
     tuple[int, int, int, int, float, int],
+    BrokenMolecules | None,
 ]
 
 # Merges the states of tasks, in any order, along the tree of the leaves.

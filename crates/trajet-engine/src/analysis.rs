@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use postcard::ser_flavors::Size;
 use serde::Serialize;
@@ -11,6 +12,7 @@ use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::pairs::Misplaced;
 
+use crate::broken_molecules::Neighbours;
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
@@ -260,6 +262,9 @@ pub struct Pass {
     pub atoms: Atoms,
     /// The superposition of frames before the analysis.
     pub superpose: Option<Superpose>,
+    /// Atoms by which molecules that are broken over the box are found. Those of the first pass are taken over by the
+    /// next ones; the last one looks for broken molecules.
+    pub neighbours: Option<Arc<Neighbours>>,
     /// The analysis.
     pub analysis: Box<dyn ErasedAnalysis>,
 }
@@ -267,7 +272,7 @@ pub struct Pass {
 impl Pass {
     /// Returns a pass of an analysis on these atoms.
     pub fn new(atoms: Atoms, analysis: impl Analysis) -> Self {
-        Pass { atoms, superpose: None, analysis: Box::new(analysis) }
+        Pass { atoms, superpose: None, neighbours: None, analysis: Box::new(analysis) }
     }
 
     /// Returns a pass of an analysis that accumulates nothing.

@@ -37,12 +37,14 @@ pub struct FrameCount {
 }
 
 impl FrameCount {
-    fn add(&mut self, frame: u64) {
+    /// Counts a frame.
+    pub(crate) fn add(&mut self, frame: u64) {
         self.n += 1;
         self.first.get_or_insert(frame);
     }
 
-    fn merge(self, right: Self) -> Self {
+    /// Adds the counts of the frames after these.
+    pub(crate) fn merge(self, right: Self) -> Self {
         FrameCount { n: self.n + right.n, first: self.first.or(right.first) }
     }
 }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers};
-use trajet_kernels::cell::Cell;
 use trajet_kernels::centers::{AtomGroups, centers};
 use trajet_kernels::distance::{Points, between, within};
 use trajet_simd::InstructionSet;
@@ -23,8 +22,8 @@ pub enum Quantity {
     Within,
     /// Distances from each of the first groups to each of the others; the field is the number of first groups.
     Between(usize),
-    /// Distances of the groups 0-1, 2-3, ….
-    Pairs,
+    /// Distance of the first and the last atom of each group, as stored.
+    Ends,
 }
 
 /// Parameters of the analysis.
@@ -60,7 +59,6 @@ impl analysis::Request for Request {
             Quantity::Between(first) if first > n => {
                 Err(InvalidArgument("the number of first groups exceeds the number of groups"))
             }
-            Quantity::Pairs if n % 2 == 1 => Err(InvalidArgument("a pair lacks its second group")),
             _ => Ok(()),
         }
     }
@@ -99,53 +97,63 @@ impl PerFrame for Centers {
             Quantity::Centers => vec![ArraySpec::of::<f64>("centers", &[n, 3])],
             Quantity::Within => distances(n * n.saturating_sub(1) / 2),
             Quantity::Between(first) => distances(first * (n - first)),
-            Quantity::Pairs => distances(n / 2),
+            Quantity::Ends => distances(n),
         }
     }
 
     fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        let mut found = match self.quantity {
-            Quantity::Centers => Vec::new(),
-            _ => vec![0.0; 3 * self.groups.len()],
+        let mut found = match self.uses_images() {
+            true => vec![0.0; 3 * self.groups.len()],
+            false => Vec::new(),
         };
         let (mut a, mut b) = (Points::default(), Points::default());
         for (i, row) in out.rows::<f64>().enumerate() {
             let positions = block.frame(i);
-            if self.quantity == Quantity::Centers {
-                centers(set, &self.groups, positions, row);
-                row.as_chunks_mut::<3>().0.iter_mut().for_each(forget_incomplete);
-                continue;
-            }
-            let cell = if self.periodic { cell_of(block, i)? } else { None };
-            centers(set, &self.groups, positions, &mut found);
+            let periodic = self.periodic && self.uses_images();
+            let cell = if periodic { cell_of(block, i)? } else { None };
             match self.quantity {
-                Quantity::Centers => {}
+                Quantity::Centers => {
+                    centers(set, &self.groups, positions, row);
+                    row.as_chunks_mut::<3>().0.iter_mut().for_each(forget_incomplete);
+                }
+                Quantity::Ends => end_to_end(&self.groups, positions, row),
                 Quantity::Within => {
+                    centers(set, &self.groups, positions, &mut found);
                     a.set_exact(&found);
                     within(set, cell.as_ref(), &a, row);
                 }
                 Quantity::Between(first) => {
+                    centers(set, &self.groups, positions, &mut found);
                     a.set_exact(&found[..3 * first]);
                     b.set_exact(&found[3 * first..]);
                     between(set, cell.as_ref(), &a, &b, row);
                 }
-                Quantity::Pairs => pairs(&found, cell.as_ref(), row),
             }
         }
         Ok(())
     }
 
     fn cell_use(&self) -> CellUse {
-        CellUse::nearest_images(self.periodic && self.quantity != Quantity::Centers)
+        CellUse::nearest_images(self.periodic && self.uses_images())
     }
 }
 
-/// Computes the distances of the points 0-1, 2-3, ….
-fn pairs(points: &[f64], cell: Option<&Cell>, row: &mut [f64]) {
-    for (distance, [ax, ay, az, bx, by, bz]) in row.iter_mut().zip(points.as_chunks::<6>().0) {
-        let d = [bx - ax, by - ay, bz - az];
-        let d = cell.map_or(d, |cell| cell.shortest(d));
+impl Centers {
+    /// Returns whether distances of centres are computed, which may be those of nearest images.
+    fn uses_images(&self) -> bool {
+        matches!(self.quantity, Quantity::Within | Quantity::Between(_))
+    }
+}
+
+/// Computes the distance of the first and the last atom of each group.
+fn end_to_end(groups: &AtomGroups, positions: &[f32], row: &mut [f64]) {
+    let atoms = positions.as_chunks::<3>().0;
+    let mut begin = 0;
+    for (distance, &end) in row.iter_mut().zip(groups.ends()) {
+        let [first, last] = [begin, end - 1].map(|at| atoms[at].map(f64::from));
+        let d = [last[0] - first[0], last[1] - first[1], last[2] - first[2]];
         *distance = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+        begin = end;
     }
 }

@@ -12,19 +12,22 @@ use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::memory::{self, Refused};
 use trajet_formats::{Atoms, Block};
+use trajet_kernels::bonded::BondedPairs;
 
 use crate::analysis::{AnyState, Array, Finished, Pass, write};
 use crate::atom_map::{AtomMap, merge_atom_lists};
+use crate::broken_molecules::BrokenSummary;
 use crate::cells::CellSummary;
 use crate::error::{Failure, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
 
-/// The state of an analysis, and the summary of the cells of its frames.
+/// The state of an analysis, and the summaries of the cells of its frames and of the molecules that are broken in them.
 pub struct Folded {
     state: AnyState,
     cells: CellSummary,
+    broken: BrokenSummary,
 }
 
 /// The state of each analysis of a pass.
@@ -33,15 +36,17 @@ pub type JointState = Vec<Folded>;
 /// The states of the largest whole subtrees in some leaves.
 pub type Subtrees = Vec<(Node, JointState)>;
 
-/// The arrays of an analysis, made from its state of all frames, and the summary of their cells.
+/// The arrays of an analysis, made from its state of all frames, and the summaries of these frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldedArrays {
     /// Its arrays with an entry for each frame, which the run has written.
     pub per_frame: Vec<ArraySpec>,
     /// Arrays by their names.
     pub arrays: Vec<(&'static str, Array)>,
-    /// The summary.
+    /// The summary of their cells.
     pub cells: CellSummary,
+    /// The summary of molecules that are broken in them.
+    pub broken: BrokenSummary,
 }
 
 /// A pass of one analysis or several.
@@ -88,6 +93,8 @@ struct Component {
     /// The columns of its atoms in that block.
     map: AtomMap,
     pass: Pass,
+    /// Pairs of its atoms by which broken molecules are found.
+    bonded: Option<BondedPairs>,
     /// Its arrays with an entry for each frame.
     per_frame: Vec<ArraySpec>,
     /// Positions of these among the arrays of all analyses.
@@ -104,7 +111,9 @@ impl Component {
         let per_frame = pass.analysis.per_frame();
         let first = before.map_or(0, |before| before.arrays.end);
         let arrays = first..first + per_frame.len();
-        Component { number, transform, block, map: AtomMap::All, pass, per_frame, arrays }
+        let looks = !pass.analysis.has_next();
+        let bonded = pass.neighbours.as_ref().filter(|_| looks).map(|of| of.among(&pass.atoms));
+        Component { number, transform, block, map: AtomMap::All, pass, bonded, per_frame, arrays }
     }
 
     /// Adds the number of the analysis to its error.
@@ -115,7 +124,34 @@ impl Component {
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     fn merge(&self, left: Folded, right: Folded) -> Result<Folded> {
         let state = self.pass.analysis.merge(left.state, right.state)?;
-        Ok(Folded { state, cells: left.cells.merge(right.cells) })
+        let broken = left.broken.merge(right.broken);
+        Ok(Folded { state, cells: left.cells.merge(right.cells), broken })
+    }
+
+    /// Superposes and analyses a leaf, and returns its state.
+    fn of_leaf(&self, block: &mut Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
+        let broken = self.broken(block);
+        if let Some(superpose) = &self.pass.superpose {
+            superpose.apply(block);
+        }
+        self.of_superposed(block, broken, out)
+    }
+
+    /// Analyses a leaf that was superposed, and returns its state.
+    fn of_superposed(
+        &self,
+        block: &Block,
+        broken: BrokenSummary,
+        out: &mut FrameArrays<'_>,
+    ) -> Result<Folded> {
+        let state = self.pass.analysis.fold(block, out)?;
+        let cells = CellSummary::of(block, self.pass.analysis.cell_use());
+        Ok(Folded { state, cells, broken })
+    }
+
+    /// Returns the summary of broken molecules of a leaf that is not superposed yet: cells are not turned along.
+    fn broken(&self, block: &Block) -> BrokenSummary {
+        self.bonded.as_ref().map_or_else(BrokenSummary::default, |of| BrokenSummary::of(block, of))
     }
 }
 
@@ -306,7 +342,7 @@ impl JointPass {
     pub fn empty(&self) -> Result<JointState, Failure> {
         let empty = |component: &Component| {
             let state = component.numbered(component.pass.analysis.empty())?;
-            Ok(Folded { state, cells: CellSummary::default() })
+            Ok(Folded { state, cells: CellSummary::default(), broken: BrokenSummary::default() })
         };
         self.components.iter().map(empty).collect()
     }
@@ -336,8 +372,8 @@ impl JointPass {
         for (component, Folded { state, .. }) in self.components.into_iter().zip(states) {
             let finished = component.numbered(component.pass.analysis.finish(state))?;
             let Finished::Next(pass) = finished else { panic!("a further pass") };
-            let Component { number, transform, .. } = component;
-            next.push(JointEntry { number, transform, pass: *pass });
+            let Component { number, transform, pass: Pass { neighbours, .. }, .. } = component;
+            next.push(JointEntry { number, transform, pass: Pass { neighbours, ..*pass } });
         }
         next.sort_by_key(|one| one.number);
         let own = |one: &JointEntry| one.transform.is_none();
@@ -355,18 +391,18 @@ impl JointPass {
     /// # Panics
     /// If there is a further pass.
     pub fn finish(&self, states: JointState) -> Result<Vec<FoldedArrays>, Failure> {
-        let arrays = |(component, Folded { state, cells }): (&Component, Folded)| match component
-            .numbered(component.pass.analysis.finish(state))?
-        {
-            Finished::Arrays(arrays) => {
-                Ok(FoldedArrays { per_frame: component.per_frame.clone(), arrays, cells })
+        let arrays = |(component, folded): (&Component, Folded)| {
+            let Folded { state, cells, broken } = folded;
+            let per_frame = component.per_frame.clone();
+            match component.numbered(component.pass.analysis.finish(state))? {
+                Finished::Arrays(arrays) => Ok(FoldedArrays { per_frame, arrays, cells, broken }),
+                Finished::Next(_) => panic!("no further pass"),
             }
-            Finished::Next(_) => panic!("no further pass"),
         };
         self.components.iter().zip(states).map(arrays).collect()
     }
 
-    /// Returns the bytes of states: of each subtree its node, then for each analysis the summary of cells and the state.
+    /// Returns the bytes of states: of each subtree its node, then for each analysis the summaries and the state.
     ///
     /// # Errors
     /// [`crate::AnalysisError::Memory`] of an analysis.
@@ -378,7 +414,7 @@ impl JointPass {
                     if k == 0 {
                         write(node, &mut bytes)?;
                     }
-                    write(&folded.cells, &mut bytes)?;
+                    write(&(folded.cells, folded.broken), &mut bytes)?;
                     component.pass.analysis.write(&folded.state, &mut bytes)
                 };
                 component.numbered(write_all())?;
@@ -402,9 +438,9 @@ impl JointPass {
             let (node, mut rest) = postcard::take_from_bytes(bytes).ok()?;
             let mut states = JointState::with_capacity(self.components.len());
             for component in &self.components {
-                let (cells, after) = postcard::take_from_bytes(rest).ok()?;
+                let ((cells, broken), after) = postcard::take_from_bytes(rest).ok()?;
                 let (state, after) = component.pass.analysis.read(after)?;
-                states.push(Folded { state, cells });
+                states.push(Folded { state, cells, broken });
                 rest = after;
             }
             subtrees.push((node, states));
@@ -472,7 +508,7 @@ impl LeafFold<'_> {
         self.next += blocks[0].n_frames();
         if let [component] = &self.pass.components[..] {
             // The block is the whole leaf.
-            let folded = of_leaf(&component.pass, &mut blocks[0], out);
+            let folded = component.of_leaf(&mut blocks[0], out);
             self.only = Some(component.numbered(folded)?);
             return Ok(());
         }
@@ -499,20 +535,6 @@ impl LeafFold<'_> {
         };
         self.components.into_iter().map(whole).collect()
     }
-}
-
-/// Superposes and analyses a leaf of one analysis, and returns its state.
-fn of_leaf(pass: &Pass, block: &mut Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
-    if let Some(superpose) = &pass.superpose {
-        superpose.apply(block);
-    }
-    of_superposed(pass, block, out)
-}
-
-/// Analyses a leaf of one analysis, which was superposed, and returns its state.
-fn of_superposed(pass: &Pass, block: &Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
-    let state = pass.analysis.fold(block, out)?;
-    Ok(Folded { state, cells: CellSummary::of(block, pass.analysis.cell_use()) })
 }
 
 /// The work of one of several analyses on a leaf of the pass.
@@ -544,7 +566,9 @@ impl ComponentFold<'_> {
             && matches!(map, AtomMap::All)
             && pass.superpose.is_none()
         {
-            let state = of_superposed(pass, read, &mut out.part(arrays.clone(), here))?;
+            let broken = self.of.broken(read);
+            let out = &mut out.part(arrays.clone(), here);
+            let state = self.of.of_superposed(read, broken, out)?;
             return self.add(leaf, state);
         }
         if self.block.n_frames() == 0 {
@@ -558,7 +582,7 @@ impl ComponentFold<'_> {
         if until.end < frames.end {
             return Ok(());
         }
-        let state = of_leaf(pass, &mut self.block, &mut out.part(arrays.clone(), here))?;
+        let state = self.of.of_leaf(&mut self.block, &mut out.part(arrays.clone(), here))?;
         self.block.meta.clear();
         self.add(leaf, state)
     }

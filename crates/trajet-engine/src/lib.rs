@@ -7,6 +7,7 @@
 pub mod analysis;
 mod atom_map;
 pub mod average;
+pub mod broken_molecules;
 pub mod cells;
 pub mod centers;
 pub mod contact_map;

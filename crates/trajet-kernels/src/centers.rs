@@ -49,6 +49,11 @@ impl AtomGroups {
         self.ends.is_empty()
     }
 
+    /// Returns the end of each group, exclusive; each group begins where the one before ends.
+    pub fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     /// Returns the number of atoms of all groups.
     pub fn n_atoms(&self) -> usize {
         self.ends.last().map_or(0, |&end| end)

@@ -5,6 +5,7 @@
 //! with every instruction set, number of threads and machine.
 
 mod axes;
+pub mod bonded;
 pub mod cell;
 pub mod centers;
 pub mod contacts;

@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
+use trajet_engine::broken_molecules::Neighbours;
 use trajet_engine::{AnalysisSpec, ArraySpec, JointPass, Pass, Request};
 use trajet_files::Error;
 use trajet_files::transform::ChainTransform;
@@ -33,6 +34,8 @@ struct Job {
     atoms: Arc<[i64]>,
     /// Functions of Python, which it calls.
     functions: Option<Arc<Functions>>,
+    /// Atoms by which broken molecules are found.
+    neighbours: Option<Arc<Neighbours>>,
     /// Its transforms instead of those of the trajectory.
     transforms: Option<(Vec<u8>, Arc<ChainTransform>)>,
 }
@@ -84,6 +87,16 @@ impl Plan {
         Plan::of(jobs.collect())
     }
 
+    /// Returns the plan of one analysis that also looks for broken molecules; `neighbours` are the fields of `Neighbours`
+    /// in the engine.
+    #[pyo3(signature = (**neighbours))]
+    fn with_neighbours(&self, neighbours: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let neighbours = neighbours.map(from_dict::<Neighbours>).transpose()?.unwrap_or_default();
+        neighbours.check().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let job = Job { neighbours: Some(Arc::new(neighbours)), ..self.only()?.clone() };
+        Ok(Plan { jobs: vec![job] })
+    }
+
     /// The distinct atoms of all analyses.
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
@@ -104,14 +117,16 @@ impl Plan {
 
     /// Returns the plan for frames that have only the atoms of this one.
     fn condensed(&self) -> PyResult<Self> {
-        let [Job { spec, functions, atoms, .. }] = &self.jobs[..] else {
-            return Err(PyValueError::new_err("the plan has several analyses"));
-        };
+        let Job { spec, functions, atoms, neighbours, .. } = self.only()?;
         let mut spec = (**spec).clone();
-        for atom in spec.atoms().into_iter().flat_map(|list| &mut **list) {
+        let mut neighbours = neighbours.as_deref().cloned();
+        let lists =
+            spec.atoms().into_iter().chain(neighbours.iter_mut().flat_map(Neighbours::atoms));
+        for atom in lists.flat_map(|list| &mut **list) {
             *atom = atoms.partition_point(|other| other < atom) as i64;
         }
-        Ok(Plan { jobs: vec![Job::of(spec, functions.clone())] })
+        let neighbours = neighbours.map(Arc::new);
+        Ok(Plan { jobs: vec![Job { neighbours, ..Job::of(spec, functions.clone()) }] })
     }
 
     /// Whether it calls functions of Python.
@@ -122,7 +137,10 @@ impl Plan {
 
     /// Returns the bytes of the plan, and the functions of each analysis, for pickle.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Py<PyAny>, Reduced<'py>)> {
-        let of_job = |job: &'_ Job| (job.spec.clone(), job.transforms.clone().map(|of| of.0));
+        let of_job = |job: &Job| -> PickledJob {
+            let transforms = job.transforms.clone().map(|of| of.0);
+            (job.spec.clone(), job.neighbours.clone(), transforms)
+        };
         let bytes = to_bytes(&self.jobs.iter().map(of_job).collect::<Vec<_>>())?;
         let functions = |job: &Job| job.functions.as_ref().map(|of| of.for_pickle(py));
         let functions = self.jobs.iter().map(functions).collect();
@@ -133,13 +151,18 @@ impl Plan {
     /// Returns the plan that was pickled.
     #[staticmethod]
     fn restored(bytes: &[u8], functions: Vec<Option<PickledFunctions>>) -> PyResult<Self> {
-        let jobs: Vec<(Spec, Option<Vec<u8>>)> = from_bytes(bytes)?;
-        let jobs = jobs.into_iter().zip(functions).map(|((spec, transforms), functions)| {
-            (Job::of(spec, functions.map(|of| Arc::new(Functions::from(of)))), transforms)
-        });
+        let jobs: Vec<PickledJob> = from_bytes(bytes)?;
+        let jobs =
+            jobs.into_iter().zip(functions).map(|((spec, neighbours, transforms), called)| {
+                let functions = called.map(|of| Arc::new(Functions::from(of)));
+                (Job { neighbours, ..Job::of(Arc::unwrap_or_clone(spec), functions) }, transforms)
+            });
         Plan::of(jobs.collect())
     }
 }
+
+/// An analysis in the bytes of a plan: its parameters, its neighbours, and its serialised transforms.
+type PickledJob = (Arc<Spec>, Option<Arc<Neighbours>>, Option<Vec<u8>>);
 
 /// A pickled plan: its bytes, and the functions of each of its analyses.
 type Reduced<'py> = (Bound<'py, PyBytes>, Vec<Option<PickledFunctions>>);
@@ -159,23 +182,36 @@ impl Job {
 
     fn of(mut spec: Spec, functions: Option<Arc<Functions>>) -> Self {
         let atoms = distinct(spec.atoms().iter().map(|list| &***list)).into();
-        Job { spec: Arc::new(spec), atoms, functions, transforms: None }
+        Job { spec: Arc::new(spec), atoms, functions, neighbours: None, transforms: None }
     }
 
     fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
         let bytes = postcard::serialize_with_flavor(&*self.spec, Size::default());
         // Estimate for copies of the parameters in double precision, maps of atoms to columns, and references stored by
-        // axis.
-        memory::ask(bytes.unwrap_or(0).saturating_mul(12), WHAT)?;
-        match (&*self.spec, &self.functions) {
-            (Spec::Native(spec), _) => (**spec).clone().plan(n_atoms),
-            (Spec::Apply(apply), Some(functions)) => apply.first_pass(functions, n_atoms),
+        // axis. Of neighbours: columns, marks, and pairs of columns.
+        let n_pairs = self.neighbours.as_ref().map_or(0, |of| of.first.len());
+        let of_neighbours = n_pairs.saturating_mul(64).saturating_add(n_atoms.saturating_mul(8));
+        let of_pairs = if n_pairs == 0 { 0 } else { of_neighbours };
+        let of_spec = bytes.unwrap_or(0).saturating_mul(12);
+        memory::ask(of_spec.saturating_add(of_pairs), WHAT)?;
+        let pass = match (&*self.spec, &self.functions) {
+            (Spec::Native(spec), _) => (**spec).clone().plan(n_atoms)?,
+            (Spec::Apply(apply), Some(functions)) => apply.first_pass(functions, n_atoms)?,
             (Spec::Apply(_), None) => unreachable!("plans of apply have functions"),
-        }
+        };
+        Ok(Pass { neighbours: self.neighbours.clone(), ..pass })
     }
 }
 
 impl Plan {
+    /// Returns the analysis of a plan of one.
+    fn only(&self) -> PyResult<&Job> {
+        let [job] = &self.jobs[..] else {
+            return Err(PyValueError::new_err("the plan has several analyses"));
+        };
+        Ok(job)
+    }
+
     /// Returns the plan of these jobs, with serialised transforms, which jobs with the same ones share.
     fn of(jobs: Vec<(Job, Option<Vec<u8>>)>) -> PyResult<Self> {
         if jobs.is_empty() {

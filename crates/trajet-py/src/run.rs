@@ -4,6 +4,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
+use trajet_engine::broken_molecules::BrokenSummary;
 use trajet_engine::cells::{CellSummary, FrameCount};
 use trajet_engine::frame_arrays::sections;
 use trajet_engine::{Array, ArraySpec, Budget, FoldedArrays, Output, Values};
@@ -16,9 +17,12 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Arrays by name, and the summary of cells: number of frames without a cell and the first of them, number of frames with
-/// a small cell and the first of them, half of the shortest lattice vector and its frame; -1 for no frame.
-pub(crate) type PyFolded<'py> = (Bound<'py, PyDict>, (u64, i64, u64, i64, f64, i64));
+/// Arrays by name, and two summaries. Of cells: number of frames without a cell and the first of them, number of frames with
+/// a small cell and the first of them, half of the shortest lattice vector and its frame; -1 for no frame. Of broken
+/// molecules, if there are any: number of frames with some and the first of them, its number of pairs, the number of the
+/// first pair, the distance of its positions and of its nearest images.
+pub(crate) type PyFolded<'py> =
+    (Bound<'py, PyDict>, (u64, i64, u64, i64, f64, i64), Option<(u64, u64, u64, u64, f64, f64)>);
 
 /// Arrays of each analysis, report.
 type RunResult<'py> = (Vec<PyFolded<'py>>, Bound<'py, PyDict>);
@@ -73,7 +77,7 @@ pub(crate) fn folded<'py>(
     sections: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<PyFolded<'py>>> {
     let mut sections = sections.into_iter();
-    let of_analysis = |FoldedArrays { per_frame, arrays, cells }| {
+    let of_analysis = |FoldedArrays { per_frame, arrays, cells, broken }| {
         let dict = PyDict::new(py);
         for spec in per_frame {
             let section = sections.next();
@@ -89,7 +93,7 @@ pub(crate) fn folded<'py>(
             };
             dict.set_item(name, array)?;
         }
-        Ok((dict, cell_numbers(&cells)))
+        Ok((dict, cell_numbers(&cells), broken_numbers(&broken)))
     };
     analyses.into_iter().map(of_analysis).collect()
 }
@@ -107,4 +111,11 @@ fn cell_numbers(cells: &CellSummary) -> (u64, i64, u64, i64, f64, i64) {
     let CellSummary { missing, small, least } = cells;
     let (half, frame) = least.map_or((f64::INFINITY, -1), |(half, frame)| (half, frame as i64));
     (missing.n, first(missing), small.n, first(small), half, frame)
+}
+
+fn broken_numbers(
+    &BrokenSummary { frames, in_first }: &BrokenSummary,
+) -> Option<(u64, u64, u64, u64, f64, f64)> {
+    let (first, (n_pairs, pair, written, nearest)) = (frames.first?, in_first?);
+    Some((frames.n, first, n_pairs, pair, written, nearest))
 }

@@ -13,10 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajet._trajet import Plan
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules
-from trajet.analysis.reference import Coordinates
 from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
-from trajet.box import Box
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import Selection, UpdatingSelection
@@ -75,7 +72,7 @@ def apply(
     cells
         Whether the function gets unit cells as its second argument: `(6,)` for a frame,
         `(n_frames, 6)` for a block; Å and degrees, NaN in frames without a cell. If False,
-        `report["remarks"]` say whether molecules are broken over the box in the first frame.
+        `report["remarks"]` say in how many frames molecules of a selection are broken over the box.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
         its last argument; for one selection only.
@@ -159,9 +156,6 @@ def apply(
         positions, box = first.positions, first.cells
         of_first = {"frame": first.frames, "time": first.times, "cell": box}
         named = {name: of_first[name][0] if per == "frame" else of_first[name] for name in by_name}
-        if not has_cell and here.n_atoms:
-            at_first = Coordinates(positions[0], Box.of(first), f"frame {chosen[0]}")
-            remarks.extend(find_broken_molecules(here, at_first))
         if per == "frame":
             positions, box = positions[0], box[0]
         given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
@@ -184,7 +178,11 @@ def apply(
             shape=shape,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(*chosen), **run)
+    # A function that gets cells can take nearest images.
+    fixed = [] if has_cell or not isinstance(main, Selection) else [main]
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=selection_seconds(*chosen), as_written=fixed, **run
+    )
     if reducer is None:
         values = outcome.floats("values")
     else:

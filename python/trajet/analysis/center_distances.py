@@ -15,7 +15,6 @@ from trajet.analysis.atom_groups import (
     main_selections,
 )
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, describe, selection_seconds
 from trajet.quoting import quoted
@@ -89,8 +88,8 @@ def center_distances(
     -----
     Centres are computed from positions as stored, then the nearest image of the difference is
     taken. A molecule that is broken over the box has a wrong centre: make molecules whole with
-    `traj.whole()` before the selection; `report["remarks"]` name neighbouring atoms that lie on
-    either side of the box in the first frame, or in that of the most unusual distances. Nearest
+    `traj.whole()` before the selection; `report["remarks"]` say in how many frames neighbouring
+    atoms lie on either side of the box. Nearest
     images are those of `distances`. With `pbc`, a remark names the number of frames without a cell,
     whose distances are those of the positions as they are.
 
@@ -127,12 +126,13 @@ def center_distances(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(*own, *others), **run
+        main.trajectory,
+        plan,
+        t_select=selection_seconds(*own, *others),
+        as_written=[*own, *others],
+        **run,
     )
     remarks += outcome.cells.missing() if pbc else []
-    checked = suspect_frames(outcome.frames, outcome.floats("distances").sum(axis=1))
-    for group in [*own, *others]:
-        remarks += find_broken_molecules_at(group, checked)
     values = outcome.floats("distances")
     if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.box import Box
 from trajet.labels import residue_labels
@@ -104,12 +103,11 @@ def dssp(
         main.trajectory,
         lambda _: sequence.plan(),
         t_select=selection_seconds(main) + watch.seconds(),
+        # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
+        as_written=[main],
         **run,
     )
     codes = outcome.codes("codes")
-    # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
-    n_loop = (codes == len(CLASSES) - 1).sum(axis=1).astype(np.float64)
-    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, n_loop))
     parameters = {
         "selections": [main.label],
         "n_residues": len(sequence.residues),

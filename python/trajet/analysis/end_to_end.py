@@ -9,7 +9,6 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.result import GroupSeries
 
@@ -59,8 +58,8 @@ def end_to_end(
     -----
     Positions are used as stored, since the ends of a long chain may be further apart than half of
     the box: make chains that are broken over the box whole with `selection.whole()`.
-    `report["remarks"]` name neighbouring atoms of a chain that lie on either side of the box in the
-    first or last frame.
+    `report["remarks"]` say in how many frames neighbouring atoms of a chain lie on either side of
+    the box.
 
     Examples
     --------
@@ -78,22 +77,22 @@ def end_to_end(
             f"{short!r} has only one selected atom, and no second end: select more of its atoms, or"
             " leave it out"
         )
-    ends = np.cumsum(sizes)
-    atoms = groups.columns[np.stack([ends - sizes, ends - 1], axis=1).ravel()]
 
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "centers",
-            atoms=atoms,
-            sizes=[1] * len(atoms),
+            # All atoms, as those between the ends show whether a chain is broken.
+            atoms=groups.columns,
+            sizes=groups.sizes,
             weights=None,
-            quantity="pairs",
+            quantity="ends",
             periodic=False,
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+    )
     distances = outcome.floats("distances")
-    remarks = find_broken_molecules_at(main, suspect_frames(outcome.frames, distances.sum(axis=1)))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -107,5 +106,5 @@ def end_to_end(
         units="Å",
         columns=groups.labels,
         name="end-to-end distance",
-        report=outcome.report("end_to_end", parameters, remarks=remarks),
+        report=outcome.report("end_to_end", parameters),
     )

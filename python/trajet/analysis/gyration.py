@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import (
     RunOptions,
@@ -68,8 +67,8 @@ def gyration(
     Notes
     -----
     Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
-    on either side of the box in the frame of the largest radius.
+    `selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a
+    molecule lie on either side of the box.
 
     Radii and axes are those of `gmx gyrate`, which takes masses; `gyration_moments` has the
     principal moments.
@@ -96,12 +95,10 @@ def gyration(
             quantity="axes" if per_axis else "radius",
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+    )
     values = outcome.floats("radii" if per_axis else "radius")
-    radii = values[:, 0] if per_axis else values
-    if np.isfinite(radii).any():
-        # If a molecule is broken in some frames, the radius is largest in one of them.
-        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(radii)]])
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],

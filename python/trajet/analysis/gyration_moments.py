@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import (
     RunOptions,
@@ -64,8 +63,8 @@ def gyration_moments(
     Notes
     -----
     Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
-    on either side of the box in the frame of the largest radius.
+    `selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a
+    molecule lie on either side of the box.
 
     Moments and shape: D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985),
     doi:10.1021/ma00148a028. With `weights="equal"` the moments are those of mdtraj, with masses
@@ -90,11 +89,10 @@ def gyration_moments(
             quantity="moments",
         )
 
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
+    outcome = yield RunRequest(
+        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+    )
     moments = outcome.floats("moments")
-    squares = moments.sum(axis=1)
-    if np.isfinite(squares).any():
-        remarks += find_broken_molecules_at(main, [outcome.frames[np.nanargmax(squares)]])
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],

@@ -1,16 +1,16 @@
 """`native_contacts`: the fraction of native contacts."""
 
+from itertools import permutations, product
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import Plan, SelectionError
+from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
 from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import check_half
 from trajet.analysis.reference import (
     ReferenceStructure,
     describe_reference,
@@ -26,6 +26,7 @@ from trajet.analysis.runner import (
     main_selection,
     selection_seconds,
 )
+from trajet.box import Box, box_vectors
 from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
@@ -188,7 +189,7 @@ def native_contacts(
         distances = _trajet.pair_distances(*ends, None if box is None else box.vectors)
         native[:] = [(pairs, distances)]
         if box is not None:
-            check_half(box, cutoff, found[0].where)
+            _check_half(box, cutoff, found[0].where)
         else:
             bare.append(found[0].where)
         limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
@@ -273,3 +274,45 @@ def _counted(
             near &= chains[0][first] == chains[1][second]
         counted &= ~near
     return counted
+
+
+def _check_half(box: Box, distance: float, where: str) -> None:
+    """Check that a distance is at most half of the shortest lattice vector, if there is a box.
+
+    Raises
+    ------
+    AnalysisError
+        If it is longer.
+    """
+    if not box.exists:
+        return
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half = _shortest_vector(box.cell) / 2
+    # Cells are stored in single precision. The analysis refuses cells without volume.
+    if 0 < half * (1 + 1e-6) < distance:
+        raise AnalysisError(
+            f"{where}: contacts are up to {distance:.4f} Å long, above half of the shortest lattice"
+            f" vector ({half:.3f} Å), so that an atom may be in contact with several images"
+            " of another: choose a shorter cut-off or a smaller factor, or take positions as they"
+            " are (pbc=False, --no-pbc)"
+        )
+
+
+def _shortest_vector(cell: NDArray[np.float64]) -> float:
+    """Return the length of the shortest lattice vector, Å.
+
+    The basis is reduced until no vector gets shorter by subtracting another. Then the shortest
+    lattice vector is among the sums and differences of basis vectors (I. Semaev, LNCS 2146, 181
+    (2001), doi:10.1007/3-540-44670-2_13).
+    """
+    (rows,) = box_vectors(cell[np.newaxis], None)
+    shorter = True
+    while shorter:
+        shorter = False
+        for one, other in permutations(range(3), 2):
+            times = np.rint(rows[one] @ rows[other] / (rows[other] @ rows[other]))
+            less = rows[one] - times * rows[other]
+            if less @ less < rows[one] @ rows[one] * (1 - 1e-9):
+                rows[one], shorter = less, True
+    sums = [signs @ rows for signs in np.array(list(product((-1, 0, 1), repeat=3))) if signs.any()]
+    return float(np.linalg.norm(sums, axis=1).min())

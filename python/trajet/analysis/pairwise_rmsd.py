@@ -13,7 +13,6 @@ from trajet._trajet import CentredFrames, Plan
 from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, FileOption
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
@@ -153,12 +152,18 @@ def pairwise_rmsd(
         return CentredFrames(outcome.floats("positions"), numbers, threads=threads)
 
     outcome = yield RunRequest(
-        main.trajectory, plan_of(main), t_select=selection_seconds(main, second), **run
+        main.trajectory,
+        plan_of(main),
+        t_select=selection_seconds(main, second),
+        as_written=[main],
+        **run,
     )
     own, others, beside = centred(outcome), None, None
     if second is not None:
         of_second: RunOptions = {**run, "frames": other_frames}
-        beside = yield RunRequest(second.trajectory, plan_of(second), t_select=0.0, **of_second)
+        beside = yield RunRequest(
+            second.trajectory, plan_of(second), t_select=0.0, as_written=[second], **of_second
+        )
         others = centred(beside)
     if path is None:
         values = own.rmsds(others, 0, len(own), threads=threads, progress=None)
@@ -168,12 +173,8 @@ def pairwise_rmsd(
             strip_bytes = min(strip_bytes, max_memory - _bytes_of_positions(n_frames, main.n_atoms))
         _write(path, own, others, threads=threads, strip_bytes=strip_bytes)
         values = np.load(path, mmap_mode="r")
-    # Frames in which a molecule is broken are far from a frame in which it is whole.
-    of_others = _first_row(values)
-    of_frames = of_others if second is None else _first_row(values.T)
-    remarks += find_broken_molecules_at(main, suspect_frames(outcome.frames, of_frames))
-    if second is not None and beside is not None:
-        remarks += find_broken_molecules_at(second, suspect_frames(beside.frames, of_others))
+    if beside is not None:
+        remarks += beside.broken
     parameters = {
         "selections": [main.label] if second is None else [main.label, second.label],
         "n_atoms": [main.n_atoms],
@@ -192,11 +193,6 @@ def pairwise_rmsd(
         name="RMSD",
         report=outcome.report("pairwise_rmsd", parameters, inputs, remarks),
     )
-
-
-def _first_row(values: NDArray[np.float32]) -> NDArray[np.float64] | None:
-    """Return the first row of a matrix; None if it is empty."""
-    return values[0].astype(np.float64) if values.size else None
 
 
 def check_size(

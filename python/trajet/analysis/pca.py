@@ -9,17 +9,13 @@ from trajet._trajet import AnalysisError, Deviations, Plan
 from trajet.analysis.arguments import BYTES, Atoms, Between
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import (
-    find_broken_molecules,
-    find_broken_molecules_at,
-    suspect_frames,
-)
 from trajet.analysis.reference import (
     AVERAGE,
     Align,
     Reference,
     Weights,
     aligned_atoms,
+    broken_in_reference,
     describe_reference,
     first_of,
     frame_of,
@@ -174,7 +170,8 @@ def pca(
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [], remarks, chosen)[0]
-            remarks.extend(find_broken_molecules(onto, target))
+            number = frame_of(here, main.trajectory)
+            remarks.extend(broken_in_reference([onto], [target], number, chosen))
             group = group_of(onto, target, weights, remarks)
         prepared[:] = [
             {
@@ -193,6 +190,7 @@ def pca(
         plan,
         t_select=selection_seconds(main, None if onto is main else onto),
         reference=compared,
+        as_written=[main] if onto is None or onto is main else [main, onto],
         **run,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
@@ -226,9 +224,6 @@ def pca(
             positions, n_components, threads_of(run.get("pool")), main.label
         )
     components = np.ascontiguousarray(components.T)
-    # The first component shows the frames in which a molecule is broken, if there are some.
-    first = projections[:, 0] if projections.shape[1] else None
-    remarks.extend(find_broken_molecules_at(main, suspect_frames(outcome.frames, first)))
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],

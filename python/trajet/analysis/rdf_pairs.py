@@ -11,7 +11,6 @@ from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at, suspect_frames
 from trajet.analysis.rdf import check_range, distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import (
@@ -156,12 +155,11 @@ def rdf_pairs(
         lambda _: plan,
         t_select=selection_seconds(*selections),
         smaller_state=FEWER_BINS,
+        # Centres of molecules that are broken lie between their parts.
+        as_written=() if by == "atom" else selections,
         **run,
     )
     remarks += range_remarks(outcome.cells, last)
-    if by != "atom":
-        for one in selections:
-            remarks += find_broken_molecules_at(one, suspect_frames(outcome.frames))
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     # In all frames.
     n_pairs = np.array([len(outcome.frames) * n for n in outcome.integers("pairs").tolist()], float)

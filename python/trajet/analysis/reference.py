@@ -13,6 +13,7 @@ from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.advise.entries import InputEntry
 from trajet.analysis.arguments import AsOption, AtomsOption, StructureOption
+from trajet.analysis.broken_molecules import find_broken_molecules
 from trajet.analysis.runner import further_selection
 from trajet.atom_matching import check_pairs
 from trajet.box import Box
@@ -291,3 +292,30 @@ def describe_reference(reference: Reference) -> list[InputEntry]:
     if isinstance(reference, (str, os.PathLike)) and reference != AVERAGE:
         return [describe_file(Path(reference))]
     return []
+
+
+def broken_in_reference(
+    selections: Sequence[Selection],
+    coordinates: Sequence[Coordinates],
+    frame: int | None,
+    chosen: NDArray[np.int64],
+) -> list[str]:
+    """Return remarks on molecules that are broken in the reference of a run.
+
+    Parameters
+    ----------
+    selections, coordinates
+        Selections, and the reference of each.
+    frame
+        Number of the reference among the frames of the trajectory, if it is one of them.
+    chosen
+        The frames of the run, which are checked with it.
+    """
+    if frame is not None and frame in chosen:
+        return []
+    pairs = zip(selections, coordinates, strict=True)
+    return [
+        remark
+        for one, at in pairs
+        for remark in find_broken_molecules(one, at.positions, at.box, at.where)
+    ]

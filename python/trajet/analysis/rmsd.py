@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules, find_broken_molecules_at
 from trajet.analysis.reference import (
     Reference,
     Weights,
+    broken_in_reference,
     describe_reference,
     first_of,
     frame_of,
@@ -104,7 +104,7 @@ def rmsd(
     -----
     Positions are used as stored: make molecules that are broken over the box whole with
     `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
-    on either side of the box, in the reference or in the frame of the largest RMSD.
+    on either side of the box in the reference, and say in how many frames there are some.
 
     The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A
     61, 478 (2005).
@@ -128,13 +128,11 @@ def rmsd(
         raise ValueError(f"motion is {', '.join(map(repr, _FITS))}, not {motion!r}")
     average = is_average(reference)
     remarks = few_atoms_remarks(main) if motion == "superposition" else []
-    torn: list[str] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         here = first_of(chosen) if average else reference
         targets = reference_positions(here, main, others, remarks, chosen)
-        for item, target in zip(items, targets, strict=True):
-            torn.extend(find_broken_molecules(item, target))
+        remarks.extend(broken_in_reference(items, targets, frame_of(here, trajectory), chosen))
         return Plan(
             "rmsd",
             main=group_of(main, targets[0], weights, remarks),
@@ -151,14 +149,10 @@ def rmsd(
         plan,
         t_select=selection_seconds(*items),
         reference=frame_of(reference, trajectory),
+        as_written=items,
         **run,
     )
     rmsds = outcome.floats("rmsd")
-    if not torn:
-        # If a molecule is broken in some frames, the RMSD is largest in one of them.
-        for item, values in zip(items, rmsds.T, strict=True):
-            if np.isfinite(values).any():
-                torn.extend(find_broken_molecules_at(item, [outcome.frames[np.nanargmax(values)]]))
     columns = tuple(item.label for item in items)
     parameters = {
         "selections": list(columns),
@@ -175,5 +169,5 @@ def rmsd(
         units="Å",
         columns=columns,
         name="RMSD",
-        report=outcome.report("rmsd", parameters, describe_reference(reference), remarks + torn),
+        report=outcome.report("rmsd", parameters, describe_reference(reference), remarks),
     )

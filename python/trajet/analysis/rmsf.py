@@ -9,16 +9,12 @@ from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
 from trajet.analysis.atom_groups import atom_columns
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import (
-    find_broken_molecules,
-    find_broken_molecules_at,
-    suspect_frames,
-)
 from trajet.analysis.reference import (
     Align,
     Reference,
     Weights,
     aligned_atoms,
+    broken_in_reference,
     describe_reference,
     first_of,
     frame_of,
@@ -97,8 +93,8 @@ def rmsf(
 
     Notes
     -----
-    `report["remarks"]` name molecules that are broken over the box in the reference, in the first
-    or in the last frame, and say so if no frame was superposed.
+    `report["remarks"]` name molecules that are broken over the box in the reference, say in how
+    many frames they are, and say so if no frame was superposed.
 
     Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
     (1983).
@@ -120,10 +116,9 @@ def rmsf(
         if onto is not None:
             here = first_of(chosen) if average else reference
             target = reference_positions(here, onto, [], remarks, chosen)[0]
-            remarks.extend(find_broken_molecules(onto, target))
+            number = frame_of(here, main.trajectory)
+            remarks.extend(broken_in_reference([onto], [target], number, chosen))
             group = group_of(onto, target, weights, remarks)
-        # Molecules are often whole in the first frame and broken in the last.
-        remarks.extend(find_broken_molecules_at(main, suspect_frames(chosen)))
         return Plan("moments", atoms=main.columns, align=group, average=average)
 
     outcome = yield RunRequest(
@@ -131,6 +126,7 @@ def rmsf(
         plan,
         t_select=selection_seconds(main, None if onto is main else onto),
         reference=None if onto is None else frame_of(reference, main.trajectory),
+        as_written=[main] if onto is None or onto is main else [main, onto],
         **run,
     )
     count, squares = outcome.number("n_frames"), outcome.floats("squares")

@@ -22,6 +22,7 @@ from trajet.advise.entries import (
     WorkerEntry,
 )
 from trajet.analysis.alternate_locations import location_remarks
+from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
 from trajet.memory import STATES, check_memory, in_bytes
@@ -146,6 +147,8 @@ class AnalysisOutcome:
         Whether this is the first of them.
     files
         Entries on the files, which the reports of all analyses of the run share.
+    broken
+        A remark if molecules are broken over the box in some frames; the report has it.
     """
 
     trajectory: Trajectory
@@ -159,6 +162,7 @@ class AnalysisOutcome:
     analyses: tuple[str, ...] = ()
     is_first: bool = True
     files: list[InputEntry] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
 
     def floats(self, name: str) -> NDArray[np.float64]:
         """Return an array of floats."""
@@ -217,7 +221,7 @@ class AnalysisOutcome:
             "inputs": [*(entry.copy() for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
-                *dict.fromkeys([*remarks, *self._location_remarks()]),
+                *dict.fromkeys([*self.broken, *remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *(remark for remark in self.trajectory.remarks if remark not in unused),
             ],
@@ -275,6 +279,9 @@ class RunRequest:
         Message of the MemoryError if the state has more entries than the plan allows.
     smaller_state
         Advice for a run whose states, of which each thread has several, do not fit into memory.
+    as_written
+        Selections whose positions are taken as they are written: a remark says in how many frames
+        molecules are broken over the box.
     """
 
     trajectory: Trajectory
@@ -288,6 +295,7 @@ class RunRequest:
     compared: NDArray[np.int64] | None = None
     too_large: str = ""
     smaller_state: str = "choose fewer atoms"
+    as_written: Sequence[Selection] = ()
 
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
@@ -341,7 +349,7 @@ def run_jointly(
         )
 
     def attempt() -> tuple[list[NDArray[np.int64]], RunOutput, RunReport]:
-        plans = _plans(requests, chosen)
+        plans = _plans(requests, neighbours, chosen)
         read = [plan.atoms for plan in plans]
         where = pool or LocalPool()
         _check_memory(requests, plans, len(chosen), trajectory.reader.n_atoms, where)
@@ -366,6 +374,7 @@ def run_jointly(
         return read, output, cast(RunReport, report)
 
     begin = time.perf_counter()
+    neighbours = [Neighbours.of(request.as_written) for request in requests]
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
@@ -393,17 +402,22 @@ def run_jointly(
             () if alone else tuple(names),
             is_first=request is first,
             files=files,
+            broken=of_request.remarks(broken, len(chosen)),
         )
-        for request, atoms, (arrays, cells) in zip(requests, read, output.analyses, strict=True)
+        for request, of_request, atoms, (arrays, cells, broken) in zip(
+            requests, neighbours, read, output.analyses, strict=True
+        )
     ]
 
 
-def _plans(requests: Sequence[RunRequest], chosen: NDArray[np.int64]) -> list[Plan]:
+def _plans(
+    requests: Sequence[RunRequest], neighbours: Sequence[Neighbours], chosen: NDArray[np.int64]
+) -> list[Plan]:
     """Return the plan of each request; an error has its number, as errors of the engine have."""
     plans = []
-    for number, request in enumerate(requests):
+    for number, (request, checked) in enumerate(zip(requests, neighbours, strict=True)):
         try:
-            plans.append(request.make_plan(chosen))
+            plans.append(checked.added_to(request.make_plan(chosen)))
         except Exception as error:
             # Exceptions of users may have no room for it.
             with contextlib.suppress(AttributeError):

@@ -18,7 +18,6 @@ from trajet.analysis.arguments import (
 )
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pbc_checks import find_broken_molecules_at
 from trajet.analysis.runner import (
     RunOptions,
     RunRequest,
@@ -113,8 +112,8 @@ def sasa(
     one is 4π (r + probe)² / points, 0.13 Å² for carbon.
 
     Positions are used as stored, and periodic images cover no atoms: make molecules that are broken
-    over the box whole with `selection.whole()`. `report["remarks"]` name neighbouring atoms of a
-    molecule that lie on either side of the box in the frame of the largest area.
+    over the box whole with `selection.whole()`. `report["remarks"]` say in how many frames
+    neighbouring atoms of a molecule lie on either side of the box.
 
     Atoms that the topology lacks have no radius: united atoms of force fields without hydrogens
     need radii of their own.
@@ -145,14 +144,13 @@ def sasa(
         points=points,
     )
     outcome = yield RunRequest(
-        main.trajectory, lambda _: plan, t_select=selection_seconds(main, around), **run
+        main.trajectory,
+        lambda _: plan,
+        t_select=selection_seconds(main, around),
+        as_written=selections,
+        **run,
     )
     areas = outcome.floats("areas")
-    totals = areas.sum(axis=1)
-    if totals.size:
-        # If a molecule is broken in some frames, the area is largest in one of them.
-        for part in selections:
-            remarks += find_broken_molecules_at(part, [outcome.frames[np.argmax(totals)]])
     if 0 < probe < _LEAST_PROBE:
         remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
     parameters = {

@@ -12,7 +12,11 @@ import trajet as tj
 from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers.systems import Systems
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
+from trajet.analysis.broken_molecules import find_broken_molecules
+from trajet.box import Box
 from trajet.cli.group import commands
 from trajet.result import Report
 
@@ -76,14 +80,16 @@ ANALYSES: dict[str, Callable[[tj.Selection], Report]] = {
 def test_molecules_broken_in_every_frame_give_one_remark(
     tmp_path: Path, cell: tuple[float, ...], text: str, by: str
 ) -> None:
-    """Every analysis of positions gives it, once per selection, and names neighbours."""
+    """Every analysis of positions gives it once, and names neighbours."""
     top, path = written(tmp_path, cell, set(range(N_FRAMES)), by)
     traj = tj.open(top, path)
     chosen = traj.select(text)
     for name, analyse in ANALYSES.items():
-        found = [one for one in remarks_on(analyse(chosen)) if repr(text) in one]
+        found = remarks_on(analyse(chosen))
         assert len(found) == 1, name
-        assert "frame 0: " in found[0]
+        # The first pair may be of the selection that is fitted.
+        assert repr(text) in found[0] or name == "rmsd, group"
+        assert f", {N_FRAMES} of {N_FRAMES} frames, the first is frame 0: " in found[0]
         assert " Å as nearest images: make molecules whole with --whole" in found[0]
     for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
         assert not remarks_on(quiet.report)
@@ -101,25 +107,29 @@ def test_whole_molecules_give_no_remark(tmp_path: Path, cell: tuple[float, ...] 
             assert [one for one in remarks if "nothing was fitted" not in one] == []
 
 
-def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None:
-    """RMSD checks the frame of its maximum, RMSF the last frame; counts do not change."""
+def test_molecules_broken_in_later_frames_give_a_remark(tmp_path: Path) -> None:
+    """All chosen frames are checked, and the reference; reads and numbers do not change."""
     top, path = written(tmp_path, CELLS["cube"], {3, 6})
     traj, plain_one = tj.open(top, path), tj.open(None, path)
     chosen = traj.select("name CA")
     result = tj.rmsd(chosen)
     (remark,) = remarks_on(result.report)
-    assert result.values.argmax() in (3, 6)
-    assert f"selection 'name CA', frame {result.values.argmax()}: " in remark
+    assert "selection 'name CA', 2 of 7 frames, the first is frame 3: " in remark
     same = tj.rmsd(plain_one.select(chosen.indices))
     assert same.values.tobytes() == result.values.tobytes()
     for count in ("requests", "opens", "bytes_read", "frames"):
         assert same.report[count] == result.report[count]
     assert remarks_on(same.report) == []
     (remark,) = remarks_on(tj.rmsf(chosen).report)
-    assert "frame 6: " in remark
+    assert "2 of 7 frames, the first is frame 3: " in remark
     assert remarks_on(tj.rmsd(chosen, frames=[0, 1, 2, 4]).report) == []
     assert remarks_on(tj.rmsf(chosen, frames=slice(0, 3)).report) == []
-    assert "frame 3: " in remarks_on(tj.rmsd(chosen, frames=[1, 3]).report)[0]
+    assert (
+        "1 of 2 frames, the first is frame 3: "
+        in remarks_on(tj.rmsd(chosen, frames=[1, 3]).report)[0]
+    )
+    assert "'name CA', frame 3: " in remarks_on(tj.rmsd(chosen, frames=[3]).report)[0]
+    # The reference is none of the chosen frames.
     assert "frame 6: " in remarks_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
     arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
     assert f"note: {remarks_on(result.report)[0]}" in CliRunner().invoke(commands, arguments).output
@@ -131,28 +141,103 @@ def test_molecules_broken_in_a_later_frame_give_a_remark(tmp_path: Path) -> None
     assert remarks[1:] == list(several.remarks)
 
 
-@pytest.mark.parametrize(
-    "analyse",
-    [
-        tj.rmsd,
-        tj.gyration,
-        tj.gyration_moments,
-        tj.pairwise_rmsd,
-        lambda chosen: tj.pca(chosen, align=None),
-        lambda chosen: tj.centers(chosen, by="selection"),
-        lambda chosen: tj.center_distances(chosen, "resid 45"),
-        tj.end_to_end,
-        lambda chosen: tj.dssp(chosen.trajectory.select("protein")),
-    ],
-    ids=["rmsd", "gyration", "moments", "pairs", "pca", "centers", "distances", "ends", "dssp"],
-)
-def test_molecules_broken_in_a_middle_frame_give_a_remark(
-    tmp_path: Path, analyse: Callable[[tj.Selection], Any]
+# Analyses that take positions of "protein" as they are written.
+AS_WRITTEN: dict[str, Callable[[tj.Selection, Any], Report]] = {
+    "rmsd": lambda chosen, pool: tj.rmsd(chosen, pool=pool).report,
+    "average": lambda chosen, pool: tj.rmsd(chosen, reference="average", pool=pool).report,
+    "rmsf": lambda chosen, pool: tj.rmsf(chosen, pool=pool).report,
+    "rmsf, average": lambda chosen, pool: (
+        tj.rmsf(chosen, align="name CA", reference="average", pool=pool).report
+    ),
+    "gyration": lambda chosen, pool: tj.gyration(chosen, pool=pool).report,
+    "moments": lambda chosen, pool: tj.gyration_moments(chosen, pool=pool).report,
+    "pairs": lambda chosen, pool: tj.pairwise_rmsd(chosen, pool=pool).report,
+    "clusters": lambda chosen, pool: tj.cluster_rmsd(chosen, cutoff=2.0, pool=pool).report,
+    "pca": lambda chosen, pool: tj.pca(chosen, align=None, pool=pool).report,
+    "pca, folded": lambda chosen, pool: (
+        tj.pca(
+            chosen.trajectory.select("resid 45 and name CA or resid 46 and name CA"),
+            align="protein",
+            pool=pool,
+        ).report
+    ),
+    "centers": lambda chosen, pool: tj.centers(chosen, by="selection", pool=pool).report,
+    "distances": lambda chosen, pool: tj.center_distances(chosen, "resid 45", pool=pool).report,
+    "ends": lambda chosen, pool: tj.end_to_end(chosen, pool=pool).report,
+    "dssp": lambda chosen, pool: tj.dssp(chosen, pool=pool).report,
+    "sasa": lambda chosen, pool: tj.sasa(chosen, points=20, pool=pool).report,
+    "rdf": lambda chosen, pool: (
+        tj.rdf_pairs([(chosen, chosen)], by="residue", range=(0, 10), pool=pool).report
+    ),
+    "apply": lambda chosen, pool: tj.apply(chosen, radius, pool=pool).report,
+}
+
+
+@pytest.mark.parametrize("analyse", AS_WRITTEN.values(), ids=AS_WRITTEN)
+def test_each_frame_is_checked_on_any_number_of_threads(
+    tmp_path: Path, analyse: Callable[[tj.Selection, Any], Report]
 ) -> None:
-    """Analyses with a number of each frame check the frame of its extreme."""
-    top, path = written(tmp_path, CELLS["cube"], {3}, "residues")
-    (remark,) = remarks_on(analyse(tj.open(top, path).select("protein")).report)
-    assert "frame 3: " in remark
+    """Molecules that are broken in frames in the middle are counted."""
+    top, path = written(tmp_path, CELLS["cube"], {2, 4}, "residues")
+    chosen = tj.open(top, path).select("protein")
+    found = [
+        remarks_on(analyse(chosen, tj.LocalPool(threads=n, task_frames=task)))
+        for n, task in ((1, 7), (2, 1))
+    ]
+    assert len(found[0]) == 1
+    assert ", 2 of 7 frames, the first is frame 2: " in found[0][0]
+    assert found[1] == found[0]
+
+
+def test_processes_and_joint_runs_check_each_frame(tmp_path: Path) -> None:
+    """Each analysis of a joint run has the remark of a run of its own."""
+    top, path = written(tmp_path, CELLS["dodecahedron"], {2, 4}, "residues")
+    chosen = tj.open(top, path).select("protein")
+    alone = [remarks_on(tj.gyration(chosen).report), remarks_on(tj.rmsf(chosen).report)]
+    jobs = [
+        tj.gyration.job(chosen),
+        tj.rmsf.job(chosen),
+        tj.rmsd.job(chosen.whole(guess_bonds=True)),
+    ]
+    for pool in (None, tj.ProcessPool(workers=2)):
+        gyration, rmsf, whole = tj.run(jobs, pool=pool)
+        assert [remarks_on(gyration.report), remarks_on(rmsf.report)] == alone
+        assert remarks_on(whole.report) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_run_finds_what_a_loop_over_frames_finds(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Atoms anywhere in any cell, some of them missing; frames without a cell are left out."""
+    n_frames, n_residues = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    folder = tmp_path_factory.mktemp("any")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        chain = mda.Universe(datafiles.PDB_icodes).select_atoms("protein").residues[:n_residues]
+        made = mda.Merge(chain.atoms)
+        made.atoms.write(folder / "top.pdb")
+        with mda.Writer(str(folder / "run.trr"), made.atoms.n_atoms) as file:
+            for _ in range(n_frames):
+                made.dimensions = data.draw(st.sampled_from([*CELLS.values(), None]))
+                spread = data.draw(st.sampled_from([0.5, 20.0]))
+                made.atoms.positions = rng.normal(0, spread, made.atoms.positions.shape)
+                if made.dimensions is not None and data.draw(st.booleans()):
+                    made.atoms.pack_into_box()
+                file.write(made.atoms)
+    chosen = tj.open(folder / "top.pdb", folder / "run.trr").select("protein")
+    expected = []
+    for frame in range(n_frames):
+        block = chosen.read_uncounted(frame)
+        box = Box.of(block)
+        expected += find_broken_molecules(chosen, block.positions[0], box, f"frame {frame}")
+    found = remarks_on(tj.gyration(chosen).report)
+    assert len(found) == bool(expected)
+    if expected:
+        count = f"{len(expected)} of {n_frames} frames, the first is " if n_frames > 1 else ""
+        assert found[0] == expected[0].replace(", frame", f", {count}frame", 1)
 
 
 def test_broken_references_give_a_remark(tmp_path: Path) -> None:

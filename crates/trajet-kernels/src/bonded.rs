@@ -1,0 +1,245 @@
+//! Neighbouring atoms of molecules, such as those of one residue: pairs that lie on either side of the box show that
+//! their molecule is broken.
+//!
+//! A pair is apart if its positions are farther from each other than half of the least distance of opposite faces of
+//! the cell, and if its nearest images are not. Frames without such a pair are the usual ones. They are told by a loop
+//! without gathering over atoms that follow one another: a pair that is farther apart than `r` is so by more than
+//! `r / √3` along one axis at least.
+
+use trajet_simd::{InstructionSet, multiversion};
+
+use crate::cell::{Cell, Vector};
+
+/// Floats that are compared at a time.
+const STRIDE: usize = 16;
+
+/// Pairs of neighbouring atoms.
+#[derive(Debug)]
+pub struct BondedPairs {
+    pairs: Vec<BondedPair>,
+    /// For each coordinate of a frame: all bits if its atom and the next one are a pair, else none.
+    with_next: Vec<i8>,
+    /// The other pairs, by their positions among all.
+    listed: Vec<usize>,
+    /// The largest of all limits, Å.
+    longest: f64,
+}
+
+/// Two atoms, and the largest distance (Å) that they have in a whole molecule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BondedPair {
+    /// Columns of a frame.
+    pub atoms: [u32; 2],
+    /// Å.
+    pub limit: f64,
+    /// Number of the pair for the caller.
+    pub number: u64,
+}
+
+/// The pairs of a frame that are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Apart {
+    /// Number of pairs.
+    pub n_pairs: u64,
+    /// Number of the first pair.
+    pub first: u64,
+    /// Distance of its positions, Å.
+    pub written: f64,
+    /// Distance of its nearest images, Å.
+    pub nearest: f64,
+}
+
+impl BondedPairs {
+    /// Returns these pairs of atoms of frames with `n_atoms` atoms.
+    ///
+    /// # Panics
+    /// If a pair has another atom.
+    pub fn new(pairs: Vec<BondedPair>, n_atoms: usize) -> Self {
+        let mut with_next = vec![0; n_atoms * 3];
+        let mut listed = Vec::new();
+        for (k, &BondedPair { atoms: [one, other], .. }) in pairs.iter().enumerate() {
+            assert!((one.max(other) as usize) < n_atoms, "atoms of the frame");
+            if one.abs_diff(other) == 1 {
+                with_next.as_chunks_mut::<3>().0[one.min(other) as usize] = [-1; 3];
+            } else {
+                listed.push(k);
+            }
+        }
+        let longest = pairs.iter().map(|pair| pair.limit).fold(0.0, f64::max);
+        BondedPairs { pairs, with_next, listed, longest }
+    }
+
+    /// Returns whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Returns the distance (Å) beyond which pairs are compared with their nearest images: half of the least distance of
+    /// opposite faces of a cell, given by its lengths (Å) and angles (degrees). `None` without a cell, for one without
+    /// volume, and for a small one, where images are as close as neighbours.
+    pub fn half_height(&self, cell: [f64; 6]) -> Option<f64> {
+        let [a, b, c, angles @ ..] = cell;
+        let heights = match angles {
+            [90.0, 90.0, 90.0] => [a, b, c],
+            angles => {
+                let [(sin_a, cos_a), (sin_b, cos_b), (sin_c, cos_c)] =
+                    angles.map(|angle| angle.to_radians().sin_cos());
+                let squares = cos_a * cos_a + cos_b * cos_b + cos_c * cos_c;
+                let volume = (1.0 - squares + 2.0 * cos_a * cos_b * cos_c).sqrt();
+                [a * volume / sin_a, b * volume / sin_b, c * volume / sin_c]
+            }
+        };
+        // Written so that NaN is refused.
+        let is_large = heights.iter().all(|height| height / 2.0 > self.longest);
+        is_large.then(|| heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0)
+    }
+
+    /// Returns whether a pair may be farther apart than `half` (Å); false only if none is.
+    pub fn may_exceed(&self, set: InstructionSet, frame: &[f32], half: f64) -> bool {
+        // Differences are rounded to single precision.
+        let along_axis = (half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
+        let atoms = frame.as_chunks::<3>().0;
+        let exceeds = |&k: &usize| square(difference(self.pairs[k].atoms, atoms)) > half * half;
+        largest_step(set, frame, &self.with_next) > along_axis || self.listed.iter().any(exceeds)
+    }
+
+    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are farther apart than `half` (Å) and whose nearest images
+    /// are within their limits; `None` if there are none. With `first_only`, counts one pair at most. Atoms without
+    /// positions are not apart.
+    pub fn apart(&self, frame: &[f32], cell: &Cell, half: f64, first_only: bool) -> Option<Apart> {
+        let atoms = frame.as_chunks::<3>().0;
+        let mut found: Option<Apart> = None;
+        for &BondedPair { atoms: pair, limit, number } in &self.pairs {
+            let difference = difference(pair, atoms);
+            let written = square(difference);
+            if written.is_nan() || written <= half * half {
+                continue;
+            }
+            let nearest = square(cell.shortest(difference)).sqrt();
+            if nearest <= limit {
+                let first = Apart { n_pairs: 0, first: number, written: written.sqrt(), nearest };
+                found.get_or_insert(first).n_pairs += 1;
+                if first_only {
+                    break;
+                }
+            }
+        }
+        found
+    }
+}
+
+multiversion! {
+    /// Returns the largest difference along an axis between an atom and the next one, of those whose coordinates are
+    /// marked. Differences that are not numbers are left out.
+    fn largest_step(frame: &[f32], marks: &[i8]) -> f32 = largest_step_of
+}
+
+#[inline(always)]
+fn largest_step_of(frame: &[f32], marks: &[i8]) -> f32 {
+    let next = frame.get(3..).unwrap_or_default();
+    let (here, marks) = (&frame[..next.len()], &marks[..next.len()]);
+    let step = |x: f32, next: f32, mark: i8| {
+        f32::from_bits((next - x).abs().to_bits() & i32::from(mark) as u32)
+    };
+    let larger = |most: f32, other: f32| if other > most { other } else { most };
+    let mut most = [0.0; STRIDE];
+    let whole = here.as_chunks::<STRIDE>().0.iter().zip(next.as_chunks::<STRIDE>().0);
+    for ((here, next), marks) in whole.zip(marks.as_chunks::<STRIDE>().0) {
+        for k in 0..STRIDE {
+            most[k] = larger(most[k], step(here[k], next[k], marks[k]));
+        }
+    }
+    let rest = here.len() / STRIDE * STRIDE;
+    let steps = (rest..here.len()).map(|k| step(here[k], next[k], marks[k]));
+    steps.chain(most).fold(0.0, larger)
+}
+
+fn difference([one, other]: [u32; 2], atoms: &[[f32; 3]]) -> Vector {
+    let [one, other] = [one, other].map(|column| atoms[column as usize].map(f64::from));
+    [other[0] - one[0], other[1] - one[1], other[2] - one[2]]
+}
+
+fn square([x, y, z]: Vector) -> f64 {
+    x * x + y * y + z * z
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CELLS: [[f64; 6]; 3] = [
+        [30.0, 30.0, 30.0, 90.0, 90.0, 90.0],
+        [34.0, 28.0, 31.0, 70.0, 80.0, 95.0],
+        [26.0, 26.0, 26.0, 70.5, 109.5, 70.5],
+    ];
+
+    /// A position in three cells, or none.
+    fn position() -> impl Strategy<Value = [f32; 3]> {
+        let anywhere = prop::array::uniform3(-30.0f32..60.0);
+        prop_oneof![20 => anywhere, 1 => Just([f32::NAN; 3])]
+    }
+
+    proptest! {
+        #[test]
+        fn every_set_finds_the_pairs_of_a_loop_over_images(
+            (frame, pairs) in prop::collection::vec(position(), 1..60).prop_flat_map(|frame| {
+                let n = frame.len() as u32;
+                let one = (0..n, 0..n, prop::bool::ANY).prop_map(move |(one, other, next)| {
+                    [one, if next { (one + 1).min(n - 1) } else { other }]
+                });
+                (Just(frame), prop::collection::vec(one, 0..80))
+            }),
+            lattice in 0..CELLS.len(),
+            limit in 3.0f64..12.0,
+        ) {
+            let cell = Cell::new(CELLS[lattice]).unwrap();
+            let pairs = pairs.into_iter().enumerate();
+            let pairs = pairs.map(|(k, atoms)| BondedPair { atoms, limit, number: k as u64 * 3 });
+            let pairs: Vec<BondedPair> = pairs.collect();
+            let all = BondedPairs::new(pairs.clone(), frame.len());
+            let least = cell.heights().into_iter().fold(f64::INFINITY, f64::min);
+            let Some(half) = all.half_height(CELLS[lattice]) else {
+                prop_assert!(least <= 2.0 * limit * (1.0 + 1e-12));
+                return Ok(());
+            };
+            prop_assert!((half - least / 2.0).abs() < 1e-9);
+            let is_apart = |pair: &&BondedPair| {
+                let [one, other] = pair.atoms.map(|at| frame[at as usize].map(f64::from));
+                let written = square([0, 1, 2].map(|k| other[k] - one[k])).sqrt();
+                let images = (0..11 * 11 * 11).map(|k| [k % 11 - 5, k / 11 % 11 - 5, k / 121 - 5]);
+                let nearest = images.map(|whole| {
+                    let shift = cell.lattice_vector(whole.map(f64::from));
+                    square([0, 1, 2].map(|k| other[k] - one[k] + shift[k])).sqrt()
+                });
+                written > half && nearest.fold(f64::INFINITY, f64::min) <= limit
+            };
+            let expected: Vec<BondedPair> = pairs.iter().filter(is_apart).copied().collect();
+            let flat = frame.as_flattened();
+            let found = all.apart(flat, &cell, half, false);
+            prop_assert_eq!(found.map_or(0, |found| found.n_pairs), expected.len() as u64);
+            prop_assert_eq!(found.map(|found| found.first), expected.first().map(|pair| pair.number));
+            let first = all.apart(flat, &cell, half, true);
+            prop_assert_eq!(first, found.map(|found| Apart { n_pairs: 1, ..found }));
+            for set in InstructionSet::available() {
+                prop_assert!(all.may_exceed(set, flat, half) || found.is_none());
+                // No pair of a frame in one place is apart.
+                prop_assert!(!all.may_exceed(set, &vec![1.0; flat.len()], half));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_whole_molecules_need_no_second_look() {
+        let pair = |one, other| BondedPair { atoms: [one, other], limit: 3.0, number: 0 };
+        let pairs = BondedPairs::new(vec![pair(0, 1), pair(1, 2), pair(4, 3), pair(0, 2)], 5);
+        // The third and the fourth atom are of different molecules.
+        let mut frame =
+            [1.0f32, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 25.0, 1.0, 1.0, 26.0, 1.0, 1.0];
+        let set = InstructionSet::chosen();
+        assert!(!pairs.may_exceed(set, &frame, 15.0));
+        frame[12] = -4.0;
+        assert!(pairs.may_exceed(set, &frame, 15.0));
+    }
+}
