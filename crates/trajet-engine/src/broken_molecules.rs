@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::bonded::{Apart, BondedPair, BondedPairs};
-use trajet_kernels::cell::Cell;
 use trajet_simd::InstructionSet;
 
 use crate::cells::FrameCount;
@@ -79,13 +78,12 @@ impl BrokenSummary {
         }
         let set = InstructionSet::chosen();
         for (i, &number) in block.meta.frames.iter().enumerate() {
-            let (frame, cell) = (block.frame(i), block.meta.cells[i]);
-            let Some(half) = pairs.half_height(cell) else { continue };
-            if !pairs.may_exceed(set, frame, half) {
+            let (frame, turned) = (block.frame(i), block.meta.turned[i]);
+            let Some(cell) = pairs.cell(block.meta.cells[i], turned) else { continue };
+            if !pairs.may_be_apart(set, frame, &cell) {
                 continue;
             }
-            let Ok(Some(cell)) = Cell::of_frame(cell, block.meta.turned[i]) else { continue };
-            let apart = pairs.apart(frame, &cell, half, summary.in_first.is_some());
+            let apart = pairs.apart(frame, &cell, summary.in_first.is_some());
             if let Some(Apart { n_pairs, first, written, nearest }) = apart {
                 summary.frames.add(number);
                 summary.in_first.get_or_insert((n_pairs, first, written, nearest));

@@ -8,7 +8,7 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use crate::cell::{Cell, Vector};
+use crate::cell::{Basis, Vector, vectors_of, vectors_of_rows};
 
 /// Floats that are compared at a time.
 const STRIDE: usize = 16;
@@ -74,48 +74,47 @@ impl BondedPairs {
         self.pairs.is_empty()
     }
 
-    /// Returns the distance (Å) beyond which pairs are compared with their nearest images: half of the least distance of
-    /// opposite faces of a cell, given by its lengths (Å) and angles (degrees). `None` without a cell, for one without
+    /// Returns the cell of a frame, given as to [`crate::cell::Cell::of_frame`]; `None` without a cell, for one without
     /// volume, and for a small one, where images are as close as neighbours.
-    pub fn half_height(&self, cell: [f64; 6]) -> Option<f64> {
-        let [a, b, c, angles @ ..] = cell;
-        let heights = match angles {
-            [90.0, 90.0, 90.0] => [a, b, c],
-            angles => {
-                let [(sin_a, cos_a), (sin_b, cos_b), (sin_c, cos_c)] =
-                    angles.map(|angle| angle.to_radians().sin_cos());
-                let squares = cos_a * cos_a + cos_b * cos_b + cos_c * cos_c;
-                let volume = (1.0 - squares + 2.0 * cos_a * cos_b * cos_c).sqrt();
-                [a * volume / sin_a, b * volume / sin_b, c * volume / sin_c]
-            }
+    pub fn cell(
+        &self,
+        lengths_and_angles: [f64; 6],
+        turned: Option<[f64; 9]>,
+    ) -> Option<LargeCell> {
+        let vectors = match turned {
+            None => vectors_of(lengths_and_angles)?,
+            Some(rows) => vectors_of_rows(rows),
         };
-        // Written so that NaN is refused.
+        let basis = Basis::new(vectors);
+        let heights = basis.heights();
+        // Not fulfilled by numbers that are not.
         let is_large = heights.iter().all(|height| height / 2.0 > self.longest);
-        is_large.then(|| heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0)
+        let half = heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0;
+        is_large.then_some(LargeCell { basis, half })
     }
 
-    /// Returns whether a pair may be farther apart than `half` (Å); false only if none is.
-    pub fn may_exceed(&self, set: InstructionSet, frame: &[f32], half: f64) -> bool {
+    /// Returns whether pairs may be apart in a frame; false only if none is.
+    pub fn may_be_apart(&self, set: InstructionSet, frame: &[f32], cell: &LargeCell) -> bool {
         // Differences are rounded to single precision.
-        let along_axis = (half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
+        let along_axis = (cell.half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
         let atoms = frame.as_chunks::<3>().0;
-        let exceeds = |&k: &usize| square(difference(self.pairs[k].atoms, atoms)) > half * half;
+        let exceeds =
+            |&k: &usize| square(difference(self.pairs[k].atoms, atoms)) > cell.half * cell.half;
         largest_step(set, frame, &self.with_next) > along_axis || self.listed.iter().any(exceeds)
     }
 
-    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are farther apart than `half` (Å) and whose nearest images
-    /// are within their limits; `None` if there are none. With `first_only`, counts one pair at most. Atoms without
-    /// positions are not apart.
-    pub fn apart(&self, frame: &[f32], cell: &Cell, half: f64, first_only: bool) -> Option<Apart> {
+    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are apart; `None` if there are none. With `first_only`,
+    /// counts one pair at most. Atoms without positions are not apart.
+    pub fn apart(&self, frame: &[f32], cell: &LargeCell, first_only: bool) -> Option<Apart> {
         let atoms = frame.as_chunks::<3>().0;
         let mut found: Option<Apart> = None;
         for &BondedPair { atoms: pair, limit, number } in &self.pairs {
             let difference = difference(pair, atoms);
             let written = square(difference);
-            if written.is_nan() || written <= half * half {
+            if written.is_nan() || written <= cell.half * cell.half {
                 continue;
             }
-            let nearest = square(cell.shortest(difference)).sqrt();
+            let nearest = square(cell.nearest(difference)).sqrt();
             if nearest <= limit {
                 let first = Apart { n_pairs: 0, first: number, written: written.sqrt(), nearest };
                 found.get_or_insert(first).n_pairs += 1;
@@ -125,6 +124,25 @@ impl BondedPairs {
             }
         }
         found
+    }
+}
+
+/// A cell whose opposite faces are farther apart than twice the limit of any pair.
+#[derive(Clone, Copy, Debug)]
+pub struct LargeCell {
+    basis: Basis,
+    /// Half of the least distance of opposite faces, Å.
+    half: f64,
+}
+
+impl LargeCell {
+    /// Returns the image of a difference whose coordinates along the box vectors are within ±1/2. It is the nearest
+    /// image if that is shorter than half of the distance of any two opposite faces: its coordinates are within ±1/2
+    /// then.
+    fn nearest(&self, difference: Vector) -> Vector {
+        let whole = self.basis.coordinates(difference).map(f64::round);
+        let [a, b, c] = self.basis.vectors;
+        [0, 1, 2].map(|k| difference[k] - whole[0] * a[k] - whole[1] * b[k] - whole[2] * c[k])
     }
 }
 
@@ -168,6 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cell::Cell;
 
     const CELLS: [[f64; 6]; 3] = [
         [30.0, 30.0, 30.0, 90.0, 90.0, 90.0],
@@ -193,18 +212,25 @@ mod tests {
             }),
             lattice in 0..CELLS.len(),
             limit in 3.0f64..12.0,
+            turned in prop::bool::ANY,
         ) {
             let cell = Cell::new(CELLS[lattice]).unwrap();
             let pairs = pairs.into_iter().enumerate();
             let pairs = pairs.map(|(k, atoms)| BondedPair { atoms, limit, number: k as u64 * 3 });
             let pairs: Vec<BondedPair> = pairs.collect();
             let all = BondedPairs::new(pairs.clone(), frame.len());
-            let least = cell.heights().into_iter().fold(f64::INFINITY, f64::min);
-            let Some(half) = all.half_height(CELLS[lattice]) else {
-                prop_assert!(least <= 2.0 * limit * (1.0 + 1e-12));
+            let half = cell.heights().into_iter().fold(f64::INFINITY, f64::min) / 2.0;
+            let turned = turned.then(|| {
+                // Another orientation of the vectors; positions are anywhere.
+                let [a, b, c] = cell.vectors().map(|[x, y, z]| [-y, x, z]);
+                [a, b, c].concat().try_into().expect("nine numbers")
+            });
+            let cell = Cell::of_frame(CELLS[lattice], turned).unwrap().unwrap();
+            let Some(large) = all.cell(CELLS[lattice], turned) else {
+                prop_assert!(half <= limit * (1.0 + 1e-12));
                 return Ok(());
             };
-            prop_assert!((half - least / 2.0).abs() < 1e-9);
+            prop_assert!((large.half - half).abs() < 1e-9);
             let is_apart = |pair: &&BondedPair| {
                 let [one, other] = pair.atoms.map(|at| frame[at as usize].map(f64::from));
                 let written = square([0, 1, 2].map(|k| other[k] - one[k])).sqrt();
@@ -217,15 +243,15 @@ mod tests {
             };
             let expected: Vec<BondedPair> = pairs.iter().filter(is_apart).copied().collect();
             let flat = frame.as_flattened();
-            let found = all.apart(flat, &cell, half, false);
+            let found = all.apart(flat, &large, false);
             prop_assert_eq!(found.map_or(0, |found| found.n_pairs), expected.len() as u64);
             prop_assert_eq!(found.map(|found| found.first), expected.first().map(|pair| pair.number));
-            let first = all.apart(flat, &cell, half, true);
+            let first = all.apart(flat, &large, true);
             prop_assert_eq!(first, found.map(|found| Apart { n_pairs: 1, ..found }));
             for set in InstructionSet::available() {
-                prop_assert!(all.may_exceed(set, flat, half) || found.is_none());
+                prop_assert!(all.may_be_apart(set, flat, &large) || found.is_none());
                 // No pair of a frame in one place is apart.
-                prop_assert!(!all.may_exceed(set, &vec![1.0; flat.len()], half));
+                prop_assert!(!all.may_be_apart(set, &vec![1.0; flat.len()], &large));
             }
         }
     }
@@ -238,8 +264,18 @@ mod tests {
         let mut frame =
             [1.0f32, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 25.0, 1.0, 1.0, 26.0, 1.0, 1.0];
         let set = InstructionSet::chosen();
-        assert!(!pairs.may_exceed(set, &frame, 15.0));
+        let cell = pairs.cell([30.0, 30.0, 30.0, 90.0, 90.0, 90.0], None).unwrap();
+        assert!(!pairs.may_be_apart(set, &frame, &cell));
         frame[12] = -4.0;
-        assert!(pairs.may_exceed(set, &frame, 15.0));
+        assert!(pairs.may_be_apart(set, &frame, &cell));
+        for none in [
+            [f64::NAN; 6],
+            [30.0, 30.0, 30.0, 90.0, 90.0, 180.0],
+            [30.0, 30.0, 5.9, 90.0, 90.0, 90.0],
+        ] {
+            assert!(pairs.cell(none, None).is_none());
+        }
+        // No such angles exist.
+        assert!(pairs.cell([30.0, 30.0, 30.0, 20.0, 30.0, 150.0], None).is_none());
     }
 }

@@ -68,20 +68,7 @@ impl Cell {
     /// is not finite, a length is not positive, an angle is not between 0 and 180, or the vectors are coplanar within
     /// the resolution of `f32` coordinates.
     pub fn new(lengths_and_angles: [f64; 6]) -> Option<Self> {
-        let [a, b, c, alpha, beta, gamma] = lengths_and_angles;
-        let lengths_valid = [a, b, c].iter().all(|&l| l > 0.0 && l.is_finite());
-        let angles_valid = [alpha, beta, gamma].iter().all(|&angle| angle > 0.0 && angle < 180.0);
-        if !(lengths_valid && angles_valid) {
-            return None;
-        }
-        let (cos_alpha, cos_beta) = (sine_and_cosine(alpha).1, sine_and_cosine(beta).1);
-        let (sin_gamma, cos_gamma) = sine_and_cosine(gamma);
-        let (cx, cy) = (c * cos_beta, c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma);
-        let cz = match cx == 0.0 && cy == 0.0 {
-            true => c,
-            false => (c * c - cx * cx - cy * cy).sqrt(),
-        };
-        Cell::of_vectors([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+        Cell::of_vectors(vectors_of(lengths_and_angles)?)
     }
 
     /// Returns the cell of a frame, given by its lengths and angles as in [`Cell::new`], or by its vectors row by row if
@@ -99,7 +86,7 @@ impl Cell {
         }
         let cell = match turned {
             None => Cell::new(lengths_and_angles),
-            Some(rows) => Cell::of_vectors([0, 3, 6].map(|k| [rows[k], rows[k + 1], rows[k + 2]])),
+            Some(rows) => Cell::of_vectors(vectors_of_rows(rows)),
         };
         cell.map(Some).ok_or(NoVolume(lengths_and_angles))
     }
@@ -307,6 +294,30 @@ impl Basis {
             term(0) + term(1) + term(2)
         })
     }
+}
+
+/// Returns the box vectors of lengths and angles as in [`Cell::new`]; `None` if a number is out of range. The last ones
+/// are not numbers if no such angles exist.
+pub(crate) fn vectors_of(lengths_and_angles: [f64; 6]) -> Option<[Vector; 3]> {
+    let [a, b, c, alpha, beta, gamma] = lengths_and_angles;
+    let lengths_valid = [a, b, c].iter().all(|&l| l > 0.0 && l.is_finite());
+    let angles_valid = [alpha, beta, gamma].iter().all(|&angle| angle > 0.0 && angle < 180.0);
+    if !(lengths_valid && angles_valid) {
+        return None;
+    }
+    let (cos_alpha, cos_beta) = (sine_and_cosine(alpha).1, sine_and_cosine(beta).1);
+    let (sin_gamma, cos_gamma) = sine_and_cosine(gamma);
+    let (cx, cy) = (c * cos_beta, c * (cos_alpha - cos_beta * cos_gamma) / sin_gamma);
+    let cz = match cx == 0.0 && cy == 0.0 {
+        true => c,
+        false => (c * c - cx * cx - cy * cy).sqrt(),
+    };
+    Some([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+}
+
+/// Returns the vectors of the rows `[a, b, c]`, one after the other.
+pub(crate) fn vectors_of_rows(rows: [f64; 9]) -> [Vector; 3] {
+    [0, 3, 6].map(|k| [rows[k], rows[k + 1], rows[k + 2]])
 }
 
 /// Returns sine and cosine of an angle in degrees.
