@@ -265,6 +265,8 @@ pub struct Pass {
     /// Atoms by which molecules that are broken over the box are found. Those of the first pass are taken over by the
     /// next ones; the last one looks for broken molecules.
     pub neighbours: Option<Arc<Neighbours>>,
+    /// The number of requested frames, if the last pass is to keep states of blocks of them. Taken over as well.
+    pub blocks_of: Option<usize>,
     /// The analysis.
     pub analysis: Box<dyn ErasedAnalysis>,
 }
@@ -272,7 +274,13 @@ pub struct Pass {
 impl Pass {
     /// Returns a pass of an analysis on these atoms.
     pub fn new(atoms: Atoms, analysis: impl Analysis) -> Self {
-        Pass { atoms, superpose: None, neighbours: None, analysis: Box::new(analysis) }
+        Pass {
+            atoms,
+            superpose: None,
+            neighbours: None,
+            blocks_of: None,
+            analysis: Box::new(analysis),
+        }
     }
 
     /// Returns a pass of an analysis that accumulates nothing.
@@ -328,6 +336,12 @@ pub trait ErasedAnalysis: Send + Sync {
     /// As [`Analysis::finish`].
     fn finish(&self, state: AnyState) -> Result<Finished>;
 
+    /// Returns a copy of a state.
+    ///
+    /// # Errors
+    /// [`crate::AnalysisError::Memory`].
+    fn copy(&self, state: &AnyState) -> Result<AnyState>;
+
     /// Appends the bytes of a state.
     ///
     /// # Errors
@@ -373,6 +387,13 @@ impl<A: Analysis> ErasedAnalysis for A {
 
     fn finish(&self, state: AnyState) -> Result<Finished> {
         Analysis::finish(self, own::<A>(state))
+    }
+
+    fn copy(&self, state: &AnyState) -> Result<AnyState> {
+        let mut bytes = Vec::new();
+        ErasedAnalysis::write(self, state, &mut bytes)?;
+        memory::ask(bytes.len(), "the state of an analysis")?;
+        Ok(ErasedAnalysis::read(self, &bytes).expect("a state that was written").0)
     }
 
     fn write(&self, state: &AnyState, bytes: &mut Vec<u8>) -> Result<()> {

@@ -8,6 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::memory::{self, Refused};
@@ -23,11 +24,32 @@ use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
 use crate::tree::{Merger, Node};
 
-/// The state of an analysis, and the summaries of the cells of its frames and of the molecules that are broken in them.
+/// The state of an analysis, and what is known of its frames.
 pub struct Folded {
     state: AnyState,
+    about: FrameSummary,
+    /// The states of the whole blocks among these frames, from the first on.
+    blocks: Vec<AnyState>,
+}
+
+/// What is known of some frames: their number, and the summaries of their cells and of the molecules that are broken in
+/// them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct FrameSummary {
+    n_frames: usize,
     cells: CellSummary,
     broken: BrokenSummary,
+}
+
+impl FrameSummary {
+    /// Adds the frames after these.
+    fn merge(self, right: Self) -> Self {
+        FrameSummary {
+            n_frames: self.n_frames + right.n_frames,
+            cells: self.cells.merge(right.cells),
+            broken: self.broken.merge(right.broken),
+        }
+    }
 }
 
 /// The state of each analysis of a pass.
@@ -47,6 +69,8 @@ pub struct FoldedArrays {
     pub cells: CellSummary,
     /// The summary of molecules that are broken in them.
     pub broken: BrokenSummary,
+    /// The same arrays of each block of these frames, if they were asked for.
+    pub blocks: Vec<Vec<(&'static str, Array)>>,
 }
 
 /// A pass of one analysis or several.
@@ -95,6 +119,8 @@ struct Component {
     pass: Pass,
     /// Pairs of its atoms by which broken molecules are found.
     bonded: Option<BondedPairs>,
+    /// Frames of each block whose state is kept.
+    block_frames: Option<usize>,
     /// Its arrays with an entry for each frame.
     per_frame: Vec<ArraySpec>,
     /// Positions of these among the arrays of all analyses.
@@ -111,9 +137,12 @@ impl Component {
         let per_frame = pass.analysis.per_frame();
         let first = before.map_or(0, |before| before.arrays.end);
         let arrays = first..first + per_frame.len();
-        let looks = !pass.analysis.has_next();
-        let bonded = pass.neighbours.as_ref().filter(|_| looks).map(|of| of.among(&pass.atoms));
-        Component { number, transform, block, map: AtomMap::All, pass, bonded, per_frame, arrays }
+        let is_last = !pass.analysis.has_next();
+        let bonded = pass.neighbours.as_ref().filter(|_| is_last).map(|of| of.among(&pass.atoms));
+        let in_blocks = pass.blocks_of.filter(|_| is_last);
+        let block_frames = in_blocks.map(|n_frames| pass.leaves(n_frames).block_frames());
+        let map = AtomMap::All;
+        Component { number, transform, block, map, pass, bonded, block_frames, per_frame, arrays }
     }
 
     /// Adds the number of the analysis to its error.
@@ -124,8 +153,24 @@ impl Component {
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
     fn merge(&self, left: Folded, right: Folded) -> Result<Folded> {
         let state = self.pass.analysis.merge(left.state, right.state)?;
-        let broken = left.broken.merge(right.broken);
-        Ok(Folded { state, cells: left.cells.merge(right.cells), broken })
+        let about = left.about.merge(right.about);
+        let mut blocks = left.blocks;
+        blocks.extend(right.blocks);
+        self.folded(state, about, blocks)
+    }
+
+    /// Returns the state of some frames with those of their blocks; `smaller` are the blocks of its parts.
+    fn folded(
+        &self,
+        state: AnyState,
+        about: FrameSummary,
+        smaller: Vec<AnyState>,
+    ) -> Result<Folded> {
+        let blocks = match self.block_frames == Some(about.n_frames) {
+            true => vec![self.pass.analysis.copy(&state)?],
+            false => smaller,
+        };
+        Ok(Folded { state, about, blocks })
     }
 
     /// Superposes and analyses a leaf, and returns its state.
@@ -146,7 +191,7 @@ impl Component {
     ) -> Result<Folded> {
         let state = self.pass.analysis.fold(block, out)?;
         let cells = CellSummary::of(block, self.pass.analysis.cell_use());
-        Ok(Folded { state, cells, broken })
+        self.folded(state, FrameSummary { n_frames: block.n_frames(), cells, broken }, Vec::new())
     }
 
     /// Returns the summary of broken molecules of a leaf that is not superposed yet: cells are not turned along.
@@ -342,7 +387,7 @@ impl JointPass {
     pub fn empty(&self) -> Result<JointState, Failure> {
         let empty = |component: &Component| {
             let state = component.numbered(component.pass.analysis.empty())?;
-            Ok(Folded { state, cells: CellSummary::default(), broken: BrokenSummary::default() })
+            Ok(Folded { state, about: FrameSummary::default(), blocks: Vec::new() })
         };
         self.components.iter().map(empty).collect()
     }
@@ -372,8 +417,10 @@ impl JointPass {
         for (component, Folded { state, .. }) in self.components.into_iter().zip(states) {
             let finished = component.numbered(component.pass.analysis.finish(state))?;
             let Finished::Next(pass) = finished else { panic!("a further pass") };
-            let Component { number, transform, pass: Pass { neighbours, .. }, .. } = component;
-            next.push(JointEntry { number, transform, pass: Pass { neighbours, ..*pass } });
+            let Component { number, transform, pass: done, .. } = component;
+            let Pass { neighbours, blocks_of, .. } = done;
+            let pass = Pass { neighbours, blocks_of, ..*pass };
+            next.push(JointEntry { number, transform, pass });
         }
         next.sort_by_key(|one| one.number);
         let own = |one: &JointEntry| one.transform.is_none();
@@ -392,17 +439,20 @@ impl JointPass {
     /// If there is a further pass.
     pub fn finish(&self, states: JointState) -> Result<Vec<FoldedArrays>, Failure> {
         let arrays = |(component, folded): (&Component, Folded)| {
-            let Folded { state, cells, broken } = folded;
-            let per_frame = component.per_frame.clone();
-            match component.numbered(component.pass.analysis.finish(state))? {
-                Finished::Arrays(arrays) => Ok(FoldedArrays { per_frame, arrays, cells, broken }),
+            let FrameSummary { cells, broken, .. } = folded.about;
+            let finish = |state| match component.numbered(component.pass.analysis.finish(state))? {
+                Finished::Arrays(arrays) => Ok(arrays),
                 Finished::Next(_) => panic!("no further pass"),
-            }
+            };
+            let blocks = folded.blocks.into_iter().map(finish).collect::<Result<_, Failure>>()?;
+            let (per_frame, arrays) = (component.per_frame.clone(), finish(folded.state)?);
+            Ok(FoldedArrays { per_frame, arrays, cells, broken, blocks })
         };
         self.components.iter().zip(states).map(arrays).collect()
     }
 
-    /// Returns the bytes of states: of each subtree its node, then for each analysis the summaries and the state.
+    /// Returns the bytes of states: of each subtree its node, then for each analysis what is known of the frames,
+    /// the number of blocks, the state, and the states of the blocks.
     ///
     /// # Errors
     /// [`crate::AnalysisError::Memory`] of an analysis.
@@ -414,8 +464,11 @@ impl JointPass {
                     if k == 0 {
                         write(node, &mut bytes)?;
                     }
-                    write(&(folded.cells, folded.broken), &mut bytes)?;
-                    component.pass.analysis.write(&folded.state, &mut bytes)
+                    write(&(folded.about, folded.blocks.len()), &mut bytes)?;
+                    let states = std::iter::once(&folded.state).chain(&folded.blocks);
+                    states
+                        .into_iter()
+                        .try_for_each(|state| component.pass.analysis.write(state, &mut bytes))
                 };
                 component.numbered(write_all())?;
             }
@@ -438,9 +491,16 @@ impl JointPass {
             let (node, mut rest) = postcard::take_from_bytes(bytes).ok()?;
             let mut states = JointState::with_capacity(self.components.len());
             for component in &self.components {
-                let ((cells, broken), after) = postcard::take_from_bytes(rest).ok()?;
-                let (state, after) = component.pass.analysis.read(after)?;
-                states.push(Folded { state, cells, broken });
+                let ((about, n_blocks), after) =
+                    postcard::take_from_bytes::<(FrameSummary, usize)>(rest).ok()?;
+                let (state, mut after) = component.pass.analysis.read(after)?;
+                let mut blocks = Vec::new();
+                for _ in 0..n_blocks {
+                    let (block, others) = component.pass.analysis.read(after)?;
+                    blocks.push(block);
+                    after = others;
+                }
+                states.push(Folded { state, about, blocks });
                 rest = after;
             }
             subtrees.push((node, states));

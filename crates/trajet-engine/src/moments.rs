@@ -37,8 +37,8 @@ impl analysis::Request for Request {
             .collect()
     }
 
-    /// The arrays are `n_frames`, and of each atom `squares`, the sums of its squared deviations from its mean position
-    /// (`[n_atoms, 3]`, Å²).
+    /// The arrays are `n_frames`, and of each atom `means`, its mean position (`[n_atoms, 3]`, Å), and `squares`, the sums
+    /// of its squared deviations from it (`[n_atoms, 3]`, Å²).
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { atoms: selected, align, average } = self;
         let mut lists = vec![&selected[..]];
@@ -134,6 +134,7 @@ impl Analysis for Moments {
     fn finish(&self, state: Sums) -> Result<Finished> {
         Ok(Finished::Arrays(vec![
             ("n_frames", Array::count(state.n_frames)),
+            ("means", Array::floats(state.means).rows(3)),
             ("squares", Array::floats(state.squares).rows(3)),
         ]))
     }

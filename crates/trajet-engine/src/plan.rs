@@ -16,6 +16,8 @@ const LEAF_FRAMES: usize = 256;
 const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
+/// Most blocks of frames whose states are kept for errors of a result.
+const BLOCKS: usize = 64;
 /// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
@@ -58,6 +60,14 @@ impl Leaves {
     pub fn frames(&self, leaf: usize) -> Range<usize> {
         let begin = leaf * self.frames_per_leaf;
         begin.min(self.n_frames)..(begin + self.frames_per_leaf).min(self.n_frames)
+    }
+
+    /// Returns the number of frames of each block whose state is kept for errors of a result. Blocks are nodes of the
+    /// fixed tree: 33 to 64 of them, as far as there are so many leaves. The last one, if it has fewer frames, is no
+    /// block.
+    pub fn block_frames(&self) -> usize {
+        let leaves_per_block = self.len().div_ceil(BLOCKS).max(1).next_power_of_two();
+        self.frames_per_leaf * leaves_per_block
     }
 
     /// Returns the frames of a run of leaves.
@@ -141,6 +151,17 @@ mod tests {
                 prop_assert_eq!(other.start, border);
             }
         }
+    }
+
+    #[test]
+    fn there_are_33_to_64_blocks_if_there_are_leaves_enough() {
+        for (n_frames, n_atoms) in [(1, 10), (40, 10), (64, 5), (65, 5), (1000, 214), (98, 3341)] {
+            let leaves = Leaves::new(n_frames, n_atoms);
+            let n_blocks = n_frames.div_ceil(leaves.block_frames());
+            assert!(n_blocks <= 64 && n_blocks >= 33.min(leaves.len()), "{n_frames} {n_blocks}");
+        }
+        assert_eq!(Leaves::new(100_000, 214).block_frames(), 2048);
+        assert_eq!(Leaves::new(0, 1).block_frames(), 1);
     }
 
     #[test]

@@ -36,6 +36,8 @@ struct Job {
     functions: Option<Arc<Functions>>,
     /// Atoms by which broken molecules are found.
     neighbours: Option<Arc<Neighbours>>,
+    /// The number of frames, if states of blocks of them are kept.
+    blocks_of: Option<usize>,
     /// Its transforms instead of those of the trajectory.
     transforms: Option<(Vec<u8>, Arc<ChainTransform>)>,
 }
@@ -97,6 +99,12 @@ impl Plan {
         Ok(Plan { jobs: vec![job] })
     }
 
+    /// Returns the plan of one analysis that also keeps the states of blocks of the `n_frames` frames.
+    fn in_blocks(&self, n_frames: usize) -> PyResult<Self> {
+        let job = Job { blocks_of: Some(n_frames), ..self.only()?.clone() };
+        Ok(Plan { jobs: vec![job] })
+    }
+
     /// The distinct atoms of all analyses.
     #[getter]
     fn atoms<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
@@ -117,7 +125,7 @@ impl Plan {
 
     /// Returns the plan for frames that have only the atoms of this one.
     fn condensed(&self) -> PyResult<Self> {
-        let Job { spec, functions, atoms, neighbours, .. } = self.only()?;
+        let Job { spec, functions, atoms, neighbours, blocks_of, .. } = self.only()?;
         let mut spec = (**spec).clone();
         let mut neighbours = neighbours.as_deref().cloned();
         let lists =
@@ -126,7 +134,13 @@ impl Plan {
             *atom = atoms.partition_point(|other| other < atom) as i64;
         }
         let neighbours = neighbours.map(Arc::new);
-        Ok(Plan { jobs: vec![Job { neighbours, ..Job::of(spec, functions.clone()) }] })
+        Ok(Plan {
+            jobs: vec![Job {
+                neighbours,
+                blocks_of: *blocks_of,
+                ..Job::of(spec, functions.clone())
+            }],
+        })
     }
 
     /// Whether it calls functions of Python.
@@ -139,7 +153,7 @@ impl Plan {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Py<PyAny>, Reduced<'py>)> {
         let of_job = |job: &Job| -> PickledJob {
             let transforms = job.transforms.clone().map(|of| of.0);
-            (job.spec.clone(), job.neighbours.clone(), transforms)
+            (job.spec.clone(), job.neighbours.clone(), job.blocks_of, transforms)
         };
         let bytes = to_bytes(&self.jobs.iter().map(of_job).collect::<Vec<_>>())?;
         let functions = |job: &Job| job.functions.as_ref().map(|of| of.for_pickle(py));
@@ -152,17 +166,20 @@ impl Plan {
     #[staticmethod]
     fn restored(bytes: &[u8], functions: Vec<Option<PickledFunctions>>) -> PyResult<Self> {
         let jobs: Vec<PickledJob> = from_bytes(bytes)?;
-        let jobs =
-            jobs.into_iter().zip(functions).map(|((spec, neighbours, transforms), called)| {
-                let functions = called.map(|of| Arc::new(Functions::from(of)));
-                (Job { neighbours, ..Job::of(Arc::unwrap_or_clone(spec), functions) }, transforms)
-            });
+        let jobs = jobs.into_iter().zip(functions).map(|(job, called)| {
+            let (spec, neighbours, blocks_of, transforms) = job;
+            let functions = called.map(|of| Arc::new(Functions::from(of)));
+            (
+                Job { neighbours, blocks_of, ..Job::of(Arc::unwrap_or_clone(spec), functions) },
+                transforms,
+            )
+        });
         Plan::of(jobs.collect())
     }
 }
 
-/// An analysis in the bytes of a plan: its parameters, its neighbours, and its serialised transforms.
-type PickledJob = (Arc<Spec>, Option<Arc<Neighbours>>, Option<Vec<u8>>);
+/// An analysis in the bytes of a plan: the fields of a [`Job`].
+type PickledJob = (Arc<Spec>, Option<Arc<Neighbours>>, Option<usize>, Option<Vec<u8>>);
 
 /// A pickled plan: its bytes, and the functions of each of its analyses.
 type Reduced<'py> = (Bound<'py, PyBytes>, Vec<Option<PickledFunctions>>);
@@ -182,7 +199,14 @@ impl Job {
 
     fn of(mut spec: Spec, functions: Option<Arc<Functions>>) -> Self {
         let atoms = distinct(spec.atoms().iter().map(|list| &***list)).into();
-        Job { spec: Arc::new(spec), atoms, functions, neighbours: None, transforms: None }
+        Job {
+            spec: Arc::new(spec),
+            atoms,
+            functions,
+            neighbours: None,
+            blocks_of: None,
+            transforms: None,
+        }
     }
 
     fn first_pass(&self, n_atoms: usize) -> Result<Pass, Error> {
@@ -199,7 +223,7 @@ impl Job {
             (Spec::Apply(apply), Some(functions)) => apply.first_pass(functions, n_atoms)?,
             (Spec::Apply(_), None) => unreachable!("plans of apply have functions"),
         };
-        Ok(Pass { neighbours: self.neighbours.clone(), ..pass })
+        Ok(Pass { neighbours: self.neighbours.clone(), blocks_of: self.blocks_of, ..pass })
     }
 }
 

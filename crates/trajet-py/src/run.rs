@@ -17,12 +17,16 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
-/// Arrays by name, and two summaries. Of cells: number of frames without a cell and the first of them, number of frames with
-/// a small cell and the first of them, half of the shortest lattice vector and its frame; -1 for no frame. Of broken
-/// molecules, if there are any: number of frames with some and the first of them, its number of pairs, the number of the
-/// first pair, the distance of its positions and of its nearest images.
-pub(crate) type PyFolded<'py> =
-    (Bound<'py, PyDict>, (u64, i64, u64, i64, f64, i64), Option<(u64, u64, u64, u64, f64, f64)>);
+/// Arrays by name, two summaries, and the same arrays of blocks. The summary of cells: number of frames without a cell and
+/// the first of them, number of frames with a small cell and the first of them, half of the shortest lattice vector and
+/// its frame; -1 for no frame. Of broken molecules, if there are any: number of frames with some and the first of them,
+/// its number of pairs, the number of the first pair, the distance of its positions and of its nearest images.
+pub(crate) type PyFolded<'py> = (
+    Bound<'py, PyDict>,
+    (u64, i64, u64, i64, f64, i64),
+    Option<(u64, u64, u64, u64, f64, f64)>,
+    Vec<Bound<'py, PyDict>>,
+);
 
 /// Arrays of each analysis, report.
 type RunResult<'py> = (Vec<PyFolded<'py>>, Bound<'py, PyDict>);
@@ -77,7 +81,7 @@ pub(crate) fn folded<'py>(
     sections: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<PyFolded<'py>>> {
     let mut sections = sections.into_iter();
-    let of_analysis = |FoldedArrays { per_frame, arrays, cells, broken }| {
+    let of_analysis = |FoldedArrays { per_frame, arrays, cells, broken, blocks }| {
         let dict = PyDict::new(py);
         for spec in per_frame {
             let section = sections.next();
@@ -86,16 +90,27 @@ pub(crate) fn folded<'py>(
             let numbers = section.call_method1("view", (spec.dtype,))?;
             dict.set_item(spec.name, numbers.call_method1("reshape", (shape,))?)?;
         }
-        for (name, Array { values, shape }) in arrays {
-            let array = match values {
-                Values::F64(values) => shaped(py, values, shape)?,
-                Values::I64(values) => shaped(py, values, shape)?,
-            };
-            dict.set_item(name, array)?;
-        }
-        Ok((dict, cell_numbers(&cells), broken_numbers(&broken)))
+        add_arrays(&dict, arrays)?;
+        let of_block = |arrays| {
+            let dict = PyDict::new(py);
+            add_arrays(&dict, arrays)?;
+            Ok(dict)
+        };
+        let blocks = blocks.into_iter().map(of_block).collect::<PyResult<_>>()?;
+        Ok((dict, cell_numbers(&cells), broken_numbers(&broken), blocks))
     };
     analyses.into_iter().map(of_analysis).collect()
+}
+
+fn add_arrays(to: &Bound<'_, PyDict>, arrays: Vec<(&'static str, Array)>) -> PyResult<()> {
+    for (name, Array { values, shape }) in arrays {
+        let array = match values {
+            Values::F64(values) => shaped(to.py(), values, shape)?,
+            Values::I64(values) => shaped(to.py(), values, shape)?,
+        };
+        to.set_item(name, array)?;
+    }
+    Ok(())
 }
 
 fn shaped<T: Element>(
