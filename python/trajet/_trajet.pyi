@@ -563,6 +563,8 @@ class Plan:
     def with_neighbours(
         self, *, first: NDArray[np.int64], second: NDArray[np.int64], limits: NDArray[np.float32]
     ) -> Plan: ...
+    # the plan of one analysis that also keeps the states of 65 to 128 blocks of its frames
+    def in_blocks(self, n_frames: int) -> Plan: ...
     # whether it calls functions of Python
     @property
     def has_functions(self) -> bool: ...
@@ -661,11 +663,13 @@ BrokenMolecules: TypeAlias = tuple[int, int, int, int, float, float]
 
 # The arrays of an analysis by name, and the summary of cells: frames without a cell and the first
 # of them, frames with a small cell and the first of them, half of the shortest lattice vector and
-# its frame, -1 for no frame; and the summary of broken molecules.
+# its frame, -1 for no frame; the summary of broken molecules; and the same arrays of each block of
+# frames, but those with an entry for each frame, if the plan asks for blocks.
 Folded: TypeAlias = tuple[
     dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]],
     tuple[int, int, int, int, float, int],
     BrokenMolecules | None,
+    list[dict[str, NDArray[np.float64] | NDArray[np.int64]]],
 ]
 
 # Merges the states of tasks, in any order, along the tree of the leaves.

@@ -17,7 +17,7 @@ const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
 /// Most blocks of frames whose states are kept for errors of a result.
-const BLOCKS: usize = 64;
+const BLOCKS: usize = 128;
 /// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
@@ -63,7 +63,7 @@ impl Leaves {
     }
 
     /// Returns the number of frames of each block whose state is kept for errors of a result. Blocks are nodes of the
-    /// fixed tree: 33 to 64 of them, as far as there are so many leaves. The last one, if it has fewer frames, is no
+    /// fixed tree: 65 to 128 of them, as far as there are so many leaves. The last one, if it has fewer frames, is no
     /// block.
     pub fn block_frames(&self) -> usize {
         let leaves_per_block = self.len().div_ceil(BLOCKS).max(1).next_power_of_two();
@@ -154,13 +154,13 @@ mod tests {
     }
 
     #[test]
-    fn there_are_33_to_64_blocks_if_there_are_leaves_enough() {
-        for (n_frames, n_atoms) in [(1, 10), (40, 10), (64, 5), (65, 5), (1000, 214), (98, 3341)] {
+    fn there_are_65_to_128_blocks_if_there_are_leaves_enough() {
+        for (n_frames, n_atoms) in [(1, 10), (40, 10), (128, 5), (129, 5), (1000, 214), (98, 3341)] {
             let leaves = Leaves::new(n_frames, n_atoms);
             let n_blocks = n_frames.div_ceil(leaves.block_frames());
-            assert!(n_blocks <= 64 && n_blocks >= 33.min(leaves.len()), "{n_frames} {n_blocks}");
+            assert!(n_blocks <= 128 && n_blocks >= 65.min(leaves.len()), "{n_frames} {n_blocks}");
         }
-        assert_eq!(Leaves::new(100_000, 214).block_frames(), 2048);
+        assert_eq!(Leaves::new(100_000, 214).block_frames(), 1024);
         assert_eq!(Leaves::new(0, 1).block_frames(), 1);
     }
 

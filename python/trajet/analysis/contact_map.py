@@ -1,13 +1,14 @@
 """`contact_map`: how often residues are in contact."""
 
 import math
-from typing import Annotated, Literal, Unpack
+from typing import Annotated, Literal, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
+from trajet.analysis.block_errors import block_errors
 from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -42,6 +43,7 @@ def contact_map(
     exclude_neighbors: Annotated[int, Between(0)] = 0,
     by: Literal["residue", "atom"] = "residue",
     pbc: bool = True,
+    errors: bool = False,
     **run: Unpack[RunOptions],
 ) -> Steps[ContactMap]:
     """Compute how often residues are in contact.
@@ -68,12 +70,16 @@ def contact_map(
         The rows and columns of the map. "residue", or "atom" for contacts of single atoms.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
+    errors
+        Whether errors are estimated from blocks of frames. They take up to 1 kB per pair.
 
     Returns
     -------
     ContactMap
         `values` `(n_rows, n_columns)`, float64, from 0 to 1, NaN for pairs that are left out;
-        `counts`, the numbers of frames; `row_names` and `column_names`.
+        `counts`, the numbers of frames; `row_names` and `column_names`; with `errors` also
+        `standard_errors` and `half_widths`, half of the 95 % intervals, which are NaN for pairs
+        that are in contact in every block of frames equally often.
 
     Raises
     ------
@@ -135,7 +141,12 @@ def contact_map(
     n_bytes = pair_bytes * math.prod(shape)
     check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", n_bytes)], None, fewer)
     outcome = yield RunRequest(
-        main.trajectory, lambda _: plan, t_select=t_select, smaller_state=fewer, **run
+        main.trajectory,
+        lambda _: plan,
+        t_select=t_select,
+        smaller_state=fewer,
+        in_blocks=errors,
+        **run,
     )
     n_frames = len(outcome.frames)
     left_out = _left_out(rows, columns, exclude_neighbors)
@@ -143,17 +154,17 @@ def contact_map(
         raise SelectionError(
             f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"
         )
-    counts = np.zeros(left_out.shape, np.int64)
-    if others is None:
-        counts[np.triu_indices(len(rows.atoms), 1)] = outcome.integers("counts")
-        counts += counts.T
-    else:
-        counts[:] = outcome.integers("counts").reshape(counts.shape)
+    counts = _square(outcome.integers("counts"), shape, within=others is None)
     counts[left_out] = 0
     with np.errstate(invalid="ignore"):
         # Without frames there is no fraction.
         values = counts / np.float64(n_frames)
     values[left_out] = np.nan
+    of_errors = None
+    if errors:
+        of_blocks = [block["counts"] / np.float64(block["n_frames"]) for block in outcome.blocks]
+        n_pairs = outcome.integers("counts").size
+        of_errors = block_errors(np.array(of_blocks).reshape(-1, n_pairs), "pairs")
     parameters = {
         **pairs_entries(main, others),
         "cutoff": float(cutoff),
@@ -161,6 +172,7 @@ def contact_map(
         "exclude_neighbors": exclude_neighbors,
         "by": by,
         "pbc": pbc,
+        "errors": errors,
     }
     remarks = outcome.cells.missing() if pbc else []
     found = bool(counts.any()) or not n_frames
@@ -181,7 +193,33 @@ def contact_map(
         row_residues=rows.residue_numbers,
         column_residue_names=columns.residue_names,
         column_residues=columns.residue_numbers,
+        standard_errors=None
+        if of_errors is None
+        else _map(of_errors.standard_errors, left_out, others),
+        half_widths=None if of_errors is None else _map(of_errors.half_widths, left_out, others),
     )
+
+
+def _map(
+    errors: NDArray[np.float64], left_out: NDArray[np.bool_], others: Selection | None
+) -> NDArray[np.float64]:
+    """Return the errors of pairs as a map."""
+    values = _square(errors, left_out.shape, within=others is None)
+    values[left_out] = np.nan
+    return values
+
+
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+
+def _square(numbers: NDArray[_Number], shape: tuple[int, ...], *, within: bool) -> NDArray[_Number]:
+    """Return a number per pair as a matrix; `within` a group each pair has one number."""
+    if not within:
+        return numbers.reshape(shape).copy()
+    values = np.zeros(shape, numbers.dtype)
+    values[np.triu_indices(shape[0], 1)] = numbers
+    values += values.T
+    return values
 
 
 class _Groups:

@@ -6,6 +6,7 @@ import numpy as np
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import Atoms, Between, DistanceRange, Metavar, OtherAtoms
+from trajet.analysis.block_errors import block_errors
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -44,6 +45,7 @@ def rdf(
     range: DistanceRange = (0.0, 15.0),
     bins: Annotated[int, Between(1, 10**6)] = 75,
     exclude: Annotated[tuple[int, int], Between(1), Metavar("N M")] | None = None,
+    errors: bool = False,
     **run: Unpack[RunOptions],
 ) -> Steps[RadialDistribution]:
     """Compute the radial distribution function g(r).
@@ -64,11 +66,14 @@ def rdf(
         Leave out pairs within molecules that have N atoms in `selection` and M in `other`. These
         are the first N atoms of `selection` with the first M of `other`, and so on. Pairs of an
         atom with itself are always left out.
+    errors
+        Whether errors are estimated from blocks of frames.
 
     Returns
     -------
     RadialDistribution
-        `r` (centres of the bins, Å), `g`, and `counts`, each `(bins,)`.
+        `r` (centres of the bins, Å), `g`, and `counts`, each `(bins,)`; with `errors` also
+        `standard_errors` and `half_widths` of `g`, half of the 95 % intervals.
 
     Raises
     ------
@@ -123,7 +128,9 @@ def rdf(
         exclusion_block=exclude,
     )
     t_select = selection_seconds(main, others)
-    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
+    outcome = yield RunRequest(
+        main.trajectory, lambda _: plan, t_select=t_select, in_blocks=errors, **run
+    )
     remarks = range_remarks(outcome.cells, last)
     if exclude is not None:
         remarks.extend(_across(main, others or main, exclude))
@@ -144,6 +151,17 @@ def rdf(
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without frames there is no density, and g is NaN.
         g = counts / (pairs / (volume / n_frames) * shells)
+    found = None
+    if errors:
+        of_frame = int(outcome.integers("pairs")) * shells
+        of_blocks = [
+            block["counts"]
+            * np.float64(block["volume"])
+            / (of_frame * float(block["n_frames"]) ** 2)
+            for block in outcome.blocks
+        ]
+        found = block_errors(np.array(of_blocks).reshape(-1, bins), "bins")
+        remarks += found.remarks
     labels = (main.label, main.label if others is None else others.label)
     parameters = {
         "selections": list(labels),
@@ -151,6 +169,7 @@ def rdf(
         "range": [first, last],
         "bins": bins,
         "exclude": None if exclude is None else list(exclude),
+        "errors": errors,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return RadialDistribution(
@@ -160,6 +179,8 @@ def rdf(
         edges=edges,
         labels=labels,
         density=n_b * n_frames / volume if n_frames else float("nan"),
+        standard_errors=None if found is None else found.standard_errors,
+        half_widths=None if found is None else found.half_widths,
         report=outcome.report("rdf", parameters, remarks=remarks, uses_times=False),
     )
 

@@ -42,6 +42,9 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
+# Most blocks of frames whose states are kept, as in the engine.
+BLOCKS = 128
+
 # called with the bytes of a result, its numbers, and the end of an advice on how to do without it
 ApproveRows = Callable[[int, str, str], None]
 _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
@@ -149,6 +152,8 @@ class AnalysisOutcome:
         Entries on the files, which the reports of all analyses of the run share.
     broken
         A remark if molecules are broken over the box in some frames; the report has it.
+    blocks
+        The arrays of all frames for each block of equally many frames, if they were asked for.
     """
 
     trajectory: Trajectory
@@ -163,6 +168,7 @@ class AnalysisOutcome:
     is_first: bool = True
     files: list[InputEntry] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
 
     def floats(self, name: str) -> NDArray[np.float64]:
         """Return an array of floats."""
@@ -282,6 +288,9 @@ class RunRequest:
     as_written
         Selections whose positions are taken as they are written: a remark says in how many frames
         molecules are broken over the box.
+    in_blocks
+        Whether the outcome has the arrays of 65 to 128 blocks of frames: nodes of the fixed tree of
+        merges, which are the same on every pool.
     """
 
     trajectory: Trajectory
@@ -296,6 +305,7 @@ class RunRequest:
     too_large: str = ""
     smaller_state: str = "choose fewer atoms"
     as_written: Sequence[Selection] = ()
+    in_blocks: bool = False
 
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
@@ -403,8 +413,9 @@ def run_jointly(
             is_first=request is first,
             files=files,
             broken=of_request.remarks(broken, len(chosen)),
+            blocks=blocks,
         )
-        for request, of_request, atoms, (arrays, cells, broken) in zip(
+        for request, of_request, atoms, (arrays, cells, broken, blocks) in zip(
             requests, neighbours, read, output.analyses, strict=True
         )
     ]
@@ -417,7 +428,8 @@ def _plans(
     plans = []
     for number, (request, checked) in enumerate(zip(requests, neighbours, strict=True)):
         try:
-            plans.append(checked.added_to(request.make_plan(chosen)))
+            plan = checked.added_to(request.make_plan(chosen))
+            plans.append(plan.in_blocks(len(chosen)) if request.in_blocks else plan)
         except Exception as error:
             # Exceptions of users may have no room for it.
             with contextlib.suppress(AttributeError):
@@ -451,9 +463,10 @@ def _check_memory(
     # The result, and the states of this process' threads; a leaf has one frame at least. Workers of
     # other pools may be on other machines.
     n_threads = pool.n_threads if isinstance(pool, LocalPool) else 0
-    n_states = 1 + min(STATES * n_threads, n_frames)
+    of_run = 1 + min(STATES * n_threads, n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
+            n_states = of_run + min(BLOCKS, n_frames) * request.in_blocks
             advice = (
                 f"{request.smaller_state}, or fewer threads (pool=LocalPool(threads=1), --threads)"
             )

@@ -31,13 +31,20 @@ def radial(
     g: NDArray[np.float64],
     *,
     title: str,
+    half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å)."""
+    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å), with its intervals if known."""
     axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
     axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
+    if half_widths is not None:
+        low, high = g - half_widths, g + half_widths
+        axes.fill_between(
+            r, low, high, color=COLOURS[0], alpha=0.3, linewidth=0, label="95 % interval"
+        )
+        axes.legend(frameon=False)
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
     titled(axes, title)

@@ -269,9 +269,10 @@ def profile(
     labels: Sequence[str] | None,
     quantity: str,
     title: str,
+    half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw one value per atom (`(n_atoms,)`).
+    """Draw one value per atom (`(n_atoms,)`), with half of its interval if that is known.
 
     The x axis has residue numbers if each residue has one atom and the numbers increase; otherwise
     it has atoms, some of which are named by their `labels`.
@@ -280,7 +281,14 @@ def profile(
     x = residues if along and residues is not None else np.arange(len(atoms))
     axes = axes_of(ax, (8.0, 4.0))
     axes.plot(x, values, color=COLOURS[0], linewidth=1.2)
-    axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
+    if half_widths is None:
+        axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
+    else:
+        low, high = values - half_widths, values + half_widths
+        axes.fill_between(
+            x, low, high, color=COLOURS[0], alpha=0.3, linewidth=0, label="95 % interval"
+        )
+        axes.legend(frameon=False)
     axes.set_xlabel("residue" if along else "atom of the selection")
     if labels is not None and not along:
         name_ticks(axes.xaxis, labels, turned=True)

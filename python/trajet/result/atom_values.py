@@ -21,7 +21,7 @@ class AtomValues(Result):
     """One value per atom.
 
     CSV files have the columns atom, those of chain, resname, resid and name that the topology has,
-    and the values.
+    and the values; with errors also standard_error and half_width_95.
 
     Attributes
     ----------
@@ -44,6 +44,9 @@ class AtomValues(Result):
     labels
         `(n_atoms,)`, str, such as "MET1:CA", or "A:MET1:CA" if chains share residue numbers; None
         without a topology.
+    standard_errors, half_widths
+        `(n_atoms,)`, float64, `units`: standard errors of the values, and half of their 95 %
+        intervals; None if they were not asked for.
     """
 
     values: NDArray[np.float64]
@@ -57,9 +60,12 @@ class AtomValues(Result):
     residue_names: NDArray[np.str_] | None = None
     atom_names: NDArray[np.str_] | None = None
     labels: NDArray[np.str_] | None = None
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("values", "atoms", "residues", "chains", "residue_names", "atom_names", "labels"),
+        *("standard_errors", "half_widths"),
     )
 
     @property
@@ -81,6 +87,7 @@ class AtomValues(Result):
             labels=None if self.labels is None else self.labels.tolist(),
             quantity=self.quantity,
             title=f"{self.name} of {self.label}",
+            half_widths=self.half_widths,
             ax=ax,
         )
 
@@ -111,5 +118,7 @@ class AtomValues(Result):
             "resid": self.residues,
             "name": self.atom_names,
             column_name(self.name, self.units): self.values,
+            column_name("standard_error", self.units): self.standard_errors,
+            column_name("half_width_95", self.units): self.half_widths,
         }
         return [(name, column) for name, column in columns.items() if column is not None]

@@ -43,6 +43,9 @@ class ContactMap(Result):
         The largest distance of a contact, Å.
     report
         Timings and counters of the run.
+    standard_errors, half_widths
+        `(n_rows, n_columns)`, float64: standard errors of the fractions, and half of their 95 %
+        intervals; None if they were not asked for.
     """
 
     values: NDArray[np.float64]
@@ -60,6 +63,8 @@ class ContactMap(Result):
     row_residues: NDArray[np.int64] | None = None
     column_residue_names: NDArray[np.str_] | None = None
     column_residues: NDArray[np.int64] | None = None
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         "values",
@@ -68,6 +73,8 @@ class ContactMap(Result):
         "row_names",
         "row_residue_names",
         "row_residues",
+        "standard_errors",
+        "half_widths",
     )
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class RadialDistribution(Result):
     """A radial distribution function.
 
-    CSV files have the columns r_A, g and count.
+    CSV files have the columns r_A, g and count; with errors also standard_error and half_width_95.
 
     Attributes
     ----------
@@ -37,6 +37,9 @@ class RadialDistribution(Result):
         Mean number density of the second group, 1/Å³.
     report
         Timings and counters of the run.
+    standard_errors, half_widths
+        `(bins,)`, float64: standard errors of g, and half of its 95 % intervals; None if they were
+        not asked for.
     """
 
     r: NDArray[np.float64]
@@ -46,15 +49,18 @@ class RadialDistribution(Result):
     labels: tuple[str, str]
     density: float
     report: Report
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts")
+    _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts", "standard_errors", "half_widths")
     _HAS_MEAN: ClassVar[bool] = False
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw g against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radial(self.edges, self.g, title=f"RDF of {self._between()}", ax=ax)
+        title = f"RDF of {self._between()}"
+        return plots.radial(self.edges, self.g, title=title, half_widths=self.half_widths, ax=ax)
 
     def _about(self) -> str:
         return f"RDF of {self._between()}, g {self.g.shape}"
@@ -89,7 +95,14 @@ class RadialDistribution(Result):
         return replace(super()._of_rows(chosen), edges=edges)
 
     def _table(self) -> Table:
-        return [("r_A", self.r), ("g", self.g), ("count", self.counts.astype(np.int64))]
+        columns = {
+            "r_A": self.r,
+            "g": self.g,
+            "count": self.counts.astype(np.int64),
+            "standard_error": self.standard_errors,
+            "half_width_95": self.half_widths,
+        }
+        return [(name, column) for name, column in columns.items() if column is not None]
 
 
 @dataclass(frozen=True, repr=False)

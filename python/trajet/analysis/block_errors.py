@@ -1,0 +1,89 @@
+"""Errors of results that are folded over all frames, from the results of blocks of frames.
+
+Blocks are nodes of the fixed tree of merges, so that errors have the same bits on every pool. The
+means of 65 to 128 blocks are a series, of which `trajet.uncertainty` takes the error.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.uncertainty.estimates import block_estimates
+
+# The arrays of a block by name.
+Block = Mapping[str, "NDArray[np.float64] | NDArray[np.int64]"]
+
+
+@dataclass(frozen=True)
+class BlockErrors:
+    """Errors of several numbers.
+
+    Attributes
+    ----------
+    standard_errors, half_widths
+        `(n_numbers,)`, standard errors, and half of the 95 % intervals; NaN where unknown.
+    remarks
+        A remark if some are not resolved.
+    """
+
+    standard_errors: NDArray[np.float64]
+    half_widths: NDArray[np.float64]
+    remarks: list[str]
+
+
+def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
+    """Return the errors of numbers, each the mean of one number per block.
+
+    Parameters
+    ----------
+    values
+        `(n_blocks, n_numbers)`.
+    numbers
+        What they are, for the remark, such as "RMSF of atoms".
+    """
+    found = block_estimates(values)
+    wrong = [k for k, reason in enumerate(found.reasons) if reason]
+    remarks = []
+    if wrong:
+        remarks.append(
+            f"errors from {len(values)} blocks of frames: {len(wrong)} of {values.shape[1]}"
+            f" {numbers} are not resolved, the first is number {wrong[0]}:"
+            f" {found.reasons[wrong[0]]}"
+        )
+    return BlockErrors(found.standard_error, found.half_width, remarks)
+
+
+def fluctuations(blocks: Sequence[Block], n_atoms: int) -> NDArray[np.float64]:
+    """Return jackknife pseudo-values of RMSFs, `(n_blocks, n_atoms)`, Å.
+
+    The pseudo-value of a block is n θ - (n - 1) θ', with the RMSF θ of all n blocks and θ' of all
+    others: R. G. Miller, Biometrika 61, 1 (1974), doi:10.1093/biomet/61.1.1.
+
+    Parameters
+    ----------
+    blocks
+        Of each block `n_frames`, and `(n_atoms, 3)` `means` and `squares`, the sums of squared
+        deviations from them.
+    n_atoms
+        Number of atoms.
+    """
+    if len(blocks) < 2:
+        return np.full((len(blocks), n_atoms), np.nan)
+    counts = np.array([float(block["n_frames"]) for block in blocks])
+    total, n_frames = np.zeros_like(blocks[0]["means"]), counts.sum()
+    for block, count in zip(blocks, counts, strict=True):
+        total += count / n_frames * block["means"]
+    squares = np.zeros_like(total)
+    for block, count in zip(blocks, counts, strict=True):
+        squares += block["squares"] + count * (block["means"] - total) ** 2
+    of_all = np.sqrt(squares.sum(axis=1) / n_frames)
+    values = np.empty((len(blocks), len(total)))
+    for row, block, count in zip(values, blocks, counts, strict=True):
+        others = n_frames - count
+        mean = total + count / others * (total - block["means"])
+        between = count * others / n_frames * (block["means"] - mean) ** 2
+        left = (squares - block["squares"] - between).sum(axis=1)
+        row[:] = len(blocks) * of_all - (len(blocks) - 1) * np.sqrt(np.maximum(left, 0) / others)
+    return values
