@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from trajet.analysis.block_errors import fluctuations
-from trajet.uncertainty.estimates import block_estimates
+from trajet.uncertainty.statistics import statistics_of_blocks
 
 # Each of the frames is a leaf; the last one is in no block.
 N_FRAMES, SIZE = 197, 2
@@ -56,7 +56,7 @@ def test_errors_of_fractions_are_those_of_the_blocks(made: tj.Trajectory, case: 
     atoms = made.select("resid 1:40")
     result = analyse(atoms, errors=True)
     series = np.array([analyse(atoms, frames=one).values for one in BLOCKS])
-    expected = block_estimates(series.reshape(N_BLOCKS, -1))
+    expected = statistics_of_blocks(series.reshape(N_BLOCKS, -1)).estimates
     shape = result.values.shape
     known = ~np.isnan(result.values)
     for field, of in (("standard_errors", "standard_error"), ("half_widths", "half_width")):
@@ -98,7 +98,7 @@ def test_errors_of_rdf_are_those_of_the_blocks(made: tj.Trajectory) -> None:
     atoms = made.select("name CA")
     result = tj.rdf(atoms, bins=20, range=(0, 9), errors=True)
     series = np.array([tj.rdf(atoms, bins=20, range=(0, 9), frames=one).g for one in BLOCKS])
-    expected = block_estimates(series)
+    expected = statistics_of_blocks(series).estimates
     np.testing.assert_allclose(result.standard_errors, expected.standard_error, rtol=1e-9)
     np.testing.assert_allclose(result.half_widths, expected.half_width, rtol=1e-9)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.uncertainty.estimates import block_estimates
+from trajet.uncertainty.statistics import statistics_of_blocks
 
 # The arrays of a block by name.
 Block = Mapping[str, "NDArray[np.float64] | NDArray[np.int64]"]
@@ -43,7 +43,7 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     numbers
         What they are, for the remark, such as "RMSF of atoms".
     """
-    found = block_estimates(values)
+    found = statistics_of_blocks(values).estimates
     wrong = [k for k, reason in enumerate(found.reasons) if reason]
     remarks = []
     if wrong:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import (
+    TYPE_CHECKING,
     Generic,
     ParamSpec,
     Protocol,
@@ -16,7 +17,6 @@ from typing import (
     overload,
 )
 
-from trajet.analysis.members import run_members
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
@@ -24,8 +24,11 @@ from trajet.members import Ensemble, EnsembleSelection, OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.renamed import advice_on
-from trajet.result import EnsembleResult, Result, with_scalars
+from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice
+
+if TYPE_CHECKING:
+    from trajet.result import EnsembleResult
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R", bound=Result)
@@ -138,7 +141,7 @@ class AnalysisFunction(Protocol[_P, _R_co]):
     @overload
     def __call__(
         self, selection: OfEnsemble, /, *args: object, **kwargs: object
-    ) -> EnsembleResult[_R_co]: ...
+    ) -> "EnsembleResult[_R_co]": ...
     @overload
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co: ...
 
@@ -250,8 +253,11 @@ def _call_members(
     steps: Callable[..., Steps[_R]],
     args: tuple[object, ...],
     kwargs: dict[str, object],
-) -> EnsembleResult[Result]:
+) -> "EnsembleResult[Result]":
     """Run an analysis for each member of the ensemble that its arguments name."""
+    # Imported late: runs of one trajectory need it not.
+    from trajet.analysis.members import run_members
+
     of_run = {key: kwargs.pop(key) for key in OF_RUN if key in kwargs}
     ensemble = ensemble_of([args, kwargs])
     assert ensemble is not None

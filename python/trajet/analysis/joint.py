@@ -4,19 +4,22 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import EnsembleJob, Job, Steps, ensemble_of
-from trajet.analysis.members import MemberFrames, run_members
-from trajet.analysis.resume import ResumeFolder
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.renamed import names_renamed
-from trajet.result import EnsembleResult, Result, with_scalars
+from trajet.result import Result, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
+
+if TYPE_CHECKING:
+    from trajet.analysis.members import MemberFrames
+    from trajet.analysis.resume import ResumeFolder
+    from trajet.result import EnsembleResult
 
 _R = TypeVar("_R", bound=Result)
 
@@ -49,10 +52,10 @@ def run(
     resume: str | os.PathLike[str] | None = None,
     verify: bool = False,
     time_sample: bool = False,
-    frames: MemberFrames = None,
+    frames: "MemberFrames" = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> list[EnsembleResult[_R]]: ...
+) -> "list[EnsembleResult[_R]]": ...
 @root_only("results")
 @names_renamed
 def run(
@@ -62,10 +65,10 @@ def run(
     resume: str | os.PathLike[str] | None = None,
     verify: bool = False,
     time_sample: bool = False,
-    frames: MemberFrames = None,
+    frames: "MemberFrames" = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> Sequence[Result | Exception | EnsembleResult[Result]]:
+) -> "Sequence[Result | Exception | EnsembleResult[Result]]":
     """Run several analyses together: every frame is read and decoded once.
 
     All atoms that one of the analyses needs are decoded, and each analysis gets its own, after the
@@ -133,6 +136,8 @@ def run(
     if of_ensemble := [job for job in jobs if isinstance(job, EnsembleJob)]:
         if len(of_ensemble) < len(jobs):
             raise ValueError("some jobs are of an ensemble, and others of a trajectory")
+        from trajet.analysis.resume import ResumeFolder
+
         return _run_members(
             of_ensemble,
             keep_going=keep_going,
@@ -160,13 +165,15 @@ def _run_members(
     jobs: Sequence[EnsembleJob[Result]],
     *,
     keep_going: bool,
-    resume: ResumeFolder | None,
+    resume: "ResumeFolder | None",
     time_sample: bool,
-    frames: MemberFrames,
+    frames: "MemberFrames",
     pool: Pool | None,
     progress: Progress | None,
-) -> list[EnsembleResult[Result]]:
+) -> "list[EnsembleResult[Result]]":
     """Run analyses of an ensemble; see `run`."""
+    from trajet.analysis.members import run_members
+
     ensemble_of([job.ensemble for job in jobs])
 
     def compute(

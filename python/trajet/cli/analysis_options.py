@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 import numpy as np
@@ -50,7 +50,6 @@ from trajet.pools.pool import Pool
 from trajet.result import (
     REPORT_SUFFIXES,
     SUFFIXES,
-    EnsembleResult,
     Result,
     document,
     entries_of,
@@ -63,6 +62,9 @@ from trajet.trajectory import (
     check_consecutive,
     is_structure,
 )
+
+if TYPE_CHECKING:
+    from trajet.result import EnsembleResult
 
 _R = TypeVar("_R", bound=Result)
 

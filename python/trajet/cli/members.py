@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from trajet import output
 from trajet._trajet import AnalysisError
 from trajet.cli.tables import lines_of, one_line
-from trajet.result import EnsembleResult, ReplicaMeans, Result
+from trajet.result import Result
+
+if TYPE_CHECKING:
+    from trajet.result import EnsembleResult, ReplicaMeans
 
 # Rows of a table of means, and remarks, that are printed.
 _ROWS = 12
@@ -62,7 +66,7 @@ class MembersOutput:
     as_json: bool
     documents: list[Mapping[str, object]] = field(default_factory=list)
 
-    def finish(self, result: EnsembleResult[Result]) -> None:
+    def finish(self, result: "EnsembleResult[Result]") -> None:
         """Write the files of a result, then print the table of its means.
 
         Raises
@@ -121,7 +125,7 @@ def check_outputs(paths: Mapping[str, Path | None], parts: Mapping[str, Path]) -
         raise click.UsageError("save is of one trajectory: leave it out for members")
 
 
-def echo_failures(results: Sequence[EnsembleResult[Result]]) -> bool:
+def echo_failures(results: "Sequence[EnsembleResult[Result]]") -> bool:
     """Print one line for each member that failed; return whether there is one."""
     lines: dict[tuple[str, str], list[str]] = {}
     for result in results:
@@ -134,7 +138,7 @@ def echo_failures(results: Sequence[EnsembleResult[Result]]) -> bool:
     return bool(lines)
 
 
-def save_figure(result: EnsembleResult[Result], path: Path) -> None:
+def save_figure(result: "EnsembleResult[Result]", path: Path) -> None:
     """Draw the means of a result into a file."""
     figure = result.plot()
     suffix = path.suffix.lower().removeprefix(".")
@@ -142,7 +146,7 @@ def save_figure(result: EnsembleResult[Result], path: Path) -> None:
 
 
 def _lines(
-    result: EnsembleResult[Result], means: ReplicaMeans | None, notes: Sequence[str]
+    result: "EnsembleResult[Result]", means: "ReplicaMeans | None", notes: Sequence[str]
 ) -> Iterator[str]:
     """Yield the lines of a table."""
     failed = f", {len(result.failures)} failed" if result.failures else ""
@@ -160,7 +164,7 @@ def _lines(
         yield f"… and {len(notes) - _MOST_NOTES} more notes"
 
 
-def _rows(means: ReplicaMeans) -> Iterator[tuple[str, ...]]:
+def _rows(means: "ReplicaMeans") -> Iterator[tuple[str, ...]]:
     """Yield the rows of a table of means; those of atoms are summed up."""
     for group in means:
         quantities = group.axes["quantity"].astype(np.str_)
@@ -183,8 +187,8 @@ def _number(value: "float | np.floating") -> str:
 
 
 def _document(
-    result: EnsembleResult[Result],
-    means: ReplicaMeans | None,
+    result: "EnsembleResult[Result]",
+    means: "ReplicaMeans | None",
     notes: Sequence[str],
     written: Sequence[Path],
 ) -> dict[str, object]:

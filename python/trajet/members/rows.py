@@ -1,6 +1,5 @@
 """Rows that describe the members of an ensemble: of tables, dictionaries and patterns."""
 
-import csv
 import glob
 import math
 import os
@@ -52,6 +51,9 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
         If it has no column `trajectory` or `topology`, or a row has another number of values than
         the header.
     """
+    # Imported late: commands of one trajectory need it not.
+    import csv
+
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             reader = csv.DictReader(file, skipinitialspace=True, strict=True)

@@ -10,7 +10,8 @@ from trajet._trajet import AnalysisError
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.dihedrals import Dihedrals
-from trajet.result.result import Result
+from trajet.result.radial import RadialDistribution
+from trajet.result.result import Result, Table
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
 from trajet.uncertainty.even_times import FrameClock
@@ -91,11 +92,11 @@ def profile_of(result: Result) -> Profile:
     if isinstance(result, SecondaryStructure):
         result = result.content()
     if isinstance(result, AtomValues):
-        (*axes, (name, _)) = result._table()
-        return _with_quantity(dict(axes), {name: result.values}, _folded_errors(result))
+        (*axes, (name, _)) = _without_errors(result._table())
+        return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
     if isinstance(result, Series):
         return _of_series(result)
-    columns = dict(result._table())
+    columns = dict(_without_errors(result._table()))
     if isinstance(result, Applied) and not result.reduced:
         values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
         return _of_frames(values, list(columns)[2:])
@@ -111,7 +112,8 @@ def profile_of(result: Result) -> Profile:
         for name, column in columns.items()
         if name not in by and column.dtype.kind == "f"
     }
-    return _with_quantity(by, numbers, _folded_errors(result))
+    errors = result.standard_errors if isinstance(result, RadialDistribution) else None
+    return _with_quantity(by, numbers, errors)
 
 
 def _of_series(result: Series) -> Profile:
@@ -270,9 +272,13 @@ def _text(key: tuple[object, ...]) -> str:
     return " ".join(map(str, key))
 
 
-def _folded_errors(result: Result) -> NDArray[np.float64] | None:
-    """Return standard errors of numbers that are folded over all frames; None if not known."""
-    return None
+def _without_errors(table: Table) -> Table:
+    """Return the columns of a table but those of errors, which a result may have or not."""
+    return [
+        (name, column)
+        for name, column in table
+        if not name.startswith(("standard_error", "half_width_95"))
+    ]
 
 
 @dataclass(frozen=True)
