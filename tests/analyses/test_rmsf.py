@@ -483,6 +483,7 @@ def test_report_describes_the_request(systems: Systems) -> None:
         "align": "name CA",
         "reference": datafiles.PDB_small,
         "weights": "mass",
+        "errors": False,
     }
     paths = [Path(file["path"]) for file in report["inputs"]]
     assert paths == [system.path, system.topology, Path(datafiles.PDB_small)]

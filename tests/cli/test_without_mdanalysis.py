@@ -242,8 +242,8 @@ def packages_of(folder: Path) -> set[str]:
         found.update(re.findall(r"^ *from (\w+)[\w.]* import ", text, re.MULTILINE))
         for names in re.findall(r"^ *import ([\w., ]+)$", text, re.MULTILINE):
             found |= {name.split()[0].split(".")[0] for name in names.split(",")}
-    # A test makes the first one; the other is in `benches`.
-    ours = {"calls_in_this_process", "machine"}
+    # A test makes it; others are in `benches`.
+    ours = {"calls_in_this_process"} | {path.stem for path in (ROOT / "benches").iterdir()}
     ours |= {path.stem for path in folder.rglob("*.py")} | {path.name for path in folder.iterdir()}
     return found - set(sys.stdlib_module_names) - ours
 

@@ -108,6 +108,22 @@ def test_bad_members_are_one_precise_error(
         tj.ensemble(members)
 
 
+def test_ambiguous_patterns_are_errors(tmp_path: Path) -> None:
+    """A name that a pattern matches in two ways is not cut in silence."""
+    for name in ("wt_apo_1.xtc", "wt_apo_2.xtc"):
+        (tmp_path / name).touch()
+    with pytest.raises(ValueError, match="in several ways"):
+        tj.ensemble(str(tmp_path / "{system}_{replica}.xtc"))
+    keys = [one.keys for one in tj.ensemble(str(tmp_path / "{system}_apo_{replica}.xtc"))]
+    assert keys == [{"system": "wt", "replica": 1}, {"system": "wt", "replica": 2}]
+
+
+def test_one_file_for_all_members_is_refused(ensemble: tj.Ensemble, tmp_path: Path) -> None:
+    """Each member would replace the matrix of the one before."""
+    with pytest.raises(ValueError, match="matrix_path is a file of one trajectory"):
+        tj.pairwise_rmsd(ensemble.select("name CA"), matrix_path=tmp_path / "m.npy")
+
+
 def test_bad_tables_are_errors(tmp_path: Path) -> None:
     """A table names the files; its rows have as many values as its header."""
     table = tmp_path / "members.csv"

@@ -1,5 +1,7 @@
 """Means over replicas and differences of systems, beside SciPy's."""
 
+from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +121,14 @@ def test_equal_systems_differ_in_few_splits() -> None:
     for _ in range(200):
         values = rng.gamma(4.0, 0.5, (10, 60))
         one, other = (
-            GroupMean({"system": name}, {QUANTITY: np.arange(60).astype(str)}, own, np.zeros(60))
+            GroupMean(
+                {"system": name},
+                {QUANTITY: np.arange(60).astype(str)},
+                own,
+                np.zeros(60),
+                lengths=(100,) * 5,
+                labels=tuple(f"{name}{k}" for k in range(5)),
+            )
             for name, own in (("a", values[:5]), ("b", values[5:]))
         )
         found = difference_of("rmsf", one, other)
@@ -173,17 +182,17 @@ def test_distances_of_other_bins_are_errors() -> None:
         )
 
     fine, coarse = np.arange(20) * 0.1, np.arange(10) * 0.2
-    with pytest.raises(tj.AnalysisError, match="r_A of system=wt, replica=1 and"):
+    with pytest.raises(tj.AnalysisError, match="r_A differs between system=wt, replica=1 and"):
         ensemble_of({"wt": [radial(fine), radial(coarse)]}, name="rdf").mean()
     means = ensemble_of({"wt": [radial(fine), radial(fine[:12])]}, name="rdf").mean()
     assert len(means["wt"].mean) == 12
 
 
-def test_angles_have_circular_means() -> None:
-    """The mean of 170, -170 and 180 degrees is 180 degrees, not 60."""
-    results = [
+def angles(*means: float) -> list[tj.Dihedrals]:
+    """Return an angle of several replicas with these means."""
+    return [
         tj.Dihedrals(
-            values=np.full((6, 1), angle) + np.array([[1.0], [-1.0]] * 3),
+            values=np.full((6, 1), mean) + np.array([[1.0], [-1.0]] * 3),
             times=np.arange(6.0),
             frames=np.arange(6),
             units="degrees",
@@ -194,11 +203,84 @@ def test_angles_have_circular_means() -> None:
             backbone=False,
             sin_cos=False,
         )
-        for angle in (170.0, -170.0, 180.0)
+        for mean in means
     ]
-    mean = ensemble_of({"wt": results}, name="dihedrals").mean()["wt"]
+
+
+def test_angles_have_circular_means() -> None:
+    """The mean of 170, -170 and 180 degrees is 180 degrees, not 60."""
+    mean = ensemble_of({"wt": angles(170, -170, 180)}, name="dihedrals").mean()["wt"]
     assert abs(abs(mean.mean[0]) - 180) < 1e-9
     np.testing.assert_allclose(mean.standard_error, [10 / np.sqrt(3)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("means", [(0, 170, 175, -170), (-60, -60, 180, 60), (10, 20, 40)])
+def test_means_of_angles_do_not_depend_on_the_order_of_replicas(means: tuple[float, ...]) -> None:
+    """Angles of opposite directions have a remark."""
+    towards = np.exp(1j * np.radians(means)).mean()
+    for order in permutations(means):
+        found = ensemble_of({"wt": angles(*order)}, name="dihedrals").mean()
+        # The linear mean around the circular one is that of the same numbers in any order.
+        centre = np.degrees(np.angle(towards))
+        around = centre + (np.array(means) - centre + 180) % 360 - 180
+        apart = (found["wt"].mean[0] - around.mean() + 180) % 360 - 180
+        assert abs(apart) < 1e-6
+        has_remark = any("opposite directions" in one for one in found.remarks)
+        assert has_remark == (abs(towards) < 0.5)
+
+
+def test_remarks_of_members_are_remarks_on_their_mean() -> None:
+    """Remarks that differ in numbers are one, with the number of members that have it."""
+
+    def with_remark(values: np.ndarray, *remarks: str) -> tj.AtomValues:
+        made = report([worker(0, frames=100)], analysis="rmsf", remarks=list(remarks))
+        return replace(fluctuations(values), report=made)
+
+    values = normal(3, 8)
+    wt = [
+        with_remark(values[0], "3 of 60 frames: molecules are broken"),
+        with_remark(values[1], "5 of 60 frames: molecules are broken", "another"),
+        with_remark(values[2]),
+    ]
+    found = ensemble_of({"wt": wt, "mut": [fluctuations(row) for row in normal(2, 9)]})
+    broken = "in 2 of 3 members, the first is system=wt, replica=1: 3 of 60 frames: molecules are"
+    assert any(broken in one for one in found.mean().remarks)
+    assert any("in 1 of 3 members" in one and "another" in one for one in found.mean().remarks)
+    assert any(broken in one for one in found.difference("wt", "mut").remarks)
+
+
+def test_copies_mixed_keys_and_unequal_runs_are_remarks() -> None:
+    """Two members with the same numbers, other keys within a group, and shorter runs."""
+    values = normal(4, 4)
+    twice = ensemble_of({"wt": [fluctuations(values[k]) for k in (0, 1, 0)]})
+    copies = "system=wt, replica=1 and system=wt, replica=3 have the same numbers"
+    assert any(copies in one for one in twice.mean().remarks)
+    own, other = list(map(fluctuations, values[:2])), list(map(fluctuations, values[2:]))
+    across = ensemble_of({"wt": own, "mut": [own[0], other[0]]}).difference("wt", "mut")
+    assert any(
+        "system=wt, replica=1 and system=mut, replica=1 have the same" in one
+        for one in across.remarks
+    )
+    short = [fluctuations(row, n_frames=50) for row in values[2:]]
+    unequal = ensemble_of({"wt": own, "mut": short}).difference("wt", "mut")
+    assert any(
+        "runs of system=wt have 100 frames and those of system=mut 50" in one
+        for one in unequal.remarks
+    )
+    equal = ensemble_of({"wt": own, "mut": other}).difference("wt", "mut")
+    assert not any("frames" in one or "same numbers" in one for one in equal.remarks)
+    mixed = tj.EnsembleResult(
+        "rmsf",
+        [
+            MemberOutcome({"system": "wt", "temperature": t, "replica": k}, one)
+            for k, (t, one) in enumerate(zip((300, 310), own, strict=True))
+        ],
+    )
+    assert any(
+        "members with different temperature (300, 310) count as replicas" in one
+        for one in mixed.mean("system").remarks
+    )
+    assert not any("count as replicas" in one for one in mixed.mean().remarks)
 
 
 def test_remarks_say_what_makes_numbers_doubtful() -> None:

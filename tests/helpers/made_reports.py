@@ -68,6 +68,7 @@ def report(
     analysis: str = "rmsd",
     opening: dict[str, Any] | None = None,
     tags: Sequence[str] = (),
+    remarks: Sequence[str] = (),
     **run: Any,
 ) -> tj.Report:
     """Return the report of a run of a pool called "made"."""
@@ -84,7 +85,7 @@ def report(
                 "n_frames": frames,
             }
         ],
-        "remarks": [],
+        "remarks": list(remarks),
     }
     longest = max([entry["t_total"] for entry in workers] + [entry["t_end"] for entry in tasks])
     outcome = {

@@ -273,6 +273,8 @@ def test_features_of_an_ensemble_are_those_of_its_members(adk: Adk, tmp_path: Pa
     with pytest.raises(FileNotFoundError) as caught:
         list(tj.features(backbone(torn)).blocks())
     assert caught.value.__notes__ == ["in member replica=7"]
+    with pytest.raises(ValueError, match="rmsd: the reference is frame 0 of each member"):
+        tj.features(tj.rmsd.job(ensemble.select(atoms)))
     with pytest.raises(ValueError, match="some features are of an ensemble"):
         tj.features([backbone(ensemble), backbone(traj)])
 

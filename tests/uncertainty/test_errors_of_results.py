@@ -132,3 +132,15 @@ def test_results_without_values_per_frame_have_no_errors(adk: Adk, tmp_path: Pat
     assert tj.rmsf(traj.select("resid 3")).mean_errors() == ()
     reduced.save(tmp_path / "reduced.json")
     assert "statistics" not in json.loads((tmp_path / "reduced.json").read_text())
+
+
+def test_discard_is_a_time_whatever_its_type(systems: Systems) -> None:
+    """Numbers of NumPy count; a time needs even times in ps."""
+    result = tj.rmsd(systems["adk.xtc"].trajectory.select("name CA"))
+    means = [result.statistics(discard=d).mean for d in (20.0, 20, np.int64(20), np.float32(20))]
+    assert len(set(means)) == 1
+    assert means[0] != result.statistics().mean
+    gap = tj.rmsd(systems["adk.xtc"].trajectory.select("name CA"), frames=[0, 1, 2, 3, 8, 9])
+    with pytest.raises(ValueError, match="discard is a time in ps, and"):
+        gap.statistics(discard=1.0)
+    assert gap.statistics(discard="auto").reason

@@ -32,8 +32,7 @@ pub struct Folded {
     blocks: Vec<AnyState>,
 }
 
-/// What is known of some frames: their number, and the summaries of their cells and of the molecules that are broken in
-/// them.
+/// Summary of some frames: their number, their cells, and the molecules that are broken in them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct FrameSummary {
     n_frames: usize,

@@ -2,9 +2,8 @@
 //! their molecule is broken.
 //!
 //! A pair is apart if its positions are farther from each other than half of the least distance of opposite faces of
-//! the cell, and if its nearest images are not. Frames without such a pair are the usual ones. They are told by a loop
-//! without gathering over atoms that follow one another: a pair that is farther apart than `r` is so by more than
-//! `r / √3` along one axis at least.
+//! the cell, and if its nearest images are not. Most frames have no such pair. A first, vectorised check of neighbouring
+//! columns finds that out: a pair that is farther apart than `r` is so by more than `r / √3` along one axis at least.
 
 use trajet_simd::{InstructionSet, multiversion};
 

@@ -27,6 +27,8 @@ _DIVIDED: tuple[LimitName, ...] = (
 )
 # Twice the workers must shorten a run by this factor for more of them to be called a gain.
 _STILL_GAINS = 1.5
+# Workers that save less than this factor of one thread's time are not worth asking for.
+_LEAST_GAIN = 1.2
 # A remedy is named if it leaves at most this part of the time.
 _WORTH_SAYING = 0.9
 _LARGE_REQUEST = 2**23
@@ -127,7 +129,15 @@ def allocate(
         as_it_is,
         key=lambda one: one.seconds * math.sqrt(one.setup.workers) * _PREFERENCE[one.setup.way],
     )
-    more = predict(work, replace(choice.setup, workers=2 * choice.setup.workers), given)
+    twice = 2 * choice.setup.workers
+    ways = [choice.setup.way]
+    if WAYS[choice.setup.way].is_one_node and twice > on_node:
+        # The node has no more cores: further workers run on other nodes.
+        ways = [way for way in WAYS if not WAYS[way].is_one_node]
+    more = min(
+        (predict(work, replace(choice.setup, way=way, workers=twice), given) for way in ways),
+        key=lambda one: one.seconds,
+    )
     limit = _limit(choice, more)
     gains = more.seconds <= choice.seconds / _STILL_GAINS
     asked = _ask(work, choice, alone, limit, given, gains=gains)
@@ -175,6 +185,11 @@ def _ask(
         why = f"{words} takes most of it, so that more would still gain"
     else:
         why = f"more would gain little: {words} keeps all cores busy"
+    if n > 1 and gain < _LEAST_GAIN:
+        return (
+            f"One thread (--threads 1) is enough: {in_seconds(alone.seconds)}; {n} workers would"
+            f" take {in_seconds(choice.seconds)}{between}."
+        )
     asked = "one thread (--threads 1)" if n == 1 else _WAY_TEXTS[choice.setup.way].format(n=n)
     return f"Ask for {asked}: {in_seconds(choice.seconds)}{between}{than}; {why}."
 
@@ -257,6 +272,11 @@ def _remedy(work: Workload, choice: Prediction, environment: Environment) -> lis
 def _conditions(report: Entries, work: Workload, environment: Environment) -> list[str]:
     """Return sentences on what the predictions take for granted."""
     lines: list[str] = []
+    if work.workers > 1:
+        lines.append(
+            f"This run had {work.workers} workers, whose waiting for one another counts as reading"
+            " here: the report of a run of one worker is a better start."
+        )
     storage = environment.storage
     if storage.latency is None and storage.client_bandwidth is None:
         rate = work.frame_bytes / work.reading if work.reading > 0 else math.inf

@@ -112,7 +112,8 @@ class Environment:
                     raise ValueError(f"{path}: {name} has no {key}: its keys are {', '.join(keys)}")
                 least = 0.0 if key in _MAY_BE_ZERO else math.ulp(0.0)
                 is_number = isinstance(value, int | float) and not isinstance(value, bool)
-                if not is_number or not value >= least:
+                is_finite = is_number and math.isfinite(value)
+                if not is_finite or not value >= least:
                     more = "of 0 or more" if key in _MAY_BE_ZERO else "above 0"
                     raise ValueError(f"{path}: {key} = {value!r}: give a number {more}")
                 numbers[name][key] = float(value)

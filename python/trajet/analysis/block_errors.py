@@ -44,7 +44,11 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
         What they are, for the remark, such as "RMSF of atoms".
     """
     found = statistics_of_blocks(values).estimates
-    wrong = [k for k, reason in enumerate(found.reasons) if reason]
+    # Numbers that are the same in all blocks, such as bins without any pair, need no remark.
+    constant = len(values) > 1 and (values == values[:1]).all(axis=0)
+    wrong = [
+        k for k in np.flatnonzero(~np.broadcast_to(constant, values.shape[1])) if found.reasons[k]
+    ]
     remarks = []
     if wrong:
         remarks.append(

@@ -175,6 +175,7 @@ def contact_map(
         "errors": errors,
     }
     remarks = outcome.cells.missing() if pbc else []
+    remarks += [] if of_errors is None else of_errors.remarks
     found = bool(counts.any()) or not n_frames
     remarks += looks_like_nm("cutoff", "--cutoff", float(cutoff), found=found, what="no contact is")
     return ContactMap(

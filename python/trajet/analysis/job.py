@@ -255,7 +255,7 @@ def _call_members(
     kwargs: dict[str, object],
 ) -> "EnsembleResult[Result]":
     """Run an analysis for each member of the ensemble that its arguments name."""
-    # Imported late: runs of one trajectory need it not.
+    # Imported late, so that runs of one trajectory start fast.
     from trajet.analysis.members import run_members
 
     of_run = {key: kwargs.pop(key) for key in OF_RUN if key in kwargs}

@@ -62,6 +62,12 @@ def run_members(
         The exception of a member, with a note that names it, unless `keep_going` is set.
     """
     ensemble = jobs[0].ensemble
+    for job in jobs:
+        if job.kwargs.get("matrix_path") is not None:
+            raise ValueError(
+                f"{job.name}: matrix_path is a file of one trajectory, which each member would"
+                " replace: leave it out for an ensemble"
+            )
     outcomes = []
     for number, member in enumerate(ensemble):
         found = _run_member(member, jobs, compute, frames, resume)
@@ -107,7 +113,7 @@ def _run_member(
                 if resume is not None:
                     resume.store(found[k], places[k])
     except OutputError:
-        # The folder of results is no matter of the member.
+        # An error of the folder of results ends the run.
         raise
     except Exception as error:
         return [found.get(k, MemberOutcome(member.keys, error=error)) for k in range(len(jobs))]

@@ -6,6 +6,7 @@ arguments, the frames, the transforms, and the files. It does not depend on thre
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -98,7 +99,7 @@ class ResumeFolder:
         """
         digest = hashlib.sha256()
         # Arguments by name and by position are the same only if they are given in the same way.
-        about = [__version__, job.name, list(job.args), dict(job.kwargs), frames]
+        about = [__version__, _digest_of_code(), job.name, list(job.args), dict(job.kwargs), frames]
         _Feed(digest, opened, job.name).value([*about, _files(opened, verify=self.verify)])
         label = re.sub(r"[^\w.=-]+", "_", opened.member.label)[:_LONGEST_LABEL]
         return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"
@@ -171,7 +172,8 @@ class _Feed:
             self._text("text", os.fspath(value))
             # The structure of a reference.
             if (path := _file(value)) is not None:
-                self._text("file", str(describe_file(path)["digest"]))
+                # The digest of a large file is that of its ends.
+                self._text("file", f"{describe_file(path)['digest']} {path.stat().st_mtime_ns}")
         elif isinstance(value, np.ndarray):
             self._text("array", f"{value.dtype.str} {value.shape}")
             self._digest.update(np.ascontiguousarray(value).tobytes())
@@ -212,6 +214,17 @@ class _Feed:
     def _text(self, kind: str, text: str) -> None:
         data = text.encode(errors="surrogateescape")
         self._digest.update(f"{kind} {len(data)} ".encode() + data)
+
+
+@functools.cache
+def _digest_of_code() -> str:
+    """Return the digest of this package: another state of it may compute other numbers."""
+    digest = hashlib.sha256()
+    folder = Path(output.__file__).parent
+    for path in sorted([*folder.rglob("*.py"), *folder.glob("_trajet*")]):
+        if path.is_file():
+            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _file(value: "str | os.PathLike[str]") -> Path | None:

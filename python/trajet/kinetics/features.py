@@ -28,6 +28,8 @@ FeatureItem: TypeAlias = MemberItem | EnsembleJob[Series] | EnsembleSelection
 
 # Times between frames that differ by less than this share are equal: times are rounded.
 _EQUAL_STEPS = 1e-3
+# Analyses whose numbers compare each frame with a reference, by default with frame 0.
+_COMPARED = ("rmsd", "native_contacts")
 
 
 class MemberSource(Protocol):
@@ -247,7 +249,8 @@ class Features:
         k = next(k for k, label in enumerate(labels) if label != self.labels[k])
         raise ValueError(
             f"{here}feature {k} is {labels[k]!r}, and {self.labels[k]!r} in {first}: choose atoms"
-            " that all trajectories have, in the same order"
+            " that all trajectories have, in the same order, and leave out residues with different"
+            " names, such as a mutated one (protein and not resid ...)"
         )
 
     def _checked_step(self, member: int, stream: FeatureStream, step: float | None) -> float:
@@ -440,4 +443,12 @@ def features(
         raise ValueError("some features are of an ensemble, and others of a trajectory")
     ensemble = ensemble_of([item.ensemble for item in of_ensemble])
     assert ensemble is not None
+    for item in of_ensemble:
+        if isinstance(item, EnsembleJob) and item.name in _COMPARED and len(ensemble) > 1:
+            reference = item.kwargs.get("reference", 0)
+            if isinstance(reference, (int, np.integer)):
+                raise ValueError(
+                    f"{item.name}: the reference is frame {reference} of each member, so that its"
+                    " numbers mean another thing in each: give a structure (reference=...)"
+                )
     return Features([_EnsembleMember(member, of_ensemble, frames) for member in ensemble], pool)

@@ -115,7 +115,11 @@ class Member:
         with sharing(self._shared):
             opened = open_trajectory(topology, *trajectories, **cast(OpenOptions, options))
         if not is_chained:
-            check_consecutive(opened)
+            try:
+                check_consecutive(opened)
+            except BaseException:
+                opened.close()
+                raise
         return opened
 
 

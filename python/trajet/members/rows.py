@@ -51,7 +51,7 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
         If it has no column `trajectory` or `topology`, or a row has another number of values than
         the header.
     """
-    # Imported late: commands of one trajectory need it not.
+    # Imported late, so that commands of one trajectory start fast.
     import csv
 
     with path.open(newline="", encoding="utf-8-sig") as file:
@@ -209,19 +209,29 @@ def _matches(pattern: str) -> Iterator[tuple[dict[str, str], str]]:
     found = [(match, path) for path in paths if (match := matching.fullmatch(path)) is not None]
     if not found:
         raise FileNotFoundError(f"{pattern}: no file matches this pattern")
+    longest = re.compile(_regex(pattern, text="[^/]+"))
     for match, path in sorted(found, key=lambda one: natural(one[1])):
-        yield match.groupdict(), path
+        keys, other = match.groupdict(), longest.fullmatch(path)
+        if other is not None and other.groupdict() != keys:
+            raise ValueError(
+                f"{path}: matches {pattern} in several ways ({keys}, or {other.groupdict()}): put"
+                " a separator between placeholders that no name contains, or give a table"
+            )
+        yield keys, path
 
 
-def _regex(pattern: str) -> str:
-    """Return the regular expression of a pattern with placeholders and wildcards."""
+def _regex(pattern: str, *, text: str = "[^/]+?") -> str:
+    """Return the regular expression of a pattern with placeholders and wildcards.
+
+    `text` matches the text of a placeholder, the shortest or the longest.
+    """
     made, at, seen = "", 0, set[str]()
     for piece in _PIECE.finditer(pattern):
         made += re.escape(pattern[at : piece.start()])
         at = piece.end()
         name, anywhere, any_text, any_one, some = piece.groups()
         if name is not None:
-            made += f"(?P={name})" if name in seen else f"(?P<{name}>[^/]+?)"
+            made += f"(?P={name})" if name in seen else f"(?P<{name}>{text})"
             seen.add(name)
         elif anywhere is not None:
             made += "(?:.*/)?" if anywhere.endswith("/") else ".*"

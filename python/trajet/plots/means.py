@@ -76,11 +76,6 @@ def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
         unresolved |= not is_resolved
         if not is_resolved and len(known) > 1:
             # Wide bands would hide one another.
-            for end in (mean - half, mean + half):
-                at = ([end, end], [0.0, 1.0]) if upright else ([0.0, 1.0], [end, end])
-                axes.add_artist(
-                    Line2D(*at, transform=transform, color=colour, linewidth=1.0, linestyle=":")
-                )
             continue
         corner = (mean - half, 0.0) if upright else (0.0, mean - half)
         size = (2 * half, 1.0) if upright else (1.0, 2 * half)
@@ -98,7 +93,7 @@ def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
     if not len(known):
         return ""
     return "band: 95 % interval of the mean" + (
-        f"; {'dotted' if len(known) > 1 else 'hatched'}: not resolved" * unresolved
+        f"; {'no band' if len(known) > 1 else 'hatched'}: not resolved" * unresolved
     )
 
 

@@ -175,7 +175,8 @@ class TaskTable:
         """Give stragglers to idle workers, or end them when all is done; on worker 0."""
         self._read_log()
         cells = self._cells.own()
-        tasks, since = cells[self._at : self._log].reshape(-1, 2).T
+        # A copy: other workers change these numbers meanwhile.
+        tasks, since = cells[self._at : self._log].copy().reshape(-1, 2).T
         idle = np.flatnonzero(tasks == _IDLE)
         if not len(idle):
             return

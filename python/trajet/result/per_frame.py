@@ -137,6 +137,11 @@ class PerFrame(Result, is_base=True):
         from trajet.uncertainty.statistics import statistics_of_frames
 
         clock = clock_of(self.times, self.frames)
+        if discard not in (None, "auto") and clock.unit != "ps":
+            raise ValueError(
+                f"discard is a time in ps, and {clock.remark or 'the times of frames are unknown'}:"
+                " choose frames with frames= instead"
+            )
         return statistics_of_frames(
             values, clock, self.frames, discard=discard, period=self._PERIOD
         )

@@ -32,6 +32,8 @@ _AXES: Mapping[str, tuple[str, ...]] = {
 QUANTITY = "quantity"
 # Distances and lags of two members that differ by less, relative, are the same.
 _ROUNDING = 1e-5
+# Angles whose mean direction is shorter than this part of one have no useful mean.
+_LEAST_RESULTANT = 0.5
 # Columns of atoms by which those of different systems are matched, without their residue's name.
 _OF_ATOMS = (QUANTITY, "chain", "resid", "name")
 
@@ -161,7 +163,18 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
     rows, remarks = matched_rows([profile.axes for profile in profiles], labels)
     values = np.stack([one.values[own] for one, own in zip(profiles, rows, strict=True)])
     if first.period is not None:
-        values = values[0] + circular(values - values[0], first.period)
+        # Around their circular mean, so that the order of results does not matter.
+        turn = 2 * np.pi / first.period
+        towards = np.exp(1j * turn * values).mean(axis=0)
+        centre = np.angle(towards) / turn
+        values = centre + circular(values - centre, first.period)
+        spread = int((np.abs(towards) < _LEAST_RESULTANT).sum())
+        if spread:
+            remarks = (
+                *remarks,
+                f"{spread} of {len(towards)} angles point in opposite directions in different"
+                " members, so that their mean and its interval say little: look at each member",
+            )
     return Aligned(
         {name: axis[rows[0]] for name, axis in first.axes.items()},
         values,
@@ -243,7 +256,7 @@ def _check_distances(
             apart = np.abs(first[:shared] - other[:shared])
             if (apart > np.minimum(slack, steps / 4)).any():
                 raise AnalysisError(
-                    f"{name} of {labels[0]} and {label} are others, from"
+                    f"{name} differs between {labels[0]} and {label}, from"
                     f" {first[:2].tolist()} and {other[:2].tolist()}: give all members the same"
                     " range and bins"
                 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
 from trajet.result.profiles import abscissa_of, circular, matched_rows
-from trajet.result.replica_means import GroupMean
+from trajet.result.replica_means import GroupMean, first_copies
 from trajet.result.result import write_csv
 from trajet.uncertainty.student_t import quantile, two_sided_p
 
@@ -207,6 +207,16 @@ def _remarks(
     for one in (first, second):
         for remark in one.remarks:
             yield f"{one.label}: {remark}"
+    lengths = {*first.lengths, *second.lengths}
+    if first.is_rmsf and len({*first.lengths}) == len({*second.lengths}) == 1 < len(lengths):
+        yield (
+            f"runs of {first.label} have {first.lengths[0]} frames and those of {second.label}"
+            f" {second.lengths[0]}: fluctuations of shorter runs come out smaller; compare runs of"
+            " equal length"
+        )
+    if first.members.shape[1] == second.members.shape[1]:
+        copies = first_copies(first.members, second.members, first.labels, second.labels)
+        yield from [] if copies is None else [copies]
     if not is_known.all():
         yield (
             f"{int((~is_known).sum())} of {len(is_known)} rows have the same number in all replicas"

@@ -1,6 +1,7 @@
 """Means over replicas, with the error between them and that within them."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _SAME_START = 0.01
 # Ratio of the errors between and within replicas above which they disagree.
 _DISAGREE = 2.0
+# Most values of a key that a remark names.
+_MOST_NAMED = 5
 _COLUMNS = ("replicas", "mean", "low", "high", "standard_error", "within", "ratio")
 
 
@@ -47,6 +50,10 @@ class GroupMean:
         Period of values on a circle, such as 360 of angles; None for other values.
     remarks
         What makes the numbers doubtful.
+    lengths, labels
+        Number of frames and label of each replica.
+    is_rmsf
+        Whether the numbers are fluctuations, which come out smaller in shorter runs.
     """
 
     keys: Mapping[str, Key]
@@ -55,6 +62,9 @@ class GroupMean:
     within: NDArray[np.float64]
     period: float | None = None
     remarks: tuple[str, ...] = field(repr=False, default=())
+    lengths: tuple[int, ...] = field(repr=False, default=())
+    labels: tuple[str, ...] = field(repr=False, default=())
+    is_rmsf: bool = False
 
     @property
     def label(self) -> str:
@@ -267,15 +277,26 @@ def group_mean(
     profiles = [profile_of(one) for one in results]
     found = aligned(profiles, [one.label for one in members])
     within = np.sqrt((found.errors**2).sum(axis=0)) / len(members)
-    made = GroupMean(keys, found.axes, found.values, within, found.period)
-    return replace(made, remarks=tuple(_remarks(made, found, members, is_rmsf=is_rmsf)))
+    made = GroupMean(
+        keys,
+        found.axes,
+        found.values,
+        within,
+        found.period,
+        lengths=tuple(map(_n_frames, results)),
+        labels=tuple(one.label for one in members),
+        is_rmsf=is_rmsf,
+    )
+    return replace(made, remarks=tuple(_remarks(made, found, members)))
 
 
 def _remarks(
-    mean: GroupMean, found: Aligned, members: Sequence[MemberOutcome[Result]], *, is_rmsf: bool
+    mean: GroupMean, found: Aligned, members: Sequence[MemberOutcome[Result]]
 ) -> Iterator[str]:
     """Yield what makes a mean doubtful."""
     yield from found.remarks
+    yield from remarks_of_members(members)
+    yield from _mixed(mean.keys, members)
     n = mean.n_replicas
     if n == 1:
         yield (
@@ -283,14 +304,17 @@ def _remarks(
             " states that it has never visited"
         )
         return
-    lengths = [_n_frames(one.result) for one in members if one.result is not None]
-    if is_rmsf and max(lengths) > min(lengths):
+    lengths = mean.lengths
+    if mean.is_rmsf and max(lengths) > min(lengths):
         yield (
             f"replicas have {min(lengths)} to {max(lengths)} frames: fluctuations of shorter runs"
             " come out smaller; compare runs of equal length"
         )
+    labels = [one.label for one in members]
     if (mean.members == mean.members[0]).all():
         yield "all replicas have the same numbers: are they copies of one file?"
+    elif (copies := first_copies(mean.members, mean.members, labels, labels)) is not None:
+        yield copies
     elif _started_together(members):
         yield (
             f"all {n} replicas started from one place: that they agree does not mean that they are"
@@ -302,6 +326,52 @@ def _remarks(
             f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
             " explain: runs are shorter than their slowest motions; take the error between replicas"
         )
+
+
+def remarks_of_members(members: Sequence[MemberOutcome[Result]]) -> list[str]:
+    """Return the remarks of the results of members; those that differ in numbers once."""
+    kinds: dict[str, tuple[str, str, int]] = {}
+    for one in members:
+        if one.result is None:
+            continue
+        remarks = one.result.report["remarks"]
+        assert isinstance(remarks, Sequence)
+        seen = {re.sub(r"[\d.]+", "#", str(remark)): str(remark) for remark in remarks}
+        for kind, remark in seen.items():
+            text, label, count = kinds.get(kind, (remark, one.label, 0))
+            kinds[kind] = (text, label, count + 1)
+    return [
+        f"in {count} of {len(members)} members, the first is {label}: {text}"
+        for text, label, count in kinds.values()
+    ]
+
+
+def first_copies(
+    values: NDArray[np.float64],
+    others: NDArray[np.float64],
+    labels: Sequence[str],
+    other_labels: Sequence[str],
+) -> str | None:
+    """Return a remark on two members with the same numbers, `(n_members, n_rows)`; or None."""
+    for label, own in zip(labels, values, strict=True):
+        for other_label, other in zip(other_labels, others, strict=True):
+            if label != other_label and np.array_equal(own, other):
+                return (
+                    f"{label} and {other_label} have the same numbers: are they copies of one file?"
+                )
+    return None
+
+
+def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
+    """Yield a remark on a key, other than the replica, that differs within a group."""
+    for name in members[0].keys:
+        values = list(dict.fromkeys(one.keys[name] for one in members))
+        if name not in keys and name != "replica" and len(values) > 1:
+            few = ", ".join(map(str, values[:_MOST_NAMED]))
+            yield (
+                f"members with different {name} ({few}) count as replicas: choose one with"
+                f" where({name}=...), or group by it, too"
+            )
 
 
 def _n_frames(result: Result) -> int:

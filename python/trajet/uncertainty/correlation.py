@@ -40,7 +40,8 @@ def inefficiency(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     n_series, n_frames = rows.shape
     g, windows = np.ones(n_series), np.ones(n_series, np.int64)
     left = np.arange(n_series)
-    n_lags = min(n_frames, _FIRST_LAGS)
+    # Lags are summed in pairs, both of which must be known.
+    n_lags = min(n_frames, 2 * -(-_FIRST_LAGS // 2))
     while len(left):
         sums, last, is_complete = _initial_sequence(autocovariances(rows[left], n_lags))
         is_complete |= n_lags == n_frames

@@ -242,6 +242,9 @@ def statistics_of_frames(
         isinstance(discard, str) or not (math.isfinite(discard) and discard >= 0)
     ):
         raise ValueError(f'discard is a time in ps of at least 0, or "auto", not {discard!r}')
+    if discard is not None and discard != "auto":
+        # Numbers of NumPy are numbers, too.
+        discard = float(discard)
     if period is not None and not (math.isfinite(period) and period > 0):
         raise ValueError(f"period must be above 0, not {period!r}")
     shape = values.shape[1:]
