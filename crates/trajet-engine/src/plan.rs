@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn there_are_65_to_128_blocks_if_there_are_leaves_enough() {
-        for (n_frames, n_atoms) in [(1, 10), (40, 10), (128, 5), (129, 5), (1000, 214), (98, 3341)] {
+        for (n_frames, n_atoms) in [(1, 10), (40, 10), (128, 5), (129, 5), (1000, 214), (98, 3341)]
+        {
             let leaves = Leaves::new(n_frames, n_atoms);
             let n_blocks = n_frames.div_ceil(leaves.block_frames());
             assert!(n_blocks <= 128 && n_blocks >= 65.min(leaves.len()), "{n_frames} {n_blocks}");
