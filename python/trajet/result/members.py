@@ -141,7 +141,7 @@ class EnsembleResult(Generic[_R_co]):
         --------
         >>> import trajet as tj
         >>> rows = [{"replica": k, "topology": "adk.psf", "trajectory": "adk.xtc"} for k in (1, 2)]
-        >>> mean = tj.rmsf(tj.ensemble(rows).select("name CA")).mean()
+        >>> mean = tj.rmsf(tj.ensemble(rows).select("name CA"), align="same").mean()
         >>> mean
         <ReplicaMeans of rmsf: all members of 2>
         >>> mean.remarks
