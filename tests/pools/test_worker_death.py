@@ -1,5 +1,6 @@
 """A worker process that dies, or sends what no worker sends, at any byte of its answer."""
 
+import contextlib
 import os
 import random
 import signal
@@ -27,14 +28,23 @@ def children() -> set[int]:
     return {int(child) for one in of_threads for child in one.read_text().split()}
 
 
+def pipes_and_files() -> list[str]:
+    """Return the open pipes and files; connections of other tests come and go."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return sorted(one for one in found if not one.startswith(("socket:", "anon_inode:", "/proc/")))
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Any:
     """Each test leaves no process, no file in memory and no open pipe."""
     processes.end_kept()
-    before = children(), len(os.listdir("/proc/self/fd"))
+    before = children(), pipes_and_files()
     yield
     processes.end_kept()
-    assert (children(), len(os.listdir("/proc/self/fd"))) == before
+    assert (children(), pipes_and_files()) == before
     assert not list(Path("/dev/shm").glob(f"trajet-{os.getpid()}-*"))
 
 
