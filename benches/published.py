@@ -189,10 +189,10 @@ def rmsd(
     seconds, usage, _ = whole_command(command, condition.cores)
     with np.load(output) as result:
         check_values(result["values"], run, files, stop)
-    told = json.loads(report.read_text())
+    entries = json.loads(report.read_text())
     expected = {"to build": "built", "kept": "loaded"}[condition.index]
-    if told["opening"]["index"] != expected:
-        raise SystemExit(f"{run.name}: the index was {told['opening']['index']}, not {expected}")
+    if entries["opening"]["index"] != expected:
+        raise SystemExit(f"{run.name}: the index was {entries['opening']['index']}, not {expected}")
     return Row(
         run=run.name,
         frames=stop,
@@ -200,8 +200,8 @@ def rmsd(
         round=number,
         seconds=seconds,
         cpu=usage.ru_utime + usage.ru_stime,
-        t_index=told["opening"]["t_index"],
-        bytes_read=told["opening"]["bytes_read"] + told["bytes_read"],
+        t_index=entries["opening"]["t_index"],
+        bytes_read=entries["opening"]["bytes_read"] + entries["bytes_read"],
         bytes_disk=512 * usage.ru_inblock,
     )
 

@@ -1,4 +1,4 @@
-"""What a simulated run took, and the table of it."""
+"""Times, messages and memory of a simulated run, and their table."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

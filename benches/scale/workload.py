@@ -21,7 +21,7 @@ _MEAN_BYTES = 24
 
 @dataclass(frozen=True)
 class Costs:
-    """What the tasks of a run cost.
+    """Costs of the tasks of a run.
 
     Attributes
     ----------

@@ -120,7 +120,7 @@ def test_what_cannot_be_in_batches_is_an_error(calpha: tj.Selection) -> None:
         made(calpha, size=0)
     with pytest.raises(ValueError, match="seed must be from 0"):
         made(calpha, seed=-1)
-    with pytest.raises(ValueError, match="there is none of them"):
+    with pytest.raises(ValueError, match="frames= chooses no frames"):
         made(calpha, [])
     with pytest.raises(tj.FrameError):
         made(calpha, [98])

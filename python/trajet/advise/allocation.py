@@ -46,7 +46,7 @@ _WAY_TEXTS: dict[WayName, str] = {
 
 @dataclass(frozen=True)
 class Allocation:
-    """What to ask for.
+    """Advice on how many workers to ask for, with the predictions behind it.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ LAYOUTS: tuple[LayoutName, ...] = ("shared", "segments", "store")
 
 @dataclass(frozen=True)
 class Setup:
-    """What is asked for.
+    """A way of running, a layout of files, and a number of workers.
 
     Attributes
     ----------

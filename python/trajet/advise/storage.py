@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Storage:
-    """What a storage can do; None, infinity or 0 where that is not known or sets no limit.
+    """Rates and latencies of a storage; None, infinity or 0 if unknown or without limit.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R", bound=Result)
 _R_co = TypeVar("_R_co", bound=Result, covariant=True)
 
-# What analyses take in place of a selection of a trajectory.
+# Arguments of analyses in place of a selection of one trajectory.
 OfEnsemble: TypeAlias = Ensemble | EnsembleSelection
 
 # Generator that the function of an analysis returns: it yields requests, gets their outcomes, and

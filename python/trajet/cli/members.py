@@ -49,7 +49,7 @@ class MembersChoice:
 
 @dataclass
 class MembersOutput:
-    """Where the results of an analysis of all members go.
+    """Files and tables for the results of an analysis of all members.
 
     Attributes
     ----------

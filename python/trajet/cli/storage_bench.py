@@ -31,7 +31,7 @@ _FILE_BYTES = 2**28
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """Measured times and rates of a storage.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ class MemberSource(Protocol):
 
 @dataclass(frozen=True)
 class OpenItems:
-    """What features are made of, of a trajectory that is open, and the chosen frames."""
+    """Items of an open trajectory, of which features are made, and the chosen frames."""
 
     items: Sequence[MemberItem]
     frames: FrameChoice

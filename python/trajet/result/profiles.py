@@ -296,7 +296,7 @@ def _without_errors(table: Table) -> Table:
 
 @dataclass(frozen=True)
 class Abscissa:
-    """Where the numbers of a quantity stand in a figure.
+    """Positions of the numbers of a quantity along the x axis of a figure.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class FrameBatches:
         self.n_frames = int(self._ends[-1])
         self.n_atoms = self._selections[0].n_atoms
         if not self.n_frames:
-            raise ValueError("frames: there is none of them, and a batch has at least 1")
+            raise ValueError("frames= chooses no frames, and a batch has at least one")
         # The order of the epoch that was read last.
         self._order: tuple[int, NDArray[np.int64]] | None = None
 
