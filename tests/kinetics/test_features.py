@@ -1,5 +1,7 @@
 """Features of frames: blocks have the numbers of whole runs, and no pair crosses a border."""
 
+import re
+import shutil
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +13,13 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.golden_files import Adk
+from helpers.opened_files import watch_opens
 from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet.kinetics import columns, streams
 from trajet.kinetics.features import Features, OpenItems, pairs_of
+from trajet.labels import atom_keys
 
 LAG = 10
 
@@ -25,6 +29,7 @@ class Member:
 
     def __init__(self, label: str, items: Sequence[Any], frames: Any = None) -> None:
         self.label, self.items, self.frames, self.is_open = label, items, frames, False
+        self.topology_key = label
 
     @contextmanager
     def open_items(self) -> Iterator[OpenItems]:
@@ -213,21 +218,142 @@ def test_bonds_of_the_topology_decide_over_distances(adk: Adk) -> None:
     assert np.flatnonzero(~columns.bonded_residues(topology, fours)).tolist() == [0]
 
 
-def test_other_features_of_a_member_are_an_error(traj: tj.Trajectory) -> None:
-    """With the first feature that differs, once the member is read."""
+def mutated(adk: Adk, folder: Path) -> list[dict[str, Any]]:
+    """Write ADK as a PDB file, and with alanine for serine 30; return the members of both.
+
+    The mutant lacks OG and HG1, so that atoms after them have other indices.
+    """
+    whole = tj.open(adk.psf, adk.xtc)
+    whole[0].save(folder / "wt.pdb")
+    kept = whole.select("not (resid 30 and name OG HG1)")
+    kept[0].save(folder / "mut.pdb")
+    text = (folder / "mut.pdb").read_text()
+    (folder / "mut.pdb").write_text(re.sub(r"SER (.) +30 ", r"ALA \1  30 ", text))
+    tj.convert(kept, folder / "mut.xtc")
+    return [
+        {"system": "wt", "topology": folder / "wt.pdb", "trajectory": adk.xtc},
+        {"system": "mut", "topology": folder / "mut.pdb", "trajectory": folder / "mut.xtc"},
+    ]
+
+
+def of_mutant(atoms: Any) -> list[Any]:
+    """Return features of the atoms beside a mutation, of a trajectory or an ensemble."""
+    return [
+        tj.dihedrals.job(atoms.select("resid 27:33"), sin_cos=True),
+        tj.distances.job(atoms.select("name CA CB and resid 30 50"), "resid 55"),
+        tj.sasa.job(atoms.select("resid 29:31"), by="residue"),
+        tj.gyration.job(atoms.select("name CA")),
+        atoms.select("resid 30 31"),
+    ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_wild_type_and_mutant_have_the_features_of_common_atoms(
+    adk: Adk, tmp_path: Path, order: int
+) -> None:
+    """Their columns are those of separate runs, without the atoms that one of both lacks."""
+    members = mutated(adk, tmp_path)[::order]
+    frames = [0, 50, 97]
+    found = tj.features(of_mutant(tj.ensemble(members)), frames=frames)
+    lost = {
+        "SER30": {f"position_A:{axis}_SER30:{name}" for axis in "xyz" for name in ("OG", "HG1")},
+        "ALA30": set(),
+    }
+    for values, member in zip(found.collect(), members, strict=True):
+        traj = tj.open(member["topology"], member["trajectory"])
+        alone = tj.features(of_mutant(traj), frames=frames)
+        own = "SER30" if member["system"] == "wt" else "ALA30"
+        kept = [
+            k for k, name in enumerate(alone.labels) if name not in lost[own] | {f"sasa_A2:{own}"}
+        ]
+        assert np.array_equal(values, alone.collect()[0][:, kept])
+        assert len(kept) == alone.n_features - len(lost[own]) - 1
+        if member is members[0]:
+            assert found.labels == tuple(alone.labels[k] for k in kept)
+    # Both trajectories have the same positions, so that columns of different atoms would differ.
+    one, other = found.collect()
+    differ = np.flatnonzero((one != other).any(axis=0)).tolist()
+    assert [found.labels[k] for k in differ] == ["sasa_A2:THR31"]
+
+
+def test_remarks_say_what_a_mutant_lacks(adk: Adk, tmp_path: Path) -> None:
+    """Before anything is read; `repr` counts them."""
+    members = mutated(adk, tmp_path)
+    found = tj.features(of_mutant(tj.ensemble(members)))
+    assert found.remarks == (
+        "system=wt: features left out, as other trajectories do not have them: 7 of 147, the first"
+        " is 'sasa_A2:SER30'",
+        "system=mut: features left out, as other trajectories do not have them: 1 of 141, the first"
+        " is 'sasa_A2:ALA30'",
+        "system=mut: features with the names that they have in system=wt: 51, the first is"
+        " 'cos:phi_SER30' for 'cos:phi_ALA30'",
+    )
+    assert repr(found).endswith("of 2 trajectories, 7 left out>")
+
+
+def test_one_trajectory_of_each_topology_is_opened_for_the_columns(
+    adk: Adk, tmp_path: Path
+) -> None:
+    """Copies of a topology file count as one."""
+    members = mutated(adk, tmp_path)
+    rows = []
+    for k in range(3):
+        topology, trajectory = tmp_path / f"copy{k}.pdb", tmp_path / f"copy{k}.xtc"
+        shutil.copy(members[0]["topology"], topology)
+        tj.convert(tj.open(None, adk.xtc), trajectory, frames=slice(0, 2))
+        rows.append({"system": "wt", "topology": topology, "trajectory": trajectory})
+    paths = [row["trajectory"] for row in rows]
+    with watch_opens(*paths) as opened:
+        tj.features(of_mutant(tj.ensemble([*rows, members[1]])))
+    assert set(opened) == {paths[0]}
+
+
+def test_indices_of_a_mutant_are_other_atoms(adk: Adk, tmp_path: Path) -> None:
+    """Dihedrals of given indices have the same labels in both, and different atoms."""
+    ensemble = tj.ensemble(mutated(adk, tmp_path))
+    first, after = (
+        tj.open(adk.psf, adk.xtc).select(f"resid {residue} and name N CA C O").indices.tolist()
+        for residue in (29, 60)
+    )
+    found = tj.features(tj.dihedrals.job(ensemble, [first, after]))
+    assert found.labels == ("angle_degrees:" + "-".join(map(str, first)),)
+    with pytest.raises(ValueError, match="system=mut: it has no feature in common with system=wt"):
+        tj.features(tj.dihedrals.job(ensemble, [after]))
+
+
+def test_atoms_without_numbers_of_their_own_keep_their_labels(tmp_path: Path) -> None:
+    """Waters that share chain, number and name are never matched by their order."""
+    lines = "".join(
+        f"ATOM  {k + 1:5}  OW  SOL A{number:4}    {3.0 * k:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00\n"
+        for k, number in enumerate((7, 8, 7, 9))
+    )
+    (tmp_path / "x.pdb").write_text(lines + "END\n")
+    topology = tj.open(tmp_path / "x.pdb").topology
+    chains, names = atom_keys(topology, np.array([0, 1, 2, 3, 1]))
+    assert chains.tolist() == ["", "A", "", "A", "A"]
+    assert names.tolist() == ["SOL7@0:OW", "8:OW", "SOL7@2:OW", "9:OW", "8:OW"]
+    assert atom_keys(topology, np.array([2]))[1].tolist() == ["7:OW"]
+    assert atom_keys(None, np.array([2]))[1].tolist() == ["atom2"]
+
+
+def test_other_features_of_a_member_are_left_out_or_an_error(traj: tj.Trajectory) -> None:
+    """Distances of atoms that all have are kept."""
     few = [
         Member(f"run{k}", [tj.distances.job(traj.select(atoms))])
         for k, atoms in enumerate(
-            ("name CA and resid 1:4", "name CA and resid 1:3 5", "name CA and resid 1:3")
+            ("name CA and resid 1:4", "name CA and resid 1:3 5", "name CA and resid 7:9")
         )
     ]
-    with pytest.raises(
-        ValueError, match=r"^run1: feature 2 is 'dist.*LEU5:CA', and .*4:CA' in run0"
-    ):
-        list(Features(few[:2], None).blocks())
-    with pytest.raises(ValueError, match=r"^run2: it has 3 features and run0 has 6: 'dist"):
-        list(Features([few[0], few[2]], None).blocks())
-    assert not any(member.is_open for member in few[1:])
+    found = Features(few[:2], None)
+    assert found.labels == tuple(
+        f"distance_A:{pair}"
+        for pair in ("MET1:CA_-_ARG2:CA", "MET1:CA_-_ILE3:CA", "ARG2:CA_-_ILE3:CA")
+    )
+    whole = tj.distances(traj.select("name CA and resid 1:3")).values
+    assert all(np.array_equal(values, whole) for values in found.collect())
+    with pytest.raises(ValueError, match=r"^run2: it has no feature in common with run0 and"):
+        Features(few, None)
+    assert not any(member.is_open for member in few)
 
 
 def test_lags_need_equal_times(adk: Adk, tmp_path: Path) -> None:
@@ -273,8 +399,13 @@ def test_features_of_an_ensemble_are_those_of_its_members(adk: Adk, tmp_path: Pa
     with pytest.raises(FileNotFoundError) as caught:
         list(tj.features(backbone(torn)).blocks())
     assert caught.value.__notes__ == ["in member replica=7"]
-    with pytest.raises(ValueError, match="rmsd: the reference is frame 0 of each member"):
-        tj.features(tj.rmsd.job(ensemble.select(atoms)))
+    for job in (
+        tj.rmsd.job(ensemble.select(atoms)),
+        tj.native_contacts.job(ensemble.select(atoms)),
+        tj.distances.job(ensemble.select(atoms), reference=0),
+    ):
+        with pytest.raises(ValueError, match=f"{job.name}: the reference is frame 0 of each"):
+            tj.features(job)
     with pytest.raises(ValueError, match="some features are of an ensemble"):
         tj.features([backbone(ensemble), backbone(traj)])
 

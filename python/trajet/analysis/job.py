@@ -96,9 +96,7 @@ class Job(Generic[_R_co]):
     @property
     def arguments(self) -> Mapping[str, object]:
         """The arguments of the analysis by name, with defaults."""
-        bound = inspect.signature(self._function).bind(*self._args, **self._kwargs)
-        bound.apply_defaults()
-        return bound.arguments
+        return _by_name(self._function, self._args, self._kwargs)
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,25 @@ class EnsembleJob(Generic[_R_co]):
     kwargs: dict[str, object] = field(repr=False)
     _function: Callable[..., Steps[_R_co]] = field(repr=False)
 
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """The arguments of the analysis by name, with defaults."""
+        return _by_name(self._function, self.args, self.kwargs)
+
     def of(self, opened: OpenMember) -> Job[_R_co]:
         """Return the analysis of an open member."""
         args = tuple(_of_member(value, opened) for value in self.args)
         kwargs = {name: _of_member(value, opened) for name, value in self.kwargs.items()}
         return Job(self.name, self._function, args, kwargs)
+
+
+def _by_name(
+    function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> Mapping[str, object]:
+    """Return the arguments of a function by the names of its parameters, with defaults."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 class AnalysisFunction(Protocol[_P, _R_co]):

@@ -1,6 +1,6 @@
 """`features`: numbers of each frame for kinetic models, in blocks and in pairs at a lag."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -13,6 +13,7 @@ from trajet.analysis.job import EnsembleJob, Job, ensemble_of
 from trajet.analysis.members import MemberFrames
 from trajet.checked_numbers import whole_number
 from trajet.kinetics.columns import FixedColumns
+from trajet.kinetics.matching import CommonFeatures, FeatureColumns
 from trajet.kinetics.positions import positions_job
 from trajet.kinetics.streams import FeatureBlock, FeatureStream
 from trajet.members import EnsembleSelection, Member, OpenMember
@@ -28,8 +29,6 @@ FeatureItem: TypeAlias = MemberItem | EnsembleJob[Series] | EnsembleSelection
 
 # Times between frames that differ by less than this share are equal: times are rounded.
 _EQUAL_STEPS = 1e-3
-# Analyses whose numbers compare each frame with a reference, by default with frame 0.
-_COMPARED = ("rmsd", "native_contacts")
 
 
 class MemberSource(Protocol):
@@ -38,6 +37,11 @@ class MemberSource(Protocol):
     @property
     def label(self) -> str:
         """Name in messages."""
+        ...
+
+    @property
+    def topology_key(self) -> Hashable:
+        """Equal for trajectories with equal topologies."""
         ...
 
     def open_items(self) -> AbstractContextManager["OpenItems"]:
@@ -63,7 +67,7 @@ class Features:
     ----------
     labels
         Name of each feature, as the columns of CSV files have them: "cos:phi_ALA2",
-        "distance_A:LEU6:CA_-_ALA55:CA".
+        "distance_A:LEU6:CA_-_ALA55:CA". Those of the first trajectory.
     members
         Name of each trajectory.
     """
@@ -73,14 +77,25 @@ class Features:
         self._fixed = FixedColumns()
         self._remarks: dict[str, None] = {}
         self.members = tuple(source.label for source in sources)
-        with sources[0].open_items() as opened:
-            self.labels: tuple[str, ...] = _labels(self._stream(0, opened))
+        # Features of each topology: those of one are the same in all of its trajectories.
+        found: dict[Hashable, tuple[str, FeatureColumns]] = {}
+        for member, source in enumerate(sources):
+            if source.topology_key in found:
+                continue
+            with source.open_items() as opened:
+                stream = self._stream(member, opened)
+                if len(stream.frames) or (member == len(sources) - 1 and not found):
+                    found[source.topology_key] = source.label, stream.columns()
+        self._common = CommonFeatures(list(found.values()))
+        self._remarks.update(dict.fromkeys(self._common.remarks))
+        self.labels: tuple[str, ...] = self._common.labels
 
     def __repr__(self) -> str:
         """Return the numbers of features and trajectories."""
         n = len(self.members)
         of = "1 trajectory" if n == 1 else f"{n} trajectories"
-        return f"<Features: {self.n_features} of {of}>"
+        left = self._common.n_left_out
+        return f"<Features: {self.n_features} of {of}{f', {left} left out' if left else ''}>"
 
     @property
     def n_features(self) -> int:
@@ -89,7 +104,7 @@ class Features:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on features that are left out, of the trajectories that were read so far."""
+        """Remarks on features that are left out: of all topologies, and of what was read so far."""
         return tuple(self._remarks)
 
     def blocks(self, size: int | None = None) -> Iterator[FeatureBlock]:
@@ -224,34 +239,8 @@ class Features:
                 stream = self._stream(member, opened)
                 if not len(stream.frames):
                     continue
-                self._check_labels(member, stream)
-                yield member, stream, stream.blocks(member, size)
-
-    def _check_labels(self, member: int, stream: FeatureStream) -> None:
-        """Raise an error if a trajectory has other features than the first.
-
-        Raises
-        ------
-        ValueError
-            If it has.
-        """
-        labels = _labels(stream) if member else self.labels
-        if labels == self.labels:
-            return
-        here, first = f"{self.members[member]}: ", self.members[0]
-        if len(labels) != len(self.labels):
-            more = set(labels) ^ set(self.labels)
-            example = min(more) if more else labels[-1]
-            raise ValueError(
-                f"{here}it has {len(labels)} features and {first} has {len(self.labels)}:"
-                f" {example!r} is in one of them only: choose atoms that all trajectories have"
-            )
-        k = next(k for k, label in enumerate(labels) if label != self.labels[k])
-        raise ValueError(
-            f"{here}feature {k} is {labels[k]!r}, and {self.labels[k]!r} in {first}: choose atoms"
-            " that all trajectories have, in the same order, and leave out residues with different"
-            " names, such as a mutated one (protein and not resid ...)"
-        )
+                kept = self._common.of(source.label, stream.columns())
+                yield member, stream, stream.blocks(member, size, kept)
 
     def _checked_step(self, member: int, stream: FeatureStream, step: float | None) -> float:
         """Return the time between frames, ps, if it equals that of other trajectories.
@@ -299,16 +288,6 @@ def _pair(
     return rows[begin:end].copy(), rows[begin + lag : end + lag].copy()
 
 
-def _labels(stream: FeatureStream) -> tuple[str, ...]:
-    """Return the names of features; those that occur several times are numbered."""
-    seen: dict[str, int] = {}
-    labels = []
-    for name in stream.names():
-        seen[name] = seen.get(name, 0) + 1
-        labels.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return tuple(labels)
-
-
 @dataclass(frozen=True)
 class _OnlyTrajectory:
     """A trajectory, which is open."""
@@ -321,6 +300,11 @@ class _OnlyTrajectory:
         """Name of the first item."""
         item = self.items[0]
         return item.trajectory.label if isinstance(item, Selection) else item.name
+
+    @property
+    def topology_key(self) -> Hashable:
+        """The same for all: there is one trajectory."""
+        return None
 
     def open_items(self) -> AbstractContextManager[OpenItems]:
         """Return the items."""
@@ -339,6 +323,11 @@ class _EnsembleMember:
     def label(self) -> str:
         """The keys of the member."""
         return self.member.label
+
+    @property
+    def topology_key(self) -> Hashable:
+        """See `Member.topology_key`."""
+        return self.member.topology_key
 
     @contextmanager
     def open_items(self) -> Iterator[OpenItems]:
@@ -400,8 +389,8 @@ def features(
     Raises
     ------
     ValueError
-        If there are no items, the numbers of an analysis depend on all frames together, or items
-        are of different ensembles.
+        If there are no items, the numbers of an analysis depend on all frames together, items are
+        of different ensembles, or members have no feature in common.
     TypeError
         If an item is neither a job nor a selection, or the pool is an `MpiPool`.
     SelectionError
@@ -412,6 +401,10 @@ def features(
     Columns depend on the topology alone. Backbone angles of `dihedrals` are those of residues that
     are bonded by the topology or, if it lists no bonds within residues, by the positions in its
     file; `dihedrals` itself takes those that are bonded in frame 0.
+
+    Members of an ensemble have the features that are common to all of their topologies, such as
+    those of a wild type and a mutant: atoms are matched by chain, residue number, insertion code
+    and name. `remarks` of the result say what is left out.
 
     Examples
     --------
@@ -444,8 +437,8 @@ def features(
     ensemble = ensemble_of([item.ensemble for item in of_ensemble])
     assert ensemble is not None
     for item in of_ensemble:
-        if isinstance(item, EnsembleJob) and item.name in _COMPARED and len(ensemble) > 1:
-            reference = item.kwargs.get("reference", 0)
+        if isinstance(item, EnsembleJob) and len(ensemble) > 1:
+            reference = item.arguments.get("reference")
             if isinstance(reference, (int, np.integer)):
                 raise ValueError(
                     f"{item.name}: the reference is frame {reference} of each member, so that its"

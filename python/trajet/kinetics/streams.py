@@ -11,6 +11,7 @@ from trajet.analysis.job import Job, Steps
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.analysis.time_axis import equal_step
 from trajet.kinetics.columns import FixedColumns, FixedJob
+from trajet.kinetics.matching import FeatureColumns, columns_of
 from trajet.pools.pool import Pool
 from trajet.result import Series
 from trajet.trajectory import FrameChoice, sharing_universes
@@ -117,12 +118,24 @@ class FeatureStream:
                 for each, outcome in zip(self._jobs, outcomes, strict=True)
             ]
 
-    def names(self) -> list[str]:
-        """Return the names of the features, from a run over the first frame."""
-        return [name for result in self.results(0, 1) for name in result.feature_names()]
+    def columns(self) -> FeatureColumns:
+        """Return the names and the atoms of the features, from a run over the first frame."""
+        topology = self.trajectory.topology if self.trajectory.has_topology else None
+        return columns_of(self.results(0, 1), topology)
 
-    def blocks(self, member: int, size: int | None) -> Iterator[FeatureBlock]:
+    def blocks(
+        self, member: int, size: int | None, kept: NDArray[np.int64]
+    ) -> Iterator[FeatureBlock]:
         """Iterate over blocks of `size` frames, the last of which may be smaller.
+
+        Parameters
+        ----------
+        member
+            Number of the trajectory.
+        size
+            Frames of a block; None for 32 MiB.
+        kept
+            `(n_features,)`, numbers of the features that blocks have.
 
         Raises
         ------
@@ -134,25 +147,29 @@ class FeatureStream:
             size = max(1, most - most % _EVEN if most > _EVEN else most)
         at_once = max(size, most - most % size)
         for first in range(0, len(self.frames), at_once):
-            values, frames, times = self._values(first, min(first + at_once, len(self.frames)))
+            end = min(first + at_once, len(self.frames))
+            values, frames, times = self._values(first, end, kept)
             for begin in range(0, len(values), size):
                 part = slice(begin, begin + size)
                 yield FeatureBlock(values[part], member, frames[part], times[part])
 
     def _values(
-        self, first: int, end: int
+        self, first: int, end: int, kept: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
         """Return features, frame numbers and times of some frames."""
         results = self.results(first, end)
         n_frames = end - first
         parts = [np.reshape(result.values, (n_frames, -1)) for result in results]
         values = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        if not np.array_equal(kept, np.arange(values.shape[1])):
+            values = values[:, kept]
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0].tolist()
             names = [name for result in results for name in result.feature_names()]
             raise AnalysisError(
-                f"{self.trajectory.label}: frame {self.frames[first + row]}: {names[column]} is"
-                f" {values[row, column]}: leave the frame or the feature out"
+                f"{self.trajectory.label}: frame {self.frames[first + row]}:"
+                f" {names[kept[column]]} is {values[row, column]}: leave the frame or the feature"
+                " out"
             )
         return values, results[0].frames, results[0].times
 

@@ -1,5 +1,6 @@
 """`Member`: a trajectory of an ensemble, which is opened when it is needed."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict, cast
@@ -74,6 +75,16 @@ class Member:
     def label(self) -> str:
         """The keys as text: "system=wt, replica=1"."""
         return ", ".join(f"{name}={value}" for name, value in self.keys.items())
+
+    @property
+    def topology_key(self) -> Hashable:
+        """Equal for members with equal topologies.
+
+        Members without a topology have the paths of their trajectories, which may hold one.
+        """
+        if self.topology is None:
+            return self.trajectories
+        return self._shared.key_of(self.topology)
 
     def open(self) -> Trajectory:
         """Open the files, with the transforms of the ensemble; the caller closes them.

@@ -44,6 +44,10 @@ class Dihedrals(Series):
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
 
+    def feature_atoms(self) -> NDArray[np.int64]:
+        """Return the four atoms of each value; see `Series.feature_atoms`."""
+        return np.repeat(self.atoms, 2, axis=0) if self.sin_cos else self.atoms
+
     def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
 

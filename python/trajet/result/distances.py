@@ -48,6 +48,13 @@ class Distances(Series):
     labels: tuple[str, ...]
     partner_labels: tuple[str, ...] | None
 
+    def feature_atoms(self) -> NDArray[np.int64]:
+        """Return both atoms of each distance; see `Series.feature_atoms`."""
+        if self.partners is None:
+            return self.atoms[np.stack(np.triu_indices(len(self.atoms), 1), axis=1)]
+        pairs = np.meshgrid(self.atoms, self.partners, indexing="ij")
+        return np.stack(pairs, axis=-1).reshape(-1, 2)
+
     def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
 

@@ -110,6 +110,10 @@ class Series(PerFrame):
             names = [column_name(self.name, self.units, label) for label in self.columns]
         return names
 
+    def feature_atoms(self) -> NDArray[np.int64] | None:
+        """Return the atoms of each value of a frame, `(n_values, n)`; None without."""
+        return None
+
     def _names(self) -> list[str]:
         """Return the name of each series in the header of a CSV file."""
         return [

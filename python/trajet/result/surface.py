@@ -39,6 +39,10 @@ class SurfaceAreas(Series):
     indices: NDArray[np.int64]
     label: str
 
+    def feature_atoms(self) -> NDArray[np.int64] | None:
+        """Return the atom of each area, None by residue; see `Series.feature_atoms`."""
+        return self.indices[:, None] if self.by == "atom" else None
+
     def _draw(self, ax: "Axes | None") -> "Figure":
         """Draw the total against time, or mean and deviation of each residue or atom."""
         if self.by == "total":

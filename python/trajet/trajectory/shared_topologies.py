@@ -44,8 +44,7 @@ class SharedTopologies:
         if not path.is_file():
             return load_structure(path, sidecar).topology
         with self._lock:
-            # The format may follow from the ending.
-            key = self._digest(path), path.suffix.lower()
+            key = self._key(path)
             native = self._parsed.pop(key, None)
             if native is None:
                 native = load_structure(path, sidecar).topology.native
@@ -54,6 +53,17 @@ class SharedTopologies:
             while len(self._parsed) > MOST_SHARED:
                 del self._parsed[next(iter(self._parsed))]
         return Topology(native, path)
+
+    def key_of(self, path: Path) -> tuple[str, str]:
+        """Return a key that topology files with the same bytes share, of others their path."""
+        if not path.is_file():
+            return "", str(path)
+        with self._lock:
+            return self._key(path)
+
+    def _key(self, path: Path) -> tuple[str, str]:
+        # The format may follow from the ending.
+        return self._digest(path), path.suffix.lower()
 
     def _digest(self, path: Path) -> str:
         stat = path.stat()
