@@ -1,8 +1,9 @@
-"""Ensembles made of pieces of one trajectory: replicas of several systems in folders."""
+"""Ensembles made of pieces of one trajectory."""
 
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import trajet as tj
 
@@ -12,6 +13,8 @@ PATTERN = "{system}/rep{replica}/traj.xtc"
 TOPOLOGY = "{system}/top.psf"
 # Frames of each piece.
 FRAMES = 16
+# Frames of members of which one is long.
+UNEVEN = (5, 98, 1, 20, 7)
 
 
 def made_replicas(adk: Adk, folder: Path, systems: Mapping[str, int]) -> tj.Ensemble:
@@ -31,3 +34,21 @@ def made_replicas(adk: Adk, folder: Path, systems: Mapping[str, int]) -> tj.Ense
             tj.convert(source, path, frames=frames)
             piece += FRAMES // 2
     return tj.ensemble(str(folder / PATTERN), topology=str(folder / TOPOLOGY))
+
+
+def uneven_members(adk: Adk, folder: Path) -> tj.Ensemble:
+    """Write a long member among short ones, and return the ensemble."""
+    source = tj.open(None, adk.xtc)
+    for replica, n_frames in enumerate(UNEVEN):
+        tj.convert(source, folder / f"{replica}.xtc", frames=slice(0, n_frames))
+    return tj.ensemble(str(folder / "{replica}.xtc"), topology=adk.psf)
+
+
+def bits_of_members(ensemble: tj.Ensemble, **of_run: Any) -> list[bytes | None]:
+    """Return the bits of rows, and of a state in two passes; None for members that failed."""
+    atoms = ensemble.select("name CA and resid 1:40")
+    results = tj.run(
+        [tj.rmsd.job(atoms), tj.rmsf.job(atoms, align="same", reference="average")], **of_run
+    )
+    outcomes = [one for result in results for one in result.outcomes]
+    return [None if one.result is None else one.result.values.tobytes() for one in outcomes]

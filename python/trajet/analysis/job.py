@@ -275,13 +275,15 @@ def _call_members(
     assert ensemble is not None
     job = EnsembleJob(name, ensemble, args, kwargs, steps)
 
-    def compute(opened: OpenMember, frames: FrameChoice, _: Sequence[int]) -> Sequence[Result]:
-        pool = cast("Pool | None", of_run.get("pool"))
+    def compute(
+        opened: OpenMember, frames: FrameChoice, pool: Pool | None, _: Sequence[int]
+    ) -> Sequence[Result]:
         return [_completed(job.of(opened).start(frames=frames, pool=pool))]
 
     frames = cast(FrameChoice, of_run.get("frames"))
     progress = cast("Progress | None", of_run.get("progress"))
-    return run_members([job], compute, frames=frames, progress=progress)[0]
+    pool = cast("Pool | None", of_run.get("pool"))
+    return run_members([job], compute, frames=frames, pool=pool, progress=progress)[0]
 
 
 def ensemble_of(value: object) -> Ensemble | None:

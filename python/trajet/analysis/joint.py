@@ -76,7 +76,7 @@ def run(
     Analyses that go on to read other frames, as `pairwise_rmsd` with `other_frames`, read these on
     their own.
     Analyses of several passes share each pass; those of fewer passes run in the last one.
-    Analyses of an ensemble are run for one member after the other.
+    Members of an ensemble share the workers of the pool, several at a time.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def _run_members(
     ensemble_of([job.ensemble for job in jobs])
 
     def compute(
-        opened: OpenMember, frames: FrameChoice, numbers: Sequence[int]
+        opened: OpenMember, frames: FrameChoice, pool: Pool | None, numbers: Sequence[int]
     ) -> Sequence[Result | Exception]:
         return _run_together(
             [jobs[k].of(opened) for k in numbers],
@@ -188,7 +188,13 @@ def _run_members(
         )
 
     return run_members(
-        jobs, compute, frames=frames, keep_going=keep_going, resume=resume, progress=progress
+        jobs,
+        compute,
+        frames=frames,
+        keep_going=keep_going,
+        resume=resume,
+        pool=pool,
+        progress=progress,
     )
 
 

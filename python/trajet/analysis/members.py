@@ -1,6 +1,7 @@
 """Runs of analyses over the members of an ensemble."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from typing import TypeAlias
 
 import numpy as np
@@ -9,16 +10,16 @@ from numpy.typing import NDArray
 from trajet._trajet import OutputError
 from trajet.analysis.resume import MemberJob, ResumeFolder
 from trajet.members import Member, OpenMember
-from trajet.pools.pool import Progress
+from trajet.pools.pool import Pool, Progress
 from trajet.result import EnsembleResult, MemberOutcome, Result
 from trajet.trajectory import FrameChoice, Trajectory, frame_numbers, resolve_frames
 
 # Frames of each member: the same choice for all, or a function of the open trajectory.
 MemberFrames: TypeAlias = "FrameChoice | Callable[[Trajectory], FrameChoice]"
-# Computes a result, or an exception, of some analyses of an open member, given its frames and the
-# numbers of the analyses.
+# Computes a result, or an exception, of some analyses of an open member, given its frames, its pool
+# and the numbers of the analyses.
 Compute: TypeAlias = (
-    "Callable[[OpenMember, FrameChoice, Sequence[int]], Sequence[Result | Exception]]"
+    "Callable[[OpenMember, FrameChoice, Pool | None, Sequence[int]], Sequence[Result | Exception]]"
 )
 
 # Most atoms of the first frame by which members that started from one place are found.
@@ -32,22 +33,25 @@ def run_members(
     frames: MemberFrames = None,
     keep_going: bool = False,
     resume: ResumeFolder | None = None,
+    pool: Pool | None = None,
     progress: Progress | None = None,
 ) -> list[EnsembleResult[Result]]:
-    """Run analyses of each member of an ensemble, one member after the other.
+    """Run analyses of each member of an ensemble; members share the workers of the pool.
 
     Parameters
     ----------
     jobs
         Analyses of one ensemble.
     compute
-        Returns a result or an exception for each of some of them.
+        Returns a result or an exception for each of some of them. It is called in several threads.
     frames
         The frames of each member.
     keep_going
         Whether a member that fails is left out; else its exception is raised.
     resume
         Results of earlier runs, which are used again; new ones are added.
+    pool
+        Where to compute; None for `LocalPool()`.
     progress
         Called with members done and in total.
 
@@ -68,19 +72,44 @@ def run_members(
                 f"{job.name}: matrix_path is a file of one trajectory, which each member would"
                 " replace: leave it out for an ensemble"
             )
-    outcomes = []
-    for number, member in enumerate(ensemble):
-        found = _run_member(member, jobs, compute, frames, resume)
-        for one in found:
-            if one.error is not None and not keep_going:
-                one.error.add_note(f"in member {number + 1} of {len(ensemble)} ({member.label})")
-                raise one.error
-        outcomes.append(found)
-        if progress is not None:
-            progress(number + 1, len(ensemble))
+    # Runs of one trajectory do without.
+    from trajet.pools.members import each_member
+
+    outcomes: dict[int, list[MemberOutcome[Result]]] = {}
+    fatal: list[BaseException] = []
+
+    def work(number: int, pool: Pool | None) -> None:
+        try:
+            outcomes[number] = _run_member(ensemble[number], jobs, compute, frames, resume, pool)
+        except BaseException as error:
+            fatal.append(error)
+
+    with closing(each_member(pool, [_size(member) for member in ensemble], work)) as done:
+        for n_done, number in enumerate(done, 1):
+            if fatal:
+                raise fatal[0]
+            for one in outcomes[number]:
+                if one.error is not None and not keep_going:
+                    label = f"{number + 1} of {len(ensemble)} ({ensemble[number].label})"
+                    one.error.add_note(f"in member {label}")
+                    raise one.error
+            if progress is not None:
+                progress(n_done, len(ensemble))
     return [
-        EnsembleResult(job.name, [found[k] for found in outcomes]) for k, job in enumerate(jobs)
+        EnsembleResult(job.name, [outcomes[number][k] for number in range(len(ensemble))])
+        for k, job in enumerate(jobs)
     ]
+
+
+def _size(member: Member) -> int:
+    """Return the bytes of the files of a member, by which members are scheduled; 0 if unknown."""
+    size = 0
+    for path in member.trajectories or filter(None, [member.topology]):
+        with suppress(OSError):
+            # The files of a data set are in its folder.
+            files = path.rglob("*") if path.is_dir() else [path]
+            size += sum(file.stat().st_size for file in files)
+    return size
 
 
 def _run_member(
@@ -89,6 +118,7 @@ def _run_member(
     compute: Compute,
     frames: MemberFrames,
     resume: ResumeFolder | None,
+    pool: Pool | None,
 ) -> list[MemberOutcome[Result]]:
     """Return the outcome of each analysis of one member, whose files are closed then."""
     found: dict[int, MemberOutcome[Result]] = {}
@@ -103,7 +133,7 @@ def _run_member(
                 found[k] = known
         left = [k for k in range(len(jobs)) if k not in found]
         if left:
-            results = compute(opened, chosen, left)
+            results = compute(opened, chosen, pool, left)
             start = _start(opened.files, numbers)
             for k, result in zip(left, results, strict=True):
                 if isinstance(result, Exception):

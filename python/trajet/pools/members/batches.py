@@ -1,0 +1,242 @@
+"""`MembersInBatches`: members of an ensemble on a pool that runs jobs.
+
+The runs of each open member are made by a thread of its own, its driver. The calling thread alone
+talks to the pool: it gives it the tasks of several members as a batch of jobs. Meanwhile drivers
+open the members of the next batch.
+"""
+
+import pickle
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from queue import Queue
+
+from trajet.advise.entries import RunReport
+from trajet.pools.jobs import Job, JobPool, ShowFrames
+from trajet.pools.members.member_pool import (
+    MemberPool,
+    StoppedError,
+    TaskResult,
+    do_task,
+    largest_first,
+    submit,
+    task_counts,
+)
+from trajet.pools.passes import PassRun, new_sections
+from trajet.pools.pool import Pool
+from trajet.pools.tasks import Worker, WorkerSpec
+from trajet.pools.timing import RunTiming
+
+# Members that are open at a time: at least, for each worker, and at most.
+_OPEN, _OPEN_OF_WORKER, _MOST_OPEN = 24, 2, 128
+# Tasks of each worker in a batch, at whose end workers wait for one another.
+_TASKS_OF_BATCH = 8
+# Setups of members that a worker process keeps, with their open files.
+_KEPT = 4
+
+
+@dataclass(eq=False)
+class _Submission:
+    """The tasks of a pass of a member, for a batch; `results` arrive in their order."""
+
+    jobs: "list[Job[MemberTask]]"
+    results: "Future[list[TaskResult]]" = field(default_factory=Future)
+
+
+class MembersInBatches:
+    """Members whose tasks are jobs of a pool.
+
+    Each driver has one submission at a time, and waits for its results. The calling thread takes
+    submissions, and the numbers of members that are done, from one queue.
+
+    Parameters
+    ----------
+    pool
+        Does the jobs, called by one thread.
+    sizes
+        Bytes of each member.
+    """
+
+    def __init__(self, pool: JobPool, sizes: Sequence[float]) -> None:
+        self.pool, self._sizes = pool, sizes
+        self.threads: int = getattr(pool, "threads", 1)
+        self.n_workers = max(1, pool.n_threads // self.threads)
+        self._most = min(max(_OPEN, _OPEN_OF_WORKER * self.n_workers), _MOST_OPEN)
+        self._drivers = ThreadPoolExecutor(self._most)
+        self._events: Queue[int | _Submission] = Queue()
+        # Submissions without results; None after the end.
+        self._waiting: set[_Submission] | None = set()
+        self._lock = threading.Lock()
+        # Submissions of a batch that failed, done one by one: the error is that of one member.
+        self._alone: deque[_Submission] = deque()
+
+    def run(self, work: Callable[[int, Pool], None]) -> Generator[int, None, None]:
+        """Call `work` for each member; yield the numbers of those that are done."""
+        # Half of the open members are one batch, and the others get ready for the next one.
+        enough = _TASKS_OF_BATCH * self.n_workers
+        least = -(-2 * enough // self._most)
+        n_tasks = task_counts(self._sizes, self.n_workers, least)
+        task_frames: int | None = getattr(self.pool, "task_frames", None)
+
+        def drive(member: int, pool: Pool) -> None:
+            try:
+                work(member, pool)
+            finally:
+                self._events.put(member)
+
+        left, batch = len(self._sizes), list[_Submission]()
+        try:
+            for member in largest_first(self._sizes):
+                own = _MemberInBatches(
+                    self.pool.n_threads, self.threads, n_tasks[member], task_frames, self
+                )
+                submit(self._drivers, drive, member, own)
+            while left:
+                match self._events.get():
+                    case int(member):
+                        left -= 1
+                        yield member
+                    case submission:
+                        batch.append(submission)
+                is_complete = len(batch) + len(self._alone) == min(self._most, left)
+                if self._alone:
+                    self._do([self._alone.popleft()])
+                elif batch and (is_complete or sum(len(one.jobs) for one in batch) >= enough):
+                    self._do(batch)
+                    batch = []
+        finally:
+            self._stop()
+
+    def results_of(self, jobs: "list[Job[MemberTask]]") -> list[TaskResult]:
+        """Have the tasks of a pass done, and return their results; called by drivers.
+
+        Raises
+        ------
+        Exception
+            The error of the pool.
+        """
+        submission = _Submission(jobs)
+        with self._lock:
+            if self._waiting is None:
+                raise StoppedError
+            self._waiting.add(submission)
+        self._events.put(submission)
+        return submission.results.result()
+
+    def _do(self, batch: Sequence[_Submission]) -> None:
+        """Do the tasks of a batch; an error of the pool is that of one member."""
+        try:
+            done = self.pool.do_jobs(MemberTasks(), [job for one in batch for job in one.jobs])
+        except Exception as error:
+            if len(batch) == 1:
+                self._end(batch[0]).set_exception(error)
+                return
+            self._alone.extend(batch)
+            self._do([self._alone.popleft()])
+            return
+        results = iter([replace(one.result, worker=one.where.get("worker", 0)) for one in done])
+        for one in batch:
+            self._end(one).set_result([next(results) for _ in one.jobs])
+
+    def _end(self, submission: _Submission) -> "Future[list[TaskResult]]":
+        """Return the results of a submission, which are about to arrive."""
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.discard(submission)
+        return submission.results
+
+    def _stop(self) -> None:
+        """End all submissions, wherever they are, and wait for all drivers."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, None
+        for submission in waiting or ():
+            submission.results.set_exception(StoppedError())
+        self._drivers.shutdown(cancel_futures=True)
+
+
+@dataclass
+class _MemberInBatches(MemberPool):
+    """The pool of a member whose tasks are jobs."""
+
+    _members: MembersInBatches
+
+    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
+        """Do the tasks of a pass; see `MemberPool.do`."""
+        spec = pickle.dumps(part.worker_spec)
+        jobs = [
+            Job(task.n_frames, MemberTask(spec, text, task.n_frames))
+            for task, text in zip(part.tasks, texts, strict=True)
+        ]
+        results = self._members.results_of(jobs)
+        for task, result in zip(part.tasks, results, strict=True):
+            # Those of a task without outcome are none.
+            for whole, own in zip(task.part(part.sections), result.sections, strict=False):
+                whole[:] = own
+        return results
+
+    def report(self, timing: RunTiming) -> RunReport:
+        """Return the report of a run."""
+        members = self._members
+        return timing.report(
+            pool=members.pool.kind, processes=members.n_workers, threads=self.threads
+        )
+
+
+@dataclass(frozen=True)
+class MemberTask:
+    """A task of a member, as a worker gets it.
+
+    Attributes
+    ----------
+    spec
+        The pickled setup of the pass.
+    task
+        The serialised task.
+    n_frames
+        Its frames.
+    """
+
+    spec: bytes
+    task: bytes
+    n_frames: int
+
+
+@dataclass(frozen=True)
+class MemberTasks:
+    """Common part of the tasks of members: nothing, as each member has a setup of its own."""
+
+    def begin(self) -> "MemberTaskWorker":
+        """Return the worker."""
+        return MemberTaskWorker()
+
+
+class MemberTaskWorker:
+    """Runs tasks of members; it keeps the files of a few members open."""
+
+    def __init__(self) -> None:
+        self._workers: dict[bytes, Worker] = {}
+        self._lock = threading.Lock()
+
+    def do(self, what: MemberTask, /, threads: int, show: ShowFrames) -> TaskResult:
+        """Run a task; its error is part of the result, as it ends the run of its member alone."""
+        show(0)
+        try:
+            worker = self._worker(what.spec)
+            sections = new_sections(worker.pass_, what.n_frames)
+        except Exception as error:
+            return TaskResult(error=error)
+        return do_task(worker, what.task, sections)
+
+    def _worker(self, spec: bytes) -> Worker:
+        """Return the worker of a setup."""
+        with self._lock:
+            worker = self._workers.pop(spec, None)
+            if worker is None:
+                made: WorkerSpec = pickle.loads(spec)
+                worker = Worker(made)
+            self._workers[spec] = worker
+            while len(self._workers) > _KEPT:
+                del self._workers[next(iter(self._workers))]
+            return worker

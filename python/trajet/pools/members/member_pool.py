@@ -1,0 +1,161 @@
+"""`MemberPool`, the pool of one open member, and how members are cut into tasks."""
+
+import contextvars
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from trajet import _trajet
+from trajet._trajet import Pass, Plan, Reader
+from trajet.advise.entries import RunReport
+from trajet.pools.dispatch import is_retried
+from trajet.pools.passes import PassRun, blocks_of, most_frames, passes, tasks_of
+from trajet.pools.pool import Frames, Pool, Progress, RunOutput
+from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker
+from trajet.pools.timing import RunTiming
+
+# Tasks of each worker over all members: workers end within a part of this size of one another.
+TASKS_OF_WORKER = 16
+# Bytes of a task below which its overhead would count.
+LEAST_BYTES = 256 * 1024
+
+
+class StoppedError(Exception):
+    """The run of a member was stopped, as another one failed or the caller was interrupted."""
+
+
+def task_counts(sizes: Sequence[float], n_workers: int, least: int = 1) -> list[int]:
+    """Return the number of tasks of a run of each member, if it has so many leaves.
+
+    Parameters
+    ----------
+    sizes
+        Bytes of each member.
+    n_workers
+        Tasks that run at a time.
+    least
+        Tasks of each member at least, unless they were too small.
+    """
+    unit = max(sum(sizes) / (n_workers * TASKS_OF_WORKER), LEAST_BYTES)
+    return [max(1, math.ceil(size / unit), min(least, int(size // LEAST_BYTES))) for size in sizes]
+
+
+def largest_first(sizes: Sequence[float]) -> list[int]:
+    """Return the members, the largest first."""
+    return sorted(range(len(sizes)), key=lambda member: -sizes[member])
+
+
+def submit(
+    executor: ThreadPoolExecutor, drive: Callable[[int, Pool], None], member: int, pool: Pool
+) -> None:
+    """Call a function in a thread, in a copy of the context of the caller."""
+    executor.submit(contextvars.copy_context().run, drive, member, pool)
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """Result of a task of a member; one that was stopped has neither outcome nor error.
+
+    Attributes
+    ----------
+    outcome
+        The outcome.
+    sections
+        Arrays of its frames, from another process.
+    error
+        Its error, which ends the run of its member alone.
+    retried
+        Errors of the storage after which it was tried again.
+    worker
+        Number of the worker.
+    """
+
+    outcome: TaskOutcome | None = None
+    sections: Sections = field(default_factory=list)
+    error: Exception | None = None
+    retried: list[str] = field(default_factory=list)
+    worker: int = 0
+
+
+def do_task(
+    worker: Worker, task: bytes, sections: Sections, stop: _trajet.Stop | None = None
+) -> TaskResult:
+    """Run a task of a member, again if storage fails for a moment, and fill its sections."""
+    retried: list[str] = []
+    while stop is None or not stop.is_set:
+        try:
+            done = worker.do(task, sections, stop)
+            return TaskResult(done, sections, retried=retried)
+        except Exception as error:
+            if stop is not None and stop.is_set:
+                break
+            retried.append(str(error))
+            if not is_retried(error, len(retried)):
+                return TaskResult(error=error)
+    return TaskResult()
+
+
+@dataclass
+class MemberPool(ABC):
+    """The pool of one open member, whose tasks run beside those of other members.
+
+    Attributes
+    ----------
+    n_threads
+        Threads of all workers.
+    threads
+        Threads of each.
+    n_tasks
+        Tasks of a pass.
+    task_frames
+        Frames of a task, in place of `n_tasks`.
+    """
+
+    n_threads: int
+    threads: int
+    n_tasks: int
+    task_frames: int | None
+
+    def run(
+        self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None
+    ) -> RunOutput:
+        """Run a plan; see `trajet.pools.pool.Pool.run`. Progress is that of all members."""
+        timing = RunTiming()
+        for part in passes(
+            reader, plan, frames, timing, threads=self.threads, make_tasks=self._tasks
+        ):
+            texts = [part.task_bytes(task) for task in part.tasks]
+            results = self.do(part, texts)
+            # Tasks that an error has stopped have none of their own.
+            for error in [result.error for result in results if result.error is not None]:
+                raise error
+            for task, result in zip(part.tasks, results, strict=True):
+                if result.outcome is None:
+                    raise StoppedError
+                part.states.add(result.outcome.states)
+                timing.add(result.worker, task, result.outcome)
+                for text in result.retried:
+                    timing.retry(task, text)
+        return part.output(self.report(timing))
+
+    @abstractmethod
+    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
+        """Do the tasks of a pass, given as bytes, and fill its sections; return their results.
+
+        Raises
+        ------
+        Exception
+            If the pool itself fails, or the runs of all members are stopped.
+        """
+
+    @abstractmethod
+    def report(self, timing: RunTiming) -> RunReport:
+        """Return the report of a run."""
+
+    def _tasks(self, pass_: Pass) -> Sequence[Task]:
+        if self.task_frames is not None:
+            return tasks_of(pass_, self.n_threads, self.task_frames)
+        _, n_frames = pass_.frames_of(0, pass_.n_leaves) if pass_.n_leaves else (0, 0)
+        return blocks_of(pass_, max(self.n_tasks, -(-n_frames // most_frames(pass_))))

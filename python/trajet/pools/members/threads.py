@@ -1,0 +1,160 @@
+"""`MembersOnThreads`: members of an ensemble on threads of this process.
+
+The runs of a large member are made by a thread of its own, its driver. Their tasks queue for the
+workers in the order in which they come. A small member is a single task, done by one worker.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import Queue
+
+from trajet import _trajet
+from trajet._trajet import Plan, Reader
+from trajet.advise.entries import RunReport
+from trajet.pools.local import LocalPool
+from trajet.pools.members.member_pool import (
+    MemberPool,
+    StoppedError,
+    TaskResult,
+    do_task,
+    largest_first,
+    submit,
+    task_counts,
+)
+from trajet.pools.passes import PassRun
+from trajet.pools.pool import Frames, Pool, Progress, RunOutput
+from trajet.pools.tasks import Task, Worker
+from trajet.pools.timing import RunTiming
+
+# Large members that are open at a time: each has a descriptor, and another one for its tasks.
+_OPEN = 8
+
+
+class MembersOnThreads:
+    """Members that share threads of this process.
+
+    Parameters
+    ----------
+    pool
+        How many threads.
+    sizes
+        Bytes of each member.
+    """
+
+    def __init__(self, pool: LocalPool, sizes: Sequence[float]) -> None:
+        self.pool, self._sizes = pool, sizes
+        self._workers = ThreadPoolExecutor(pool.n_threads)
+        self._drivers = ThreadPoolExecutor(max(_OPEN, pool.n_threads))
+        self._lock = threading.Lock()
+        # Numbers of the threads that have done tasks.
+        self._numbers: dict[int, int] = {}
+        self._stopped = threading.Event()
+        self._stops: set[_trajet.Stop] = set()
+
+    def run(self, work: Callable[[int, Pool], None]) -> Generator[int, None, None]:
+        """Call `work` for each member; yield the numbers of those that are done."""
+        done: Queue[int] = Queue()
+        n, n_tasks = self.pool.n_threads, task_counts(self._sizes, self.pool.n_threads)
+        members = largest_first(self._sizes)
+        small = deque(member for member in members if n_tasks[member] == 1)
+
+        def drive(member: int, pool: Pool) -> None:
+            try:
+                if not self._stopped.is_set():
+                    work(member, pool)
+            finally:
+                done.put(member)
+
+        def submit_small() -> None:
+            alone = _OneThread(threads=1, task_frames=self.pool.task_frames, stopped=self._stopped)
+            submit(self._workers, drive, small.popleft(), alone)
+
+        try:
+            for member in members[: len(members) - len(small)]:
+                own = _MemberOnThreads(n, 1, n_tasks[member], self.pool.task_frames, self)
+                submit(self._drivers, drive, member, own)
+            # Further ones follow as these end, so that tasks of large members come before them.
+            for _ in range(min(2 * n, len(small))):
+                submit_small()
+            for _ in members:
+                member = done.get()
+                if small and n_tasks[member] == 1:
+                    submit_small()
+                yield member
+        finally:
+            self._stop()
+
+    def do(self, part: PassRun, texts: Sequence[bytes], worker: Worker) -> list[TaskResult]:
+        """Do the tasks of a pass; none begins after one has failed."""
+        stop = _trajet.Stop()
+
+        def do(task: Task, text: bytes) -> TaskResult:
+            result = do_task(worker, text, task.part(part.sections), stop)
+            if result.error is not None:
+                stop.set()
+            return replace(result, worker=self._number())
+
+        with self._lock:
+            self._stops.add(stop)
+            if self._stopped.is_set():
+                stop.set()
+        try:
+            # A task that is stopped ends at once. None is cancelled: nobody waits for it in vain.
+            return list(self._workers.map(do, part.tasks, texts))
+        finally:
+            with self._lock:
+                self._stops.discard(stop)
+
+    def _number(self) -> int:
+        """Return the number of this thread."""
+        with self._lock:
+            return self._numbers.setdefault(threading.get_ident(), len(self._numbers))
+
+    def _stop(self) -> None:
+        """Stop the runs of all members, and wait for all threads."""
+        with self._lock:
+            self._stopped.set()
+            for stop in self._stops:
+                stop.set()
+        self._drivers.shutdown(cancel_futures=True)
+        self._workers.shutdown()
+
+
+@dataclass
+class _MemberOnThreads(MemberPool):
+    """The pool of a large member on threads of this process."""
+
+    _members: MembersOnThreads
+    _worker: Worker | None = None
+
+    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
+        """Do the tasks of a pass; see `MemberPool.do`. Files stay open for the next pass."""
+        self._worker = Worker(part.worker_spec, self._worker)
+        return self._members.do(part, texts, self._worker)
+
+    def report(self, timing: RunTiming) -> RunReport:
+        """Return the report of a run."""
+        return timing.report(pool=LocalPool.kind, threads=self.n_threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OneThread(LocalPool):
+    """The pool of a small member: the thread that calls it."""
+
+    stopped: threading.Event
+
+    def run(
+        self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None
+    ) -> RunOutput:
+        """Run a plan, until all members are stopped."""
+
+        def check(done: int, total: int) -> None:
+            if self.stopped.is_set():
+                raise StoppedError
+            if progress is not None:
+                progress(done, total)
+
+        return super().run(reader, plan, frames, progress=check)

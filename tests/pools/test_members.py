@@ -1,0 +1,302 @@
+"""Members of an ensemble share the workers of a pool, with the bits of runs one by one."""
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.extent import IS_LONG
+from helpers.golden_files import Adk
+from helpers.made_ensembles import UNEVEN, bits_of_members, uneven_members
+from trajet.pools.jobs import do_job
+from trajet.pools.members import batches, each_member, member_pool
+
+ATOMS = "name CA and resid 1:40"
+# Timeout of a test, s: far more than any needs.
+HANGS = 120
+POOLS = (tj.LocalPool(threads=2), tj.ProcessPool(workers=2))
+
+
+@pytest.fixture(autouse=True)
+def ends() -> Iterator[None]:
+    """Fail a test that takes too long, or leaves threads behind."""
+
+    def hang(*_: object) -> None:
+        raise TimeoutError(f"no end after {HANGS} s")
+
+    before = signal.signal(signal.SIGALRM, hang)
+    known = set(threading.enumerate())
+    signal.alarm(HANGS)
+    try:
+        yield
+        left = [one.name for one in threading.enumerate() if one not in known]
+        assert not [name for name in left if name.startswith("ThreadPoolExecutor")]
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the small files of tests into many tasks."""
+    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+
+
+@pytest.fixture(scope="module")
+def ensemble(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> tj.Ensemble:
+    """Return an ensemble with a long member among short ones."""
+    return uneven_members(adk, tmp_path_factory.mktemp("members"))
+
+
+@pytest.fixture(scope="module")
+def one_by_one(ensemble: tj.Ensemble) -> list[bytes | None]:
+    """Return the bits that one thread computes."""
+    return bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
+
+
+@pytest.mark.parametrize(
+    "pool", [*POOLS, tj.LocalPool(threads=5), tj.LocalPool(threads=2, task_frames=3)], ids=repr
+)
+def test_bits_are_those_of_members_one_by_one(
+    ensemble: tj.Ensemble,
+    one_by_one: list[bytes | None],
+    pool: tj.Pool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With few tasks and many; progress counts members."""
+    for least in (member_pool.LEAST_BYTES, 1):
+        monkeypatch.setattr(member_pool, "LEAST_BYTES", least)
+        seen: list[tuple[int, int]] = []
+        found = bits_of_members(ensemble, pool=pool, progress=lambda *n, seen=seen: seen.append(n))
+        assert found == one_by_one
+        assert seen == [(k, len(UNEVEN)) for k in range(1, len(UNEVEN) + 1)]
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+def test_jumps_and_functions_have_the_bits_of_one_thread(
+    pool: tj.Pool, tmp_path: Path, small_tasks: None
+) -> None:
+    """Jumps are counted through all frames of a member, whatever its tasks."""
+    walk = np.random.default_rng(1)
+    for replica, n_frames in enumerate((3, 60, 12)):
+        positions = walk.normal(0, 3, (n_frames, 5, 3)).cumsum(axis=0) % 20
+        cells = [20, 20, 20, 90, 90, 90]
+        times = np.arange(n_frames)
+        tj.write(tmp_path / f"{replica}.xtc", positions, times=times, cells=cells)
+    ensemble = tj.ensemble(str(tmp_path / "{replica}.xtc"))
+    atoms = ensemble.nojump()
+    jobs = [tj.msd.job(atoms), tj.apply.job(atoms, lambda x: x.std(axis=0))]
+    here, there = (
+        [one.result.values.tobytes() for result in results for one in result.outcomes if one.result]
+        for results in (tj.run(jobs, pool=tj.LocalPool(threads=1)), tj.run(jobs, pool=pool))
+    )
+    assert here == there
+    assert len(here) == 2 * 3
+
+
+def test_large_members_are_cut_and_small_ones_are_one_task(
+    ensemble: tj.Ensemble, small_tasks: None
+) -> None:
+    """Reports say who did what; a small member is done by one thread."""
+    (result,) = tj.run([tj.rmsd.job(ensemble.select(ATOMS))], pool=tj.LocalPool(threads=2))
+    reports: list[Any] = [one.result.report for one in result.outcomes if one.result is not None]
+    assert [report["parameters"]["n_frames"] for report in reports] == list(UNEVEN)
+    assert len(reports[1]["tasks"]) >= 16
+    assert [worker["worker"] for worker in reports[1]["workers"]] == [0, 1]
+    assert sum(worker["frames"] for worker in reports[1]["workers"]) == UNEVEN[1]
+    assert [(r["pool"], r["threads"]) for r in reports[1:3]] == [("local", 2), ("local", 1)]
+
+
+N_DAMAGED = 6
+
+
+@pytest.fixture(scope="module")
+def sound(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with members of twelve frames."""
+    folder = tmp_path_factory.mktemp("sound")
+    tj.convert(tj.open(None, adk.xtc), folder / "0.xtc", frames=slice(0, 12))
+    shutil.copy(adk.psf, folder / "top.psf")
+    for k in range(1, N_DAMAGED):
+        shutil.copy(folder / "0.xtc", folder / f"{k}.xtc")
+    return folder
+
+
+def members_in(folder: Path) -> tj.Ensemble:
+    """Return the ensemble of a folder."""
+    return tj.ensemble(str(folder / "{replica}.xtc"), topology=folder / "top.psf")
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+def test_a_member_that_fails_is_named_or_left_out(
+    sound: Path, tmp_path: Path, pool: tj.Pool, small_tasks: None
+) -> None:
+    """Wherever it stands, while tasks of others wait: no run hangs, no other is damaged."""
+    expected = bits_of_members(members_in(sound), pool=tj.LocalPool(threads=1))
+    whole = (sound / "0.xtc").read_bytes()
+    for damaged in range(N_DAMAGED) if IS_LONG else (0, 2, N_DAMAGED - 1):
+        folder = tmp_path / str(damaged)
+        shutil.copytree(sound, folder)
+        data = bytearray(whole)
+        # Behind the header of the seventh frame, so that its index is sound.
+        at = len(data) // 12 * 6
+        data[at : at + 2000] = b"\xff" * 2000
+        (folder / f"{damaged}.xtc").write_bytes(data)
+        ensemble = members_in(folder)
+        with pytest.raises(tj.FormatError) as caught:
+            bits_of_members(ensemble, pool=pool)
+        note = f"in member {damaged + 1} of {N_DAMAGED} (replica={damaged})"
+        assert caught.value.__notes__[-1] == note
+        found = bits_of_members(ensemble, pool=pool, keep_going=True)
+        left_out = {damaged, N_DAMAGED + damaged}
+        assert found == [None if k in left_out else one for k, one in enumerate(expected)]
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+@pytest.mark.parametrize("after", [1, 3])
+def test_an_interrupt_ends_all_members(
+    ensemble: tj.Ensemble, pool: tj.Pool, after: int, small_tasks: None
+) -> None:
+    """Progress is called by the thread of the caller; the next run is sound."""
+
+    def interrupt(done: int, _: int) -> None:
+        if done == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bits_of_members(ensemble, pool=pool, progress=interrupt)
+    assert None not in bits_of_members(ensemble, pool=pool)
+
+
+def slowly(positions: np.ndarray) -> np.ndarray:
+    """Take a while for each frame."""
+    time.sleep(0.05)
+    return positions.mean(axis=0)
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+def test_a_signal_ends_members_that_compute(ensemble: tj.Ensemble, pool: tj.Pool) -> None:
+    """Large and small ones: within a frame, not at their end."""
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tj.apply(ensemble.select(ATOMS), slowly, pool=pool)
+    timer.join()
+
+
+def test_a_worker_that_dies_is_the_error_of_its_member(
+    ensemble: tj.Ensemble, tmp_path: Path, small_tasks: None
+) -> None:
+    """Members that were in the same batch are computed again, one by one."""
+    long = max(UNEVEN)
+    traj = tj.open(None, ensemble[1].trajectories[0])
+    last = traj.select([0]).read(frames=[long - 1]).positions[0, 0, 0]
+
+    def kill_at_the_last_frame(positions: np.ndarray) -> np.ndarray:
+        if positions[0, 0] == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return positions.mean(axis=0)
+
+    pool = tj.ProcessPool(workers=2)
+    job = tj.apply.job(ensemble.select("index 0"), kill_at_the_last_frame)
+    with pytest.raises(tj.WorkerError, match="died") as caught:
+        tj.run([job], pool=pool)
+    assert caught.value.__notes__[-1] == f"in member 2 of {len(UNEVEN)} (replica=1)"
+    (result,) = tj.run([job], pool=pool, keep_going=True)
+    assert [one.result is None for one in result.outcomes] == [k == 1 for k in range(len(UNEVEN))]
+    assert None not in bits_of_members(ensemble, pool=pool)
+
+
+def test_few_files_are_open(adk: Adk, tmp_path: Path) -> None:
+    """At most 32 descriptors for 40 members on two threads; one topology is parsed."""
+    tj.convert(tj.open(adk.psf, adk.xtc), tmp_path / "0.xtc", frames=slice(0, 2))
+    for k in range(1, 40):
+        os.link(tmp_path / "0.xtc", tmp_path / f"{k}.xtc")
+    ensemble = tj.ensemble(str(tmp_path / "{replica}.xtc"), topology=adk.psf)
+    for pool in POOLS:
+        before, most = len(os.listdir("/proc/self/fd")), 0
+
+        def count(*_: int) -> None:
+            nonlocal most
+            most = max(most, len(os.listdir("/proc/self/fd")))
+
+        result: Any = tj.rmsd(ensemble.select(ATOMS), pool=pool, progress=count)
+        assert np.asarray([one.result.values for one in result.outcomes]).shape == (40, 2)
+        assert most - before <= 32
+    assert ensemble.n_parsed_topologies == 1
+
+
+class _Faulty:
+    """A pool that does jobs at once, and fails at one of its calls."""
+
+    kind = "faulty"
+    n_threads = 2
+
+    def __init__(self, fails_at: int, error: BaseException) -> None:
+        self.calls, self._fails_at, self._error = 0, fails_at, error
+
+    def do_jobs(self, spec: Any, jobs: Sequence[Any], progress: Any = None) -> list[Any]:
+        """Do jobs; see `trajet.pools.jobs.JobPool`."""
+        self.calls += 1
+        if self.calls == self._fails_at:
+            raise self._error
+        worker = spec.begin()
+        return [do_job(worker, job, 1, lambda _: None).by(worker=0) for job in jobs]
+
+    run = tj.LocalPool.run
+
+
+@pytest.mark.parametrize("fails_at", range(1, 6))
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("gone")], ids=repr)
+def test_no_driver_waits_for_ever_when_a_pool_fails(
+    ensemble: tj.Ensemble,
+    one_by_one: list[bytes | None],
+    fails_at: int,
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At each call: an interrupt ends all; after another error members are tried one by one."""
+    # Few members are open, so that there are many batches.
+    monkeypatch.setattr(batches, "_OPEN", 2)
+    monkeypatch.setattr(batches, "_OPEN_OF_WORKER", 1)
+    pool: Any = _Faulty(fails_at, error)
+    if isinstance(error, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            bits_of_members(ensemble, pool=pool)
+    else:
+        found = bits_of_members(ensemble, pool=pool, keep_going=True)
+        # A batch of several members is done again; the error of one alone is that of its member.
+        failed = {k % len(UNEVEN) for k, one in enumerate(found) if one is None}
+        assert len(failed) <= 1
+        assert all(one in (None, other) for one, other in zip(found, one_by_one, strict=True))
+    assert pool.calls >= fails_at
+
+
+@pytest.mark.parametrize("taken", range(4))
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
+    """Those that are open end, whether their tasks wait, run or are about to be given."""
+    ended: list[int] = []
+
+    def work(member: int, own: tj.Pool | None) -> None:
+        try:
+            if isinstance(pool, tj.ProcessPool):
+                assert isinstance(own, batches._MemberInBatches)
+                own._members.results_of([])
+        except member_pool.StoppedError:
+            pass
+        finally:
+            ended.append(member)
+
+    with closing(each_member(pool, [1.0] * 60, work)) as done:
+        for _ in range(taken):
+            next(done)
+    # Members that were not open were not begun.
+    assert taken <= len(ended) <= 60
