@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trajet._trajet import States
 from trajet.pools.dispatch import StragglerRule
 from trajet.pools.mpi.section_transport import merge_steps
+from trajet.pools.task_batches import BatchSizes
 from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 from scale.cluster import Cluster, Disks, Fates
@@ -23,6 +24,8 @@ from scale.workload import Workload
 RULE = StragglerRule(min_done=1, grace=0.05)
 # Seconds between two looks of rank 0 for stragglers, and of idle ranks at their own memory.
 LOOK = 0.02
+# Seconds of a batch.
+BATCH = 0.1
 _CELL = 8
 
 
@@ -39,7 +42,7 @@ class _Traffic:
         # when the operations of the current call are done
         self.time = 0.0
 
-    def move(self, size: int, *, is_local: bool) -> None:
+    def move(self, size: int, *, is_local: bool, is_awaited: bool = True) -> None:
         """Move some bytes from or to memory of rank 0, after the operation before."""
         busy = self._net.message_seconds + size / self._net.bandwidth
         if is_local:
@@ -48,7 +51,9 @@ class _Traffic:
         self.messages += 1
         self.n_bytes += size
         arrived = self.time + self._net.latency + self._net.poll_seconds / 2
-        self.time = self.root.serve(arrived, busy) + self._net.latency
+        done = self.root.serve(arrived, busy) + self._net.latency
+        if is_awaited:
+            self.time = done
 
 
 class _Cells:
@@ -57,8 +62,9 @@ class _Cells:
     def __init__(self, traffic: _Traffic, memory: list[NDArray[np.int64]], rank: int) -> None:
         self._traffic, self._memory, self._rank = traffic, memory, rank
 
-    def _move(self, count: int, rank: int = 0) -> None:
-        self._traffic.move(_CELL * count, is_local=rank == self._rank)
+    def _move(self, count: int, rank: int = 0, *, is_awaited: bool = True) -> None:
+        is_local = rank == self._rank
+        self._traffic.move(_CELL * count, is_local=is_local, is_awaited=is_awaited)
 
     def add(self, cell: int, value: int) -> int:
         """Add to a cell of rank 0 and return what it was."""
@@ -81,8 +87,8 @@ class _Cells:
         return self._memory[0][cell : cell + count].copy()
 
     def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
-        """Replace cells of a rank."""
-        self._move(len(values), worker)
+        """Replace cells of a rank; those of rank 0 need no answer."""
+        self._move(len(values), worker, is_awaited=worker != 0)
         if cell < OWN_CELLS:
             self._traffic.told[worker] = None
         self._memory[worker][cell : cell + len(values)] = values
@@ -113,7 +119,9 @@ class MpiRun:
             for rank in range(n)
         ]
         self._states: list[States | None] = [None] * n
-        self._running: dict[int, tuple[int, float]] = {}
+        self._sizes = [BatchSizes(BATCH) for _ in range(n)]
+        # batch of each rank that runs one, and since when
+        self._running: dict[int, tuple[range, float]] = {}
         self._has_opened = [False] * n
         self._turns = [0] * n
         self._idle: dict[int, None] = {}
@@ -156,43 +164,48 @@ class MpiRun:
         table, traffic = self._tables[rank], self._traffic
         traffic.time = self.events.now
         begin = self._meter.clock()
-        number = table.next()
-        if number is not None:
-            table.begin(number, self._now())
+        tasks = table.next(self._sizes[rank].size)
+        if tasks is not None:
+            table.begin(tasks, self._now())
         elif table.rest(self._now()):
             self._end(rank)
         else:
             self._idle[rank] = None
         self._meter.add("pull", begin)
-        if number is not None:
-            self._start(rank, number)
+        if tasks is not None:
+            self._start(rank, tasks)
 
-    def _start(self, rank: int, number: int) -> None:
+    def _start(self, rank: int, tasks: range) -> None:
         costs, traffic = self._load.costs, self._traffic
-        traffic.move(costs.task_bytes, is_local=rank == 0)
-        now = traffic.time
-        begin = now if self._has_opened[rank] else self._disks.open(now)
+        traffic.move(len(tasks) * costs.task_bytes, is_local=rank == 0)
+        now = end = traffic.time
+        opened = now if self._has_opened[rank] else self._disks.open(now)
         self._has_opened[rank] = True
-        read = self._disks.read(begin, number, costs.n_bytes, costs.n_requests)
-        seconds = self._fates.factors[rank] * (read - now + self._load.seconds[number])
+        for number in tasks:
+            begin = max(end, opened)
+            read = self._disks.read(begin, number, costs.n_bytes, costs.n_requests)
+            end += self._fates.factors[rank] * (read - end + self._load.seconds[number])
         self._turns[rank] += 1
-        self._running[rank] = number, now
-        self.events.at(now + seconds, partial(self._done, rank, self._turns[rank]))
+        self._running[rank] = tasks, now
+        self.events.at(end, partial(self._done, rank, self._turns[rank]))
 
     def _done(self, rank: int, turn: int) -> None:
         if self._turns[rank] != turn:
             return
         self._turns[rank] += 1
-        number, since = self._running.pop(rank)
+        tasks, since = self._running.pop(rank)
         traffic, table = self._traffic, self._tables[rank]
         traffic.time = self.events.now
         begin = self._meter.clock()
-        won = table.claim(number, self.events.now - since)
+        seconds = self.events.now - since
+        won = table.claim(tasks, seconds)
         self._meter.add("claim", begin)
         if won:
-            self.taken.append(number)
+            self.taken += tasks
             states = self._states[rank] = self._states[rank] or States(self._load.pass_)
-            states.add(self._load.states(number))
+            for number in tasks:
+                states.add(self._load.states(number))
+            self._sizes[rank].add(len(tasks), seconds, len(tasks) * self._load.costs.row_bytes)
         self.events.at(traffic.time, partial(self._pull, rank))
 
     def _look(self) -> None:
@@ -218,7 +231,7 @@ class MpiRun:
                 self._end(rank)
             elif (late := own.helped()) is not None:
                 del self._idle[rank]
-                self._repeated += 1
+                self._repeated += len(late[0])
                 self._start(rank, late[0])
         # Rank 0 looks no more when it has ended: by then it has told the others.
         if told or self._running or not self._over[0]:

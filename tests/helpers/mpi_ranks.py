@@ -18,6 +18,7 @@ import numpy as np
 import trajet as tj
 from trajet import output
 from trajet.conversion.files import Copier
+from trajet.pools.mpi import rank_worker
 from trajet.pools.mpi.communicator import communicator_of
 from trajet.pools.tasks import Worker
 
@@ -171,11 +172,18 @@ def failing(*_: object) -> None:
 
 
 def stragglers(folder: Path) -> None:
-    """Have the storage of a rank fail twice, and a rank never return from its first task."""
+    """Have the storage of a rank fail twice, and a rank never return from a task.
+
+    It is its first task, and then one with others before and behind it in the same batch.
+    """
     pool = tj.MpiPool(task_frames=16)
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=pool)
+    # Batches of several tasks, however busy the machine is.
+    rank_worker._BATCH = FOREVER
     atoms, plain = traj.select(range(0, 3000, 7)), Worker.do
     failures = [errno.EIO, errno.ESTALE]
+    # Tasks that the last rank does before it hangs.
+    before = [0]
 
     def failing(self: Worker, task: bytes, rows: Any, stop: Any = None) -> Any:
         if failures and pool.rank == 1:
@@ -184,7 +192,9 @@ def stragglers(folder: Path) -> None:
 
     def stuck(self: Worker, task: bytes, rows: Any, stop: Any) -> Any:
         end = time.monotonic() + FOREVER
-        while pool.rank == pool.size - 1:
+        hangs = pool.rank == pool.size - 1 and not before[0]
+        before[0] -= not hangs
+        while hangs:
             time.sleep(0.01)
             if stop.is_set:
                 raise KeyboardInterrupt
@@ -192,8 +202,9 @@ def stragglers(folder: Path) -> None:
         return plain(self, task, rows, stop)
 
     reports, values = {}, {}
-    for name, do in (("failing", failing), ("stuck", stuck)):
-        Worker.do = do
+    runs = (("failing", failing, 0), ("stuck", stuck, 0), ("stuck_later", stuck, 3))
+    for name, do, n_before in runs:
+        Worker.do, before[0] = do, n_before
         result = tj.rmsd(atoms, pool=pool)
         if result:
             reports[name], values[name] = json.loads(result.report.to_json()), result.values

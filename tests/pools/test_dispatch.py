@@ -29,6 +29,7 @@ from trajet.pools.dispatch import (
     Take,
     is_retried,
 )
+from trajet.pools.task_batches import MOST_TASKS, SHARE, BatchSizes
 from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 RULE = StragglerRule(min_done=3, grace=0.25)
@@ -419,34 +420,36 @@ def tables(n_workers: int, n_frames: Sequence[int]) -> list[TaskTable]:
 class Pulling(RuleBasedStateMachine):
     """Workers that pull tasks from one table, one step of any of them at a time."""
 
-    @initialize(n_frames=st.lists(st.integers(1, 9), max_size=12), n_workers=st.integers(1, 5))
+    @initialize(n_frames=st.lists(st.integers(1, 9), max_size=60), n_workers=st.integers(1, 5))
     def begin(self, n_frames: list[int], n_workers: int) -> None:
         """Make the table."""
         self.now, self.n_frames = 1, n_frames
         self.tables = tables(n_workers, n_frames)
-        self.busy: dict[int, int] = {}
+        self.busy: dict[int, range] = {}
         self.handed_out: list[int] = []
         self.merged: list[int] = []
         self.again: list[int] = []
         self.idle: set[int] = set()
-        # of tasks that were begun: when and by whom; of those that are done, seconds a frame
-        self.begun: dict[int, int] = {}
-        self.owners: dict[int, int] = {}
+        # of batches that were begun: when and by whom; of those that are done, seconds a frame
+        self.begun: dict[range, int] = {}
+        self.owners: dict[range, int] = {}
         self.rates: list[float] = []
         self.slow: set[int] = set()
 
-    @rule(data=st.data())
-    def take(self, data: st.DataObject) -> None:
-        """Have a worker take a task, or rest if none is left."""
+    @rule(data=st.data(), size=st.integers(1, 2 * MOST_TASKS))
+    def take(self, data: st.DataObject, size: int) -> None:
+        """Have a worker take a batch, or rest if no task is left."""
         worker = data.draw(st.integers(0, len(self.tables) - 1))
         if worker in self.busy:
             return
         table = self.tables[worker]
-        if (number := table.next()) is not None:
-            table.begin(number, self.now)
-            self.handed_out.append(number)
-            self.busy[worker] = number
-            self.begun[number], self.owners[number] = self.now, worker
+        left = len(self.n_frames) - len(self.handed_out)
+        if (tasks := table.next(size)) is not None:
+            assert len(tasks) <= max(1, min(size, left // SHARE))
+            table.begin(tasks, self.now)
+            self.handed_out += tasks
+            self.busy[worker] = tasks
+            self.begun[tasks], self.owners[tasks] = self.now, worker
         elif worker not in self.idle:
             assert table.rest(self.now) == (len(self.merged) == len(self.n_frames))
             self.idle.add(worker)
@@ -455,7 +458,7 @@ class Pulling(RuleBasedStateMachine):
     def look(self) -> None:
         """Have worker 0 give stragglers to idle workers, which begin them."""
         late = self.late() if self.idle else []
-        self.slow |= {self.owners[number] for number in late}
+        self.slow |= {self.owners[tasks] for tasks in late}
         n_helpers = min(len(late), len(self.idle - self.slow))
         self.tables[0].look(self.now)
         given = []
@@ -464,41 +467,48 @@ class Pulling(RuleBasedStateMachine):
             if table.has_ended:
                 assert len(self.merged) == len(self.n_frames)
             elif (found := table.helped()) is not None:
-                number, owner = found
+                tasks, owner = found
                 assert owner != worker
-                assert self.busy[owner] == number
-                given.append(number)
-                self.busy[worker] = number
+                assert self.busy[owner] == tasks
+                given.append(tasks)
+                self.busy[worker] = tasks
                 self.idle.remove(worker)
         assert len(given) == n_helpers
         # Those that take longest.
-        assert sorted(given) == sorted(late[:n_helpers])
-        self.again += given
+        assert set(given) == set(late[:n_helpers])
+        for tasks in given:
+            self.again += tasks
 
-    def late(self) -> list[int]:
-        """Return the tasks that break a rule and run once, the longest first."""
+    def frames(self, tasks: range) -> int:
+        """Return the frames of a batch."""
+        return sum(self.n_frames[number] for number in tasks)
+
+    def late(self) -> list[range]:
+        """Return the batches that break a rule and run once, the longest first."""
         if not self.rates:
             return []
         limits = Verdict(self.rates).limits
-        running = [n for n in self.owners if n not in self.merged and n not in self.again]
-        seconds = {number: 1e-9 * (self.now - self.begun[number]) for number in running}
-        late = [n for n in running if TABLE_RULE.broken(limits, seconds[n], self.n_frames[n])]
-        return sorted(late, key=lambda number: (-seconds[number], self.owners[number]))
+        running = [n for n in self.owners if n.start not in {*self.merged, *self.again}]
+        seconds = {tasks: 1e-9 * (self.now - self.begun[tasks]) for tasks in running}
+        late = [n for n in running if TABLE_RULE.broken(limits, seconds[n], self.frames(n))]
+        return sorted(late, key=lambda tasks: (-seconds[tasks], self.owners[tasks]))
 
     @rule(data=st.data(), seconds=st.floats(0.0, 5.0))
     def finish(self, data: st.DataObject, seconds: float) -> None:
-        """Have a worker end its task; the first of two results counts and cancels the other."""
+        """Have a worker end its batch; the first of two results counts and cancels the other."""
         if not self.busy:
             return
         worker = data.draw(st.sampled_from(sorted(self.busy)))
-        number = self.busy.pop(worker)
-        won = self.tables[worker].claim(number, seconds)
-        assert won == (number not in self.merged)
+        tasks = self.busy.pop(worker)
+        won = self.tables[worker].claim(tasks, seconds)
+        assert won == (tasks.start not in self.merged)
         if won:
-            self.merged.append(number)
-            self.rates.append(1e-9 * max(1, int(1e9 * seconds)) / self.n_frames[number])
+            self.merged += tasks
+            self.rates.append(1e-9 * max(1, int(1e9 * seconds)) / self.frames(tasks))
+            claims = self.tables[0].claims()
+            assert (claims[tasks.start : tasks.stop] == worker).all()
         for other, its in self.busy.items():
-            assert self.tables[other].is_cancelled(its) == (its in self.merged)
+            assert self.tables[other].is_cancelled(its) == (its.start in self.merged)
 
     @rule(nanoseconds=st.integers(1, 10**10))
     def pass_time(self, nanoseconds: int) -> None:
@@ -520,19 +530,19 @@ class Pulling(RuleBasedStateMachine):
         if not hasattr(self, "tables"):
             return
         for worker, table in enumerate(self.tables):
-            number = self.busy.pop(worker, None)
-            while number is not None:
-                if table.claim(number, 1.0):
-                    self.merged.append(number)
-                if (number := table.next()) is not None:
-                    self.handed_out.append(number)
-                    table.begin(number, self.now)
+            tasks = self.busy.pop(worker, None)
+            while tasks is not None:
+                if table.claim(tasks, 1.0):
+                    self.merged += tasks
+                if (tasks := table.next(3)) is not None:
+                    self.handed_out += tasks
+                    table.begin(tasks, self.now)
         # Idle workers take the remaining tasks.
         for table in self.tables:
-            while (number := table.next()) is not None:
-                table.begin(number, self.now)
-                assert table.claim(number, 1.0)
-                self.merged.append(number)
+            while (tasks := table.next(3)) is not None:
+                table.begin(tasks, self.now)
+                assert table.claim(tasks, 1.0)
+                self.merged += tasks
         assert sorted(self.merged) == list(range(len(self.n_frames)))
         assert all(table.is_done for table in self.tables)
         # Worker 0 rests once, and ends all that rest already.
@@ -689,8 +699,43 @@ def test_failure_ends_all_workers() -> None:
     running = [table.next() for table in all_tables]
     all_tables[1].fail()
     assert [table.next() for table in all_tables] == [None] * 3
-    for table, number in zip(all_tables, running, strict=True):
-        assert number is not None
-        assert table.is_cancelled(number)
+    for table, tasks in zip(all_tables, running, strict=True):
+        assert tasks is not None
+        assert table.is_cancelled(tasks)
         assert table.has_failed
         assert table.is_done
+
+
+@given(n_tasks=st.integers(0, 5000), n_workers=st.integers(1, 9), size=st.integers(1, 10**4))
+@settings(deadline=None, max_examples=examples(60))
+def test_batches_shrink_to_one_task(n_tasks: int, n_workers: int, size: int) -> None:
+    """Workers take every task once; the last tasks of a run are taken one by one."""
+    all_tables = tables(n_workers, [1] * n_tasks)
+    taken: list[range] = []
+    at_work = list(all_tables)
+    while at_work:
+        for table in list(at_work):
+            if (tasks := table.next(size)) is None:
+                at_work.remove(table)
+            else:
+                taken.append(tasks)
+    assert sorted(number for tasks in taken for number in tasks) == list(range(n_tasks))
+    assert all(len(tasks) <= min(size, MOST_TASKS) for tasks in taken)
+    if n_workers == 1:
+        assert [len(tasks) for tasks in taken[2 - 2 * SHARE :]] == [1] * min(n_tasks, 2 * SHARE - 2)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 10.0), st.integers(0, 10**9)), max_size=30))
+@settings(deadline=None, max_examples=examples(60))
+def test_batches_take_the_seconds_and_bytes_that_they_may(tasks: list[tuple[float, int]]) -> None:
+    """The first batch is one task; the next are as long as measured tasks allow."""
+    sizes = BatchSizes(0.1)
+    assert sizes.size == 1
+    for seconds, n_bytes in tasks:
+        before = sizes.size
+        sizes.add(before, before * seconds, before * n_bytes)
+        assert 1 <= sizes.size <= min(4 * before, MOST_TASKS)
+        assert sizes.size == 1 or sizes.size * seconds <= 0.1 * (1 + 1e-9)
+        assert sizes.size == 1 or sizes.size * n_bytes <= 2**26
+        if seconds >= 0.1:
+            assert sizes.size == 1

@@ -237,6 +237,7 @@ def test_stragglers_and_transient_errors_change_no_bit(
     with np.load(folder / "stragglers.npz") as found:
         assert_same(found["failing"], one)
         assert_same(found["stuck"], one)
+        assert_same(found["stuck_later"], one)
     retried = reports["failing"]["retried"]
     assert len(retried) == 2
     assert len({entry["task"] for entry in retried}) == 1
@@ -247,6 +248,13 @@ def test_stragglers_and_transient_errors_change_no_bit(
     tasks = [task["task"] for task in stuck["tasks"]]
     assert tasks == list(range(len(tasks)))
     assert sum(worker["frames"] for worker in stuck["workers"]) == 980
+    # The batch in which it hangs is done by others as a whole, and its first tasks count once.
+    later = reports["stuck_later"]
+    batch = [entry["task"] for entry in later["repeated"] if entry["won"]]
+    assert len(batch) > 1
+    assert batch == list(range(batch[0], batch[0] + len(batch)))
+    assert [task["task"] for task in later["tasks"]] == tasks
+    assert {task["worker"] for task in later["tasks"] if task["task"] in batch} <= {0, 1}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ It changes numbers through `Cells`, which an adapter transports. An operation of
 few numbers, whatever the number of tasks and workers, except for one a worker steals by: that
 reads a number of each worker. Worker 0 alone finds stragglers, in its own memory, and gives them to
 idle workers, which look at their own memory only.
+
+Workers take tasks in batches (`trajet.pools.task_batches`). A batch is begun, claimed, cancelled
+and given to an idle worker as a whole.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +17,7 @@ from numpy.typing import NDArray
 
 from trajet import advise
 from trajet.pools.dispatch import StragglerRule
+from trajet.pools.task_batches import MOST_TASKS, shared
 
 
 class Cells(Protocol):
@@ -35,7 +39,10 @@ class Cells(Protocol):
         ...
 
     def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
-        """Replace numbers of a worker; those of worker 0 are the shared ones."""
+        """Replace numbers of a worker; those of worker 0 are the shared ones.
+
+        Others see those of worker 0 before this worker's next operation but a write returns.
+        """
         ...
 
     def tell(self, cell: int, values: Mapping[int, int]) -> None:
@@ -47,20 +54,32 @@ class Cells(Protocol):
         ...
 
 
-# Each worker: the task to cancel (from 1), whether any worker has failed, and what an idle worker
-# is to do: nothing yet, a task that another worker runs (both in one number), or to end.
+# Each worker: the batch to cancel, whether any worker has failed, and what an idle worker is to do:
+# nothing yet, a batch that another worker runs (both in one number), or to end.
 _CANCEL, _FAILED, _HELP = range(3)
 _END = -1
 # Numbers of a worker other than worker 0.
 OWN_CELLS = 3
 # Shared besides: tasks that are not done, then a counter of each worker, then two numbers of each
-# worker: its task (from 1) or what else it does, and since when; then two numbers of each task
-# that is done, in this order: the task (from 1) and how long it took (ns); then columns of each
-# task: who has done it, and who runs it as well (from 1).
+# worker: its batch or what else it does, and since when; then two numbers of each task that is
+# done, in this order, of which those of the first task of a batch are set: the batch and how long
+# it took (ns); then columns of each task: who has done it, and, of the first task of a batch, who
+# runs it as well (from 1). A batch is one number, `_packed`.
 _LEFT = OWN_CELLS
 _COUNTERS = _LEFT + 1
 _IDLE, _HELPS, _ENDED = -1, -2, -3
 _MANY = 2**40
+_BITS = MOST_TASKS.bit_length()
+
+
+def _packed(tasks: range) -> int:
+    """Return a batch as one number above 0."""
+    return tasks.start << _BITS | len(tasks)
+
+
+def _unpacked(packed: int) -> range:
+    """Return the tasks of a packed batch."""
+    return range(packed >> _BITS, (packed >> _BITS) + (packed & MOST_TASKS))
 
 
 class TaskTable:
@@ -68,8 +87,8 @@ class TaskTable:
 
     Each worker has a run of neighbouring tasks and takes them in order. When it has none left it
     takes from the worker that has most: so a worker opens the files of its own part only, and what
-    it computed merges, unless others are late. When no task is left, worker 0 gives stragglers to
-    idle workers; the first of the two that claims the task counts.
+    it computed merges, unless others are late. When no task is left, worker 0 gives stragglers,
+    which are batches, to idle workers; the first of the two that claims the batch counts.
 
     Parameters
     ----------
@@ -92,16 +111,19 @@ class TaskTable:
         rule: StragglerRule,
     ) -> None:
         self._cells, self._worker, self._n_workers, self._rule = cells, worker, n_workers, rule
-        self._frames = np.asarray(n_frames, np.int64)
-        self._n_tasks = len(self._frames)
+        # frames of all tasks before each
+        self._before = np.concatenate(([0], np.cumsum(n_frames, dtype=np.int64)))
+        self._n_tasks = len(n_frames)
         self._at = _COUNTERS + n_workers
         self._log = self._at + 2 * n_workers
         self._claims = self._log + 2 * self._n_tasks
         self._also = self._claims + self._n_tasks
         # the worker whose run this one takes tasks from
         self._source: int | None = worker
+        # tasks of this run that were left when this worker last looked
+        self._left = self._border(worker + 1) - self._border(worker)
         # the straggler that this worker runs as well, and its worker
-        self._helped: tuple[int, int] | None = None
+        self._helped: tuple[range, int] | None = None
         # on worker 0: entries of the log that it has read
         self._read = self._frames_done = 0
         self._rates = advise.RunningVerdict()
@@ -118,39 +140,49 @@ class TaskTable:
         """Return the tasks of this worker's own run."""
         return range(self._border(self._worker), self._border(self._worker + 1))
 
-    def next(self) -> int | None:
-        """Take a task that no worker has begun; None when there is none."""
+    def next(self, size: int = 1) -> range | None:
+        """Take up to `size` neighbouring tasks that no worker has begun; None if there are none.
+
+        The number falls with the tasks that are left in the run, down to one.
+        """
         while self._source is not None:
             begin, end = self._border(self._source), self._border(self._source + 1)
-            number = begin + self._cells.add(_COUNTERS + self._source, 1)
-            if number < end:
-                return number
+            count = shared(min(size, MOST_TASKS), self._left)
+            first = begin + self._cells.add(_COUNTERS + self._source, count)
+            if first < end:
+                tasks = range(first, min(first + count, end))
+                self._left = end - tasks.stop
+                return tasks
             borders = self._n_tasks * np.arange(self._n_workers + 1) // self._n_workers
             left = np.diff(borders) - self._cells.read(_COUNTERS, self._n_workers)
             # Neighbours first, so that not all go to the same.
             left = np.roll(left, -self._worker)
             most = int(np.argmax(left))
-            self._source = (most + self._worker) % self._n_workers if left[most] > 0 else None
+            self._left = int(left[most])
+            self._source = (most + self._worker) % self._n_workers if self._left > 0 else None
         return None
 
-    def begin(self, number: int, now: int) -> None:
-        """Note that this worker begins a task, `now` nanoseconds after the pass began."""
-        self._cells.write(0, self._at + 2 * self._worker, [number + 1, now])
+    def begin(self, tasks: range, now: int) -> None:
+        """Note that this worker begins a batch, `now` nanoseconds after the pass began."""
+        self._cells.write(0, self._at + 2 * self._worker, [_packed(tasks), now])
 
-    def claim(self, number: int, seconds: float) -> bool:
-        """Return whether this worker is the first to have done a task; cancel it elsewhere."""
-        if not self._cells.swap_if_zero(self._claims + number, self._worker + 1):
+    def claim(self, tasks: range, seconds: float) -> bool:
+        """Return whether this worker is the first to have done a batch; cancel it elsewhere."""
+        first = tasks.start
+        if not self._cells.swap_if_zero(self._claims + first, self._worker + 1):
             return False
-        if self._helped is not None and self._helped[0] == number:
+        if len(tasks) > 1:
+            self._cells.write(0, self._claims + first + 1, [self._worker + 1] * (len(tasks) - 1))
+        if self._helped is not None and self._helped[0] == tasks:
             other = self._helped[1]
         else:
-            other = int(self._cells.read(self._also + number, 1)[0]) - 1
+            other = int(self._cells.read(self._also + first, 1)[0]) - 1
         if other >= 0:
-            self._cells.write(other, _CANCEL, [number + 1])
-        left = self._cells.add(_LEFT, -1)
+            self._cells.write(other, _CANCEL, [_packed(tasks)])
+        left = self._cells.add(_LEFT, -len(tasks))
         if left > 0:
             entry = self._log + 2 * (self._n_tasks - left)
-            self._cells.write(0, entry, [number + 1, max(1, int(1e9 * seconds))])
+            self._cells.write(0, entry, [_packed(tasks), max(1, int(1e9 * seconds))])
         return True
 
     def rest(self, now: int) -> bool:
@@ -164,11 +196,12 @@ class TaskTable:
             self.look(now)
         return is_over
 
-    def helped(self) -> tuple[int, int] | None:
+    def helped(self) -> tuple[range, int] | None:
         """Return the straggler that worker 0 gave to this idle worker, and its worker."""
         asked = int(self._cells.own()[_HELP])
         if asked > 0:
-            self._helped = divmod(asked - 1, self._n_workers)
+            packed, owner = divmod(asked, self._n_workers)
+            self._helped = _unpacked(packed), owner
         return self._helped
 
     def look(self, now: int) -> None:
@@ -189,11 +222,13 @@ class TaskTable:
         if not limits:
             return
         owners = np.flatnonzero(tasks > 0)
-        numbers = tasks[owners] - 1
-        open_ = (cells[self._claims + numbers] == 0) & (cells[self._also + numbers] == 0)
-        owners, numbers = owners[open_], numbers[open_]
+        packed = tasks[owners]
+        first = packed >> _BITS
+        open_ = (cells[self._claims + first] == 0) & (cells[self._also + first] == 0)
+        owners, packed, first = owners[open_], packed[open_], first[open_]
         seconds = 1e-9 * (now - since[owners])
-        late = np.flatnonzero(self._rule.are_broken(limits, seconds, self._frames[numbers]))
+        n_frames = self._before[first + (packed & MOST_TASKS)] - self._before[first]
+        late = np.flatnonzero(self._rule.are_broken(limits, seconds, n_frames))
         if not len(late):
             return
         self._slow.update(owners[late].tolist())
@@ -202,12 +237,12 @@ class TaskTable:
         by_time = late[np.argsort(-seconds[late], kind="stable")]
         given: dict[int, int] = {}
         for k, helper in zip(by_time.tolist(), free, strict=False):
-            number, owner = int(numbers[k]), int(owners[k])
+            number, owner = int(first[k]), int(owners[k])
             self._cells.write(0, self._also + number, [helper + 1])
             # The owner looks whether another worker runs it as well after it has claimed it.
             if not self._cells.read(self._claims + number, 1)[0]:
                 self._cells.write(0, self._at + 2 * helper, [_HELPS, now])
-                given[helper] = number * self._n_workers + owner + 1
+                given[helper] = int(packed[k]) * self._n_workers + owner
         self._cells.tell(_HELP, given)
 
     def fail(self) -> None:
@@ -217,10 +252,10 @@ class TaskTable:
             self._cells.add(_COUNTERS + worker, _MANY)
         self._cells.tell(_FAILED, dict.fromkeys(range(self._n_workers), 1))
 
-    def is_cancelled(self, number: int) -> bool:
-        """Return whether this worker is to stop a task."""
+    def is_cancelled(self, tasks: range) -> bool:
+        """Return whether this worker is to stop a batch."""
         own = self._cells.own()
-        return bool(own[_FAILED] or own[_CANCEL] == number + 1)
+        return bool(own[_FAILED] or own[_CANCEL] == _packed(tasks))
 
     @property
     def is_done(self) -> bool:
@@ -248,15 +283,15 @@ class TaskTable:
         return self._frames_done
 
     def _read_log(self) -> None:
-        """Read which tasks were done since the last time, and how long they took."""
+        """Read which batches were done since the last time, and how long they took."""
         log = self._cells.own()[self._log : self._claims]
         # An entry may be there in part.
         while self._read < self._n_tasks and log[2 * self._read] and log[2 * self._read + 1]:
-            number, took = int(log[2 * self._read]) - 1, int(log[2 * self._read + 1])
-            n_frames = int(self._frames[number])
+            tasks, took = _unpacked(int(log[2 * self._read])), int(log[2 * self._read + 1])
+            n_frames = int(self._before[tasks.stop] - self._before[tasks.start])
             self._rates.add(1e-9 * took / n_frames)
             self._frames_done += n_frames
-            self._read += 1
+            self._read += len(tasks)
 
     def _border(self, worker: int) -> int:
         """Return the first task of a worker's run."""

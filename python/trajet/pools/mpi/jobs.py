@@ -177,9 +177,10 @@ class _RankJobs(Generic[Payload, Outcome]):
 
     def _next(self, task_window: TaskWindow) -> tuple[int, Job[Payload]] | None:
         """Return the next job of this rank, with its number, or None."""
-        if self._stop.is_set() or (number := task_window.table.next()) is None:
+        if self._stop.is_set() or (taken := task_window.table.next()) is None:
             return None
-        return number, pickle.loads(task_window.task_bytes(number))
+        (text,) = task_window.task_bytes(taken)
+        return taken.start, pickle.loads(text)
 
     def _work(self) -> None:
         try:

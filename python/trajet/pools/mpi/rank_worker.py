@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import accumulate, count
 from types import TracebackType
 from typing import Self
 
@@ -26,6 +26,7 @@ from trajet.pools.mpi.section_transport import (
 )
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.passes import PassRun, tasks_of
+from trajet.pools.task_batches import BatchSizes
 from trajet.pools.tasks import (
     NO_STATES,
     Sections,
@@ -40,6 +41,10 @@ from trajet.pools.tasks import (
 _LOOK_LEADER = 1e-3
 _LOOK = 1e-2
 _SHOW = 0.1
+# Seconds of a batch: some ten times what it costs to take, claim and log one.
+_BATCH = 0.1
+# Sections in one buffer begin at multiples of so many bytes.
+_ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -227,21 +232,19 @@ class RankWorker:
         return ranks.gather_objects(record), found
 
     def compute(
-        self, worker: Worker, text: bytes, sections: Sections, look: Callable[[], bool]
-    ) -> tuple[TaskOutcome | None, BaseException | None, bool]:
-        """Run a task on the other thread.
+        self, run: Callable[[_trajet.Stop], None], look: Callable[[], bool]
+    ) -> tuple[BaseException | None, bool]:
+        """Call `run` on the other thread.
 
         Returns
         -------
-        TaskOutcome or None
-            Outcome, as far as it is known.
         BaseException or None
             Why it failed.
         bool
-            Whether the task was cancelled because `look` returned True.
+            Whether it was cancelled because `look` returned True.
         """
-        stop, begin = _trajet.Stop(), time.time()
-        future = self._computing.submit(worker.do, text, sections, stop)
+        stop = _trajet.Stop()
+        future = self._computing.submit(run, stop)
         every = _LOOK if self._ranks.rank else _LOOK_LEADER
         try:
             while True:
@@ -256,15 +259,7 @@ class RankWorker:
             # Ctrl-C.
             stop.set()
             raise
-        if error is None:
-            return future.result(), None, False
-        if not stop.is_set:
-            return None, error, False
-        done = None
-        if stop.report is not None:
-            end = begin + _seconds_of(stop.report)
-            done = TaskOutcome(NO_STATES, stop.report, begin, end, self._ranks.host, os.getpid())
-        return done, None, True
+        return error, error is not None and stop.is_set
 
     def wait(self, seconds: float) -> None:
         """Add seconds of waiting."""
@@ -274,6 +269,44 @@ class RankWorker:
     def rank(self) -> int:
         """The number of this rank."""
         return self._ranks.rank
+
+
+class _Batch:
+    """Tasks that a rank computes one after the other.
+
+    Attributes
+    ----------
+    outcomes
+        Outcomes of the first tasks: of all of them, unless one fails or the batch is cancelled.
+    retried
+        Tasks that were tried again, and why.
+    cut_off
+        Outcome of the task in which the batch was cancelled, if it had begun to compute.
+    """
+
+    def __init__(
+        self, worker: Worker, tasks: range, texts: Sequence[bytes], sections: Sequence[Sections]
+    ) -> None:
+        self._worker, self._tasks, self._texts, self._sections = worker, tasks, texts, sections
+        self.outcomes: list[TaskOutcome] = []
+        self.retried: list[tuple[int, str]] = []
+        self.cut_off: TaskOutcome | None = None
+
+    def run(self, stop: _trajet.Stop) -> None:
+        """Run the tasks, until `stop` is set; raise the error of the one that fails."""
+        for number, text, sections in zip(self._tasks, self._texts, self._sections, strict=True):
+            for attempt in count(1):
+                begin = time.time()
+                try:
+                    self.outcomes.append(self._worker.do(text, sections, stop))
+                    break
+                except BaseException as error:
+                    if stop.is_set:
+                        self.cut_off = _cut_off(stop, begin)
+                        raise
+                    if not is_retried(error, attempt):
+                        raise
+                    self.retried.append((number, str(error)))
 
 
 @dataclass
@@ -291,99 +324,122 @@ class _RankPass:
     shown: float = 0.0
     looked: float = 0.0
     memory: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
+    sizes: BatchSizes = field(default_factory=lambda: BatchSizes(_BATCH))
 
     def run(self, *, dynamic: bool) -> tuple[int | None, BaseException | None]:
         """Run tasks until there are none; return the task that failed, and its error."""
         for own in self._own(dynamic=dynamic):
-            error = self._do(own)
-            if error is not None:
-                return own, error
+            failed = self._do(own)
+            if failed is not None:
+                return failed
         while dynamic:
             with self.rank_worker.clock("t_wait"):
                 late = self.task_window.wait_for_straggler()
             if late is None:
                 break
-            error = self._do(*late)
-            if error is not None:
-                return late[0], error
+            failed = self._do(*late)
+            if failed is not None:
+                return failed
         return None, None
 
-    def _own(self, *, dynamic: bool) -> Iterator[int]:
+    def _own(self, *, dynamic: bool) -> Iterator[range]:
         if not dynamic:
-            for number in self.task_window.table.own_run():
-                if self.task_window.table.has_failed:
-                    return
-                yield number
+            left = self.task_window.table.own_run()
+            while left and not self.task_window.table.has_failed:
+                size = self.sizes.size
+                yield left[:size]
+                left = left[size:]
             return
         while True:
             with self.rank_worker.clock("t_comm"):
-                taken = self.task_window.table.next()
+                taken = self.task_window.table.next(self.sizes.size)
                 if taken is not None:
                     self.task_window.table.begin(taken, self.task_window.now())
             if taken is None:
                 return
             yield taken
 
-    def _do(self, number: int, late: int | None = None) -> BaseException | None:
-        """Run a task, with retries; `late` is the rank of a straggler that runs it too."""
-        task, rank_worker = self.tasks[number], self.rank_worker
+    def _do(self, tasks: range, late: int | None = None) -> tuple[int, BaseException] | None:
+        """Run a batch, with retries; `late` is the rank of a straggler that runs it too.
+
+        Returns
+        -------
+        int and BaseException
+            The task that failed, and its error; None if none did.
+        """
+        rank_worker, table = self.rank_worker, self.task_window.table
         with rank_worker.clock("t_comm"):
-            text = self.task_window.task_bytes(number)
+            texts = self.task_window.task_bytes(tasks)
         begin = time.perf_counter()
-        sections = self._sections(task.n_frames)
-        for attempt in count(1):
-            done, error, given_up = rank_worker.compute(
-                self.worker, text, sections, lambda: self._look(number)
-            )
-            if not is_retried(error, attempt):
-                break
-            self.record.retried.append((number, str(error)))
+        sections = self._sections(tasks)
+        batch = _Batch(self.worker, tasks, texts, sections)
+        error, is_cancelled = rank_worker.compute(batch.run, lambda: self._look(tasks))
         spent = time.perf_counter() - begin
+        self.record.retried += batch.retried
         # Only the owner of a task reports its error.
-        if error is not None and late is None:
-            return self._failed(task, error)
+        if error is not None and not is_cancelled and late is None:
+            return self._failed(tasks[len(batch.outcomes)], error)
         with rank_worker.clock("t_comm"):
-            won = done is not None and not given_up and self.task_window.table.claim(number, spent)
+            won = error is None and table.claim(tasks, spent)
         if late is not None:
-            self.record.speculated.append((number, late, won))
+            self.record.speculated += [(number, late, won) for number in tasks]
+        known = [*batch.outcomes, *([] if batch.cut_off is None else [batch.cut_off])]
         # Hand-over between the two threads, and all of a failed attempt.
-        rank_worker.wait(spent - (_seconds_of(done.report) if done is not None else 0.0))
-        if done is None:
-            return None
+        rank_worker.wait(spent - sum(_seconds_of(done.report) for done in known))
         if not won:
-            self.record.discarded.append(_without_states(done))
+            self.record.discarded += map(_without_states, known)
             return None
-        try:
-            with rank_worker.clock("t_merge"):
-                self.states.add(done.states)
-        except Exception as error:
-            # The user's own reducer may raise.
-            return self._failed(task, error)
-        with rank_worker.clock("t_comm"):
-            for array, transport in self.transports.items():
-                transport.put(task, sections[array])
-        self.record.done.append((number, _without_states(done)))
+        return self._keep(tasks, sections, batch.outcomes, spent)
+
+    def _keep(
+        self,
+        tasks: range,
+        sections: Sequence[Sections],
+        outcomes: Sequence[TaskOutcome],
+        spent: float,
+    ) -> tuple[int, BaseException] | None:
+        """Merge the states of a batch, and send its arrays."""
+        n_bytes = 0
+        for number, done, own in zip(tasks, outcomes, sections, strict=True):
+            try:
+                with self.rank_worker.clock("t_merge"):
+                    self.states.add(done.states)
+            except Exception as error:
+                # The user's own reducer may raise.
+                return self._failed(number, error)
+            with self.rank_worker.clock("t_comm"):
+                for array, transport in self.transports.items():
+                    transport.put(self.tasks[number], own[array])
+            self.record.done.append((number, _without_states(done)))
+            n_bytes += done.states.nbytes + sum(part.nbytes for part in own)
+        self.sizes.add(len(tasks), spent, n_bytes)
         return None
 
-    def _sections(self, n_frames: int) -> Sections:
-        """Return memory for the arrays of a task; reused if their transports copy them."""
-        pass_ = self.worker.pass_
-        _, size = pass_.sections(n_frames)
+    def _sections(self, tasks: range) -> list[Sections]:
+        """Return memory for the arrays of each task; reused if their transports copy them."""
+        pass_, n_frames = self.worker.pass_, [self.tasks[number].n_frames for number in tasks]
+        sizes = [-(-pass_.sections(n)[1] // _ALIGNMENT) * _ALIGNMENT for n in n_frames]
         if any(transport.keeps for transport in self.transports.values()):
-            return sections_of(pass_, n_frames, np.empty(size, np.uint8))
-        if self.memory.size < size:
-            self.memory = np.empty(size, np.uint8)
-        return sections_of(pass_, n_frames, self.memory)
+            memory = np.empty(sum(sizes), np.uint8)
+        elif self.memory.size < sum(sizes):
+            memory = self.memory = np.empty(sum(sizes), np.uint8)
+        else:
+            memory = self.memory
+        begins = accumulate(sizes, initial=0)
+        return [
+            sections_of(pass_, n, memory[begin:])
+            for n, begin in zip(n_frames, begins, strict=False)
+        ]
 
-    def _failed(self, task: Task, error: BaseException) -> BaseException:
-        """Have all ranks end; add the place to the error."""
+    def _failed(self, number: int, error: BaseException) -> tuple[int, BaseException]:
+        """Have all ranks end; return a task and its error, with the place added."""
         self.task_window.table.fail()
-        first, end = task.frames
+        first, end = self.tasks[number].frames
         where = f"on rank {self.rank_worker.rank} ({self.record.host})"
         error.add_note(f"{where}, in the task of frames {first} to {end - 1}")
-        return error
+        return number, error
 
-    def _look(self, number: int) -> bool:
+    def _look(self, tasks: range) -> bool:
         now = time.perf_counter()
         if self.root is not None and now - self.shown > _SHOW:
             self.shown = now
@@ -391,7 +447,15 @@ class _RankPass:
         if now - self.looked > _LOOK:
             self.looked = now
             self.task_window.look()
-        return self.task_window.table.is_cancelled(number)
+        return self.task_window.table.is_cancelled(tasks)
+
+
+def _cut_off(stop: _trajet.Stop, begin: float) -> TaskOutcome | None:
+    """Return the outcome of a task that was cancelled; None if it had not begun to compute."""
+    if (report := stop.report) is None:
+        return None
+    end = begin + _seconds_of(report)
+    return TaskOutcome(NO_STATES, report, begin, end, os.uname().nodename, os.getpid())
 
 
 def _seconds_of(report: TaskReport) -> float:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class TaskWindow:
         self._window.Sync()
         ranks.barrier()
         self._zero = time.perf_counter_ns()
+        # numbers on their way to rank 0, which must live until they are there
+        self._under_way: list[NDArray[np.int64]] = []
         self.table = TaskTable(self, ranks.rank, ranks.size, n_frames, _RULE)
 
     def close(self) -> None:
@@ -72,8 +75,8 @@ class TaskWindow:
         """Return the nanoseconds since all ranks made the window."""
         return time.perf_counter_ns() - self._zero
 
-    def wait_for_straggler(self) -> tuple[int, int] | None:
-        """Wait until a task is overdue: return it and its rank, or None when all are done."""
+    def wait_for_straggler(self) -> tuple[range, int] | None:
+        """Wait until a batch is overdue: return it and its rank, or None when all are done."""
         pause = 1e-3
         if self.table.rest(self.now()):
             return None
@@ -91,18 +94,24 @@ class TaskWindow:
         if self._ranks.rank == 0:
             self.table.look(self.now())
 
-    def task_bytes(self, number: int) -> bytes:
-        """Return a serialised task."""
+    def task_bytes(self, tasks: range) -> list[bytes]:
+        """Return the serialised tasks of a batch."""
         if self._ranks.rank == 0:
-            return self._task_bytes[number]
-        begin, end = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
-        data = np.empty(end - begin, np.uint8)
+            return [self._task_bytes[number] for number in tasks]
+        begin = int(self._ends[tasks.start - 1]) if tasks.start else 0
+        data = np.empty(int(self._ends[tasks.stop - 1]) - begin, np.uint8)
         for at in range(0, len(data), MOST_BYTES):
             piece = data[at : at + MOST_BYTES]
             place = (self._tasks_at + begin + at, len(piece), self._mpi.BYTE)
             self._window.Get([piece, self._mpi.BYTE], 0, place)
+        self._flush()
+        borders = [0, *(int(end) - begin for end in self._ends[tasks.start : tasks.stop])]
+        return [data[first:end].tobytes() for first, end in pairwise(borders)]
+
+    def _flush(self) -> None:
+        """Wait until all operations on rank 0 are complete: one round trip."""
         self._window.Flush(0)
-        return data.tobytes()
+        self._under_way.clear()
 
     # Cells of the core.
 
@@ -111,7 +120,7 @@ class TaskWindow:
         before = np.empty(1, np.int64)
         added = np.array([value], np.int64)
         self._window.Fetch_and_op(added, before, 0, _CELL * cell, self._mpi.SUM)
-        self._window.Flush(0)
+        self._flush()
         return int(before[0])
 
     def swap_if_zero(self, cell: int, value: int) -> bool:
@@ -119,7 +128,7 @@ class TaskWindow:
         new, old = np.array([value], np.int64), np.zeros(1, np.int64)
         before = np.empty(1, np.int64)
         self._window.Compare_and_swap(new, old, before, 0, _CELL * cell)
-        self._window.Flush(0)
+        self._flush()
         return bool(before[0] == 0)
 
     def read(self, cell: int, count: int) -> NDArray[np.int64]:
@@ -128,15 +137,18 @@ class TaskWindow:
         place = (_CELL * cell, count, self._mpi.INT64_T)
         origin: list[object] = [np.empty(count, np.int64), self._mpi.INT64_T]
         self._window.Get_accumulate(origin, [values, self._mpi.INT64_T], 0, place, self._mpi.NO_OP)
-        self._window.Flush(0)
+        self._flush()
         return values
 
     def write(self, worker: int, cell: int, values: Sequence[int]) -> None:
-        """Replace cells of a rank."""
+        """Replace cells of a rank; other ranks do not wait until rank 0 has the numbers."""
         place = (_CELL * cell, len(values), self._mpi.INT64_T)
-        given = [np.array(values, np.int64), self._mpi.INT64_T]
-        self._window.Accumulate(given, worker, place, self._mpi.REPLACE)
-        self._window.Flush(worker)
+        given = np.array(values, np.int64)
+        self._window.Accumulate([given, self._mpi.INT64_T], worker, place, self._mpi.REPLACE)
+        if worker == 0 and self._ranks.rank:
+            self._under_way.append(given)
+        else:
+            self._window.Flush(worker)
 
     def tell(self, cell: int, values: Mapping[int, int]) -> None:
         """Replace a cell of several ranks, all at once: a rank answers when it polls."""

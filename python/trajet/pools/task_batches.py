@@ -1,0 +1,46 @@
+"""Batches: neighbouring tasks that a worker gets at once.
+
+A message costs much more than to run a task of a few milliseconds. So short tasks travel in
+batches, whose size follows from the measured seconds of the tasks before. Tasks that are long, or
+not measured yet, travel alone. Batches get smaller towards the end of the work, down to one task,
+so that workers end together.
+"""
+
+# Largest number of tasks in a batch; the task table has 12 bits for it.
+MOST_TASKS = 4095
+# At most 1/SHARE of the tasks that are left for a worker are in its next batch.
+SHARE = 4
+# A batch has at most so many times the tasks of the one before: one measurement may be wrong.
+_GROWTH = 4
+# Bytes of numbers and states of a batch, which are in memory until it ends.
+_MOST_BYTES = 2**26
+
+
+class BatchSizes:
+    """Sizes of the batches of a worker, by the measured seconds and bytes of its tasks.
+
+    Parameters
+    ----------
+    seconds
+        Seconds that a batch takes, as far as tasks are short enough.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._size = seconds, 1
+
+    @property
+    def size(self) -> int:
+        """Tasks of the next batch, if enough are left."""
+        return self._size
+
+    def add(self, n_tasks: int, seconds: float, n_bytes: int) -> None:
+        """Note a batch that is done: its tasks, their seconds and bytes together."""
+        by_time = n_tasks * self._seconds / max(seconds, 1e-9)
+        by_bytes = n_tasks * _MOST_BYTES / max(n_bytes, 1)
+        most = min(by_time, by_bytes, _GROWTH * n_tasks, MOST_TASKS)
+        self._size = max(1, int(most))
+
+
+def shared(size: int, left: int) -> int:
+    """Return the tasks of a batch of at most `size`, if `left` remain for some workers."""
+    return max(1, min(size, left // SHARE))
