@@ -40,6 +40,8 @@ OTHER_KEYWORDS = {
         "strict",
     ),
     "in_memory",
+    # A parameter of HTTP authentication.
+    "realm",
     *("ntwf", "ntwv", "salt", "user_id", "src", "t", "unit", "velocity"),
 }
 

@@ -18,6 +18,7 @@ _MODULES = {
     "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
+    "trajet.cli.serve": "serve",
     "trajet.cli.bench": "bench",
 }
 # The module that makes the commands of analyses.

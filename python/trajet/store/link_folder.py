@@ -22,7 +22,7 @@ def make(
     skipped: Collection[str],
 ) -> tuple[Path, ...]:
     """Create or update a folder of links and pointer files; see `Store.link`."""
-    links = {folder / name: path for entry in entries for name, path in _links(entry)}
+    links = {folder / name: path for entry in entries for name, path in links_of(entry)}
     pointers = {
         folder / f"{entry.name}.{kept.tag.short}.tjt": (
             f"{_POINTER}dataset {store / entry.name}\ntag {kept.tag.name}\n"
@@ -70,7 +70,7 @@ def make(
     return (*links, *pointers)
 
 
-def _links(entry: Entry) -> Iterator[tuple[str, Path]]:
+def links_of(entry: Entry) -> Iterator[tuple[str, Path]]:
     """Yield the names of links and their targets."""
     for kept in entry.tags:
         stem = f"{entry.name}@{kept.tag.name}"

@@ -1,0 +1,140 @@
+"""`trajet serve`: serves files and stores over HTTP."""
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import click
+
+from trajet import signals
+from trajet._trajet import MissingPackageError
+from trajet.cli import options
+from trajet.cli.command import command
+from trajet.cli.tables import escaped, one_line
+
+if TYPE_CHECKING:
+    from trajet import server
+
+# The variable that holds a token of the user's own.
+TOKEN = "TRAJET_TOKEN"
+# Lines of what is served that are printed.
+_SHOWN = 8
+# Seconds after the end within which a thread that waits for storage is left behind.
+_END = 1.0
+
+
+@command()
+@click.argument("paths", metavar="STORE|FILES...", nargs=-1, required=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="Port. Default: a free one.",
+)
+@click.option(
+    "--address",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="IP",
+    help="Address to listen on; 0.0.0.0 for all of this machine.",
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    help="A further name by which requests call this server. May be repeated.",
+)
+@options.quiet
+def serve(
+    paths: tuple[str, ...], port: int, address: str, host_names: tuple[str, ...], quiet: bool
+) -> None:
+    """Serve trajectories over HTTP, read-only.
+
+    Another trajet opens the files by their URLs and fetches only the bytes that an analysis needs.
+    Viewers that speak the protocol of MDsrv (NGL, 3Dmol) fetch single frames of chosen atoms, in
+    any format that trajet reads. A store shows its data sets (NAME), its tags (NAME@TAG) and their
+    files.
+
+    Only programs of this machine reach the server, and only with its token, which is printed once
+    and changes with each start. Set the environment variable TRAJET_TOKEN (at least 16 letters,
+    digits, - or _) to choose it; it is not printed then. From another machine, forward the port:
+    ssh -L PORT:127.0.0.1:PORT THIS_MACHINE. With --address, others reach the server directly:
+    token and data then travel unencrypted.
+
+    Other files, and paths of this machine, are in no answer. Ctrl-C ends the command. It needs
+    pip install 'trajet[serve]'.
+
+    \b
+    Examples:
+      trajet serve top.gro run.xtc
+      trajet serve md --port 8765
+      trajet info http://trajet:TOKEN@127.0.0.1:8765/file/run.xtc --allow-http
+    """
+    try:
+        from trajet import server
+    except ImportError as error:
+        raise MissingPackageError(
+            f"trajet serve: {error.name} is not installed: pip install 'trajet[serve]'"
+        ) from error
+    table = server.Table([Path(path) for path in paths])
+    token = os.environ.get(TOKEN)
+    if token is not None:
+        server.check_token(token, TOKEN)
+    try:
+        at = server.Address(address, port)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(f"cannot listen on {address} port {port}: {reason}") from error
+    access = server.Access(
+        token or server.new_token(),
+        {*at.names(), *(name.lower() for name in host_names)},
+        any_address=at.is_any,
+    )
+
+    def started() -> None:
+        if not quiet:
+            _introduce(table, at, access.token if token is None else None)
+        if not at.is_loopback:
+            click.echo(
+                f"trajet: note: {at.host} can be reached from other machines: whoever can read the"
+                " network reads token and data, as they are not encrypted; ssh -L or a proxy with"
+                " TLS in front of --address 127.0.0.1 avoids that",
+                err=True,
+            )
+
+    def failed(error: Exception) -> None:
+        click.echo(f"trajet: {one_line(error)}", err=True)
+
+    done = server.serve(table, access, at, failed=failed, started=started)
+    if not quiet:
+        click.echo(
+            f"ended after {done.n_requests} requests ({done.n_refused} refused) and"
+            f" {done.n_bytes / 1e6:.1f} MB"
+        )
+    signals.end_within(_END)
+
+
+def _introduce(table: "server.Table", at: "server.Address", token: str | None) -> None:
+    """Print what is served, and its addresses; a token of None is the user's own."""
+    secret = f"${TOKEN}" if token is None else token
+    files = table.files()
+    size = sum(path.stat().st_size for path in files.values() if path.exists())
+    host = f"{at.host}:{at.port}"
+    click.echo(f"serving {len(files)} files of {size / 1e6:.1f} MB, read-only; Ctrl-C ends it")
+    lines = [f"  http://trajet:{secret}@{host}/file/{quote(name)}" for name in files]
+    lines += [f"  for viewers: {name}" for name in table.datasets()]
+    for line in lines[:_SHOWN]:
+        click.echo(escaped(line))
+    if len(lines) > _SHOWN:
+        click.echo(f"  … and {len(lines) - _SHOWN} more, listed by http://{host}/{secret}/dir/")
+    click.echo(f"base address for NGL (MdsrvDatasource) and 3Dmol: http://{host}/{secret}/")
+    if at.is_loopback:
+        name = socket.gethostname()
+        click.echo(f"from another machine: ssh -L {at.port}:{at.host}:{at.port} {name}")
+
+
+COMMANDS = (serve,)

@@ -1,0 +1,173 @@
+"""The application: which paths there are, and what answers them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from trajet._trajet import TrajetError
+from trajet.server.frames import Frames, RequestError
+from trajet.server.ranges import PIECE, OpenFile, PiecesResponse, file_response
+from trajet.server.table import Table
+
+# Threads that read files and frames, each of its own, so that neither waits for the other.
+_FILE_READERS = 16
+# Frames that are decoded or sent at a time: each takes 12 bytes an atom.
+_FRAMES = 8
+# Bytes of a request's body, enough for the ranges of a million scattered atoms.
+LARGEST_BODY = 16 * 2**20
+# Seconds within which the body of a request must arrive.
+_BODY_WITHIN = 20
+_INDEX_OF, _INDEX = ".", ".trajet-index"
+_T = TypeVar("_T")
+
+
+class App:
+    """Serves the files and trajectories of a table; an ASGI application.
+
+    Parameters
+    ----------
+    table
+        The files and trajectories.
+    failed
+        Called with an error that a request has met; its text, which may name paths, is not sent.
+    """
+
+    def __init__(self, table: Table, failed: Callable[[Exception], None]) -> None:
+        self._table, self._failed = table, failed
+        self.frames = Frames(table)
+        self._file_readers = CapacityLimiter(_FILE_READERS)
+        self._frame_readers = CapacityLimiter(_FRAMES)
+        self._frames = Semaphore(_FRAMES)
+        self._router = Router(
+            [
+                Route("/file/{name:path}", _answered(self._file), methods=["GET"]),
+                Route("/dir/{name:path}", _answered(self._listing), methods=["GET"]),
+                Route("/traj/numframes/{name:path}", _answered(self._n_frames), methods=["GET"]),
+                Route(
+                    "/traj/frame/{number:int}/{name:path}",
+                    _answered(self._frame),
+                    methods=["POST"],
+                ),
+            ],
+            redirect_slashes=False,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._router(scope, receive, send)
+
+    async def _file(self, request: Request) -> Response:
+        file = await self._in_thread(
+            partial(self._open_file, _name_in(request)), self._file_readers
+        )
+        return file_response(request, file, self._file_readers)
+
+    def _open_file(self, name: str) -> OpenFile:
+        """Open a file of the table, or the index that trajet keeps of it."""
+        path = self._table.file(name)
+        folder, slash, last = name.rpartition("/")
+        if path is None and last.startswith(_INDEX_OF) and last.endswith(_INDEX):
+            of = last.removeprefix(_INDEX_OF).removesuffix(_INDEX)
+            path = self.frames.index_of(f"{folder}{slash}{of}")
+        if path is None:
+            raise RequestError("no such file")
+        return OpenFile.of(path)
+
+    async def _listing(self, request: Request) -> Response:
+        list_folder = partial(self._table.listing, _name_in(request))
+        entries = await self._in_thread(list_folder, self._file_readers)
+        if entries is None:
+            raise RequestError("no such folder")
+        return JSONResponse(entries)
+
+    async def _n_frames(self, request: Request) -> Response:
+        count = partial(self.frames.n_frames, _name_in(request))
+        return PlainTextResponse(str(await self._in_thread(count, self._frame_readers)))
+
+    async def _frame(self, request: Request) -> Response:
+        number: int = request.path_params["number"]
+        ranges = dict(parse_qsl(await _body(request))).get("atomIndices", "")
+        read = partial(self.frames.frame, _name_in(request), number, ranges)
+        await self._frames.acquire()
+        try:
+            frame = await self._in_thread(read, self._frame_readers)
+        except BaseException:
+            self._frames.release()
+            raise
+        headers = {
+            "Content-Length": str(len(frame)),
+            "Content-Type": "application/octet-stream",
+        }
+        return PiecesResponse(_pieces(frame), self._frames.release, headers=headers)
+
+    async def _in_thread(self, call: Callable[[], _T], limiter: CapacityLimiter) -> _T:
+        """Call a function in a thread.
+
+        Raises
+        ------
+        RequestError
+            For errors of files and trajectories, without their texts.
+        """
+        try:
+            return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
+        except RequestError:
+            raise
+        except (TrajetError, OSError, MemoryError) as error:
+            self._failed(error)
+            raise RequestError("the server cannot read this", 500) from error
+
+
+def _name_in(request: Request) -> str:
+    name: str = request.path_params["name"]
+    return name
+
+
+async def _pieces(frame: bytes) -> AsyncIterator[bytes]:
+    """Yield the bytes of a frame in pieces."""
+    for offset in range(0, len(frame), PIECE):
+        yield frame[offset : offset + PIECE]
+
+
+async def _body(request: Request) -> str:
+    """Return the body of a request as text.
+
+    Raises
+    ------
+    RequestError
+        If it is too large, does not arrive, or is no text.
+    """
+    found = bytearray()
+    try:
+        with fail_after(_BODY_WITHIN):
+            async for piece in request.stream():
+                found += piece
+                if len(found) > LARGEST_BODY:
+                    raise RequestError("the body of the request is too large", 413)
+        return found.decode("ascii")
+    except TimeoutError as error:
+        raise RequestError("the body of the request did not arrive", 408) from error
+    except UnicodeDecodeError as error:
+        raise RequestError("the body of the request is no form", 400) from error
+
+
+def _answered(
+    endpoint: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that answers errors of requests with their status and text."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except RequestError as error:
+            return PlainTextResponse(f"{error}\n", error.status)
+        except ClientDisconnect:
+            return Response(status_code=400)
+
+    return answer

@@ -1,0 +1,408 @@
+"""`trajet serve`: files by ranges, frames in MDsrv's protocol, and what is refused."""
+
+import base64
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import commands
+from helpers.extent import examples
+from helpers.golden_files import Adk
+from helpers.made_stores import Solvated, make_store
+from helpers.served_files import PATIENCE, TOKEN, Served, serving
+from numpy.typing import NDArray
+from trajet.server.access import Access
+from trajet.server.ranges import ChangedFileError, OpenFile, byte_range
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
+    """Return a store with the data set `wet`."""
+    return make_store(tmp_path_factory.mktemp("wet"))
+
+
+@pytest.fixture(scope="module")
+def server(wet: Solvated, adk: Adk) -> Iterator[Served]:
+    """Return a server of a store and of three files."""
+    with serving(wet.store.folder, adk.psf, adk.xtc, wet.xtc) as served:
+        yield served
+
+
+def basic(token: str) -> str:
+    """Return the header of Basic authentication."""
+    return "Basic " + base64.b64encode(f"trajet:{token}".encode()).decode()
+
+
+def test_ranges_equal_the_bytes_of_the_file(server: Served, adk: Adk) -> None:
+    """Single bytes, borders of pieces, the end, and random ranges."""
+    whole = adk.xtc.read_bytes()
+    size, chosen = len(whole), random.Random(1)
+    ranges = [(0, 1), (size - 1, size), (262143, 262145), (0, 262144), (5, size)]
+    for _ in range(20):
+        start = chosen.randrange(size)
+        ranges.append((start, chosen.randrange(start, size) + 1))
+    for start, stop in ranges:
+        found = server.get("file/adk.xtc", Range=f"bytes={start}-{stop - 1}")
+        assert (found.status, found.body) == (206, whole[start:stop])
+        assert found.headers["Content-Range"] == f"bytes {start}-{stop - 1}/{size}"
+    assert server.get("file/adk.xtc", Range="bytes=-7").body == whole[-7:]
+    found = server.get("file/adk.xtc")
+    assert (found.status, found.body, found.headers["Accept-Ranges"]) == (200, whole, "bytes")
+
+
+def test_conditions_on_the_etag(server: Served, adk: Adk) -> None:
+    """The ETag is strong, and conditions name it."""
+    head = server.get("file/adk.xtc", method="HEAD")
+    etag = head.headers["ETag"]
+    assert (head.status, head.body, etag[0]) == (200, b"", '"')
+    assert head.headers["Content-Length"] == str(adk.xtc.stat().st_size)
+    ranged = {"Range": "bytes=0-3"}
+    assert server.get("file/adk.xtc", If_Match=etag, **ranged).status == 206
+    assert server.get("file/adk.xtc", If_Match='"other"', **ranged).status == 412
+    assert server.get("file/adk.xtc", If_None_Match=etag).status == 304
+    assert server.get("file/adk.xtc", If_Range='"other"', **ranged).status == 200
+    assert server.get("file/adk.xtc", If_Range=etag, **ranged).status == 206
+
+
+def test_files_of_a_store_are_those_of_its_tags(server: Served, wet: Solvated) -> None:
+    """Each tag has its trajectory, structure and index; the data set its topology."""
+    listed = json.loads(server.get("dir/").body)
+    assert [entry["name"] for entry in listed] == ["adk.psf", "adk.xtc", "store", "wet.xtc"]
+    listed = json.loads(server.get("dir/store").body)
+    tags = ("ion", "protein", "water")
+    names = [f"wet@{tag}.{suffix}" for tag in tags for suffix in ("gro", "ndx", "xtc")]
+    assert [entry["name"] for entry in listed] == sorted(["wet.gro", *names])
+    assert server.get("file/store/wet.gro").body == wet.gro.read_bytes()
+    entry = wet.store.show("wet")
+    for tag in entry.tags:
+        found = server.get(f"file/store/wet@{tag.tag.name}.xtc")
+        assert found.body == tag.paths[0].read_bytes()
+    assert server.get("file/store/manifest.json").status == 404
+
+
+def test_index_of_a_trajectory_is_served(server: Served, adk: Adk) -> None:
+    """Another trajet needs no walk over the frames."""
+    found = server.get("file/.adk.xtc.trajet-index")
+    assert found.status == 200
+    path = tj.open(None, adk.xtc).index_path
+    assert path is not None and found.body == path.read_bytes()
+    assert server.get("file/.adk.psf.trajet-index").status == 404
+
+
+def taken_apart(body: bytes) -> tuple[int, float, NDArray[np.float32], NDArray[np.float32]]:
+    """Return number of frames, time, box and positions of a frame, as NGL reads them."""
+    values = np.frombuffer(body, "<f4")
+    n_frames = int(np.frombuffer(body, "<i4", 1)[0])
+    return n_frames, float(values[1]), values[2:11].reshape(3, 3), values[11:].reshape(-1, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "ranges"),
+    [
+        ("wet.xtc", None),
+        ("wet.xtc", "0,10;22,31;47680,47681"),
+        ("adk.xtc", "5,6"),
+        ("store/wet", "100,4000"),
+        ("store/wet@protein", ""),
+        ("store/wet@protein,ion", "3340,3345"),
+        ("store/wet@water.xtc", "0,3"),
+    ],
+)
+def test_frames_equal_those_that_are_read(
+    server: Served, wet: Solvated, adk: Adk, name: str, ranges: str | None
+) -> None:
+    """Of files, data sets and tags: all atoms, or ranges."""
+    store = wet.store.folder
+    opened = {
+        "wet.xtc": lambda: tj.open(None, wet.xtc),
+        "adk.xtc": lambda: tj.open(None, adk.xtc),
+        "store/wet@water.xtc": lambda: tj.open(f"{store}/wet@water"),
+    }.get(name, lambda: tj.open(store / name.removeprefix("store/")))()
+    count = server.get(f"traj/numframes/{name}")
+    assert count.body.decode() == str(opened.n_frames)
+    pairs = [pair.split(",") for pair in (ranges or f"0,{opened.n_atoms}").split(";")]
+    columns = np.concatenate([np.arange(int(first), int(stop)) for first, stop in pairs])
+    for number in (0, opened.n_frames - 1):
+        frame = opened[number]
+        n_frames, time, box, positions = taken_apart(server.frame(name, number, ranges).body)
+        assert (n_frames, time) == (opened.n_frames, np.float32(frame.time))
+        assert np.array_equal(positions, frame.positions[columns])
+        expected = frame.box.vectors if frame.box.exists else np.zeros((3, 3))
+        assert np.array_equal(box, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("number", "ranges", "status"),
+    [
+        *((98, "0,1", 404), (10**15, "0,1", 404), (0, "0,3342", 400), (0, "5,5", 400)),
+        *((0, "3,2", 400), (0, "0,2;1,3", 400), (0, "0-2", 400), (0, "0,²", 400), (0, ";", 400)),
+        *((0, "0,1" + "0" * 9000, 400), (0, "x" * 17_000_000, 413)),
+    ],
+)
+def test_wrong_frames_and_atoms_are_refused(
+    server: Served, number: int, ranges: str, status: int
+) -> None:
+    """Atoms are ranges that ascend, so that a request asks for no atom twice."""
+    body = f"atomIndices={ranges}".encode()
+    found = server.get(f"traj/frame/{number}/adk.xtc", method="POST", body=body)
+    assert found.status == status
+    assert server.frame("adk.psf", 0).status == 404
+
+
+def test_requests_without_the_token_are_refused(server: Served) -> None:
+    """Every form of the token, right and wrong."""
+    assert server.get("dir/", token="").status == 401
+    assert server.get("dir/", token=TOKEN[:-1]).status == 401
+    assert server.get("dir/", token=TOKEN + "x").status == 401
+    for header in (basic(TOKEN), f"Bearer {TOKEN}", f"bearer  {TOKEN}"):
+        assert server.get("dir/", token="", Authorization=header).status == 200
+    for header in ("", "Basic", "Basic ****", basic("wrong"), "Bearer é", f"Digest {TOKEN}"):
+        found = server.get("dir/", token="", Authorization=header)
+        assert found.status == 401
+        assert found.headers["WWW-Authenticate"].startswith("Basic ")
+        assert TOKEN.encode() not in found.body
+
+
+def test_other_host_names_are_refused(server: Served) -> None:
+    """A page cannot make a browser call this server under the page's own name."""
+    own = ("127.0.0.1", f"127.0.0.1:{server.port}", "localhost:1", "LOCALHOST.", "[::1]:80")
+    for host in own:
+        assert server.get("dir/", Host=host).status == 200
+    for host in (
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "",
+        "[::2]",
+        socket.gethostname(),
+    ):
+        assert server.get("dir/", Host=host).status == 403
+    path = f"/{TOKEN}/dir/".encode()
+    assert b" 403 " in server.send(b"GET " + path + b" HTTP/1.0\r\n\r\n").splitlines()[0]
+    access = Access(TOKEN, {"name"}, any_address=True)
+    assert [access.knows_host(host) for host in ("10.0.0.1:80", "name", "other")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("../adk.psf", "%2e%2e/adk.psf", "./adk.psf", "//adk.psf", "adk.psf/", "adk.psf%00"),
+        *("", ".", "..%2fadk.psf", "/etc/passwd", "store/../adk.psf", "store"),
+        *("store/wet/manifest.json", "store/wet@protein,none", "store/wet@", "adk.xtc@protein"),
+    ],
+)
+def test_paths_that_leave_the_table_are_not_found(server: Served, name: str) -> None:
+    """The table is closed: names are compared, never joined to a folder."""
+    for kind in ("file/", "traj/numframes/"):
+        assert server.get(kind + name).status == 404
+
+
+def test_methods_that_write_are_refused(server: Served) -> None:
+    """The server is read-only."""
+    for method in ("PUT", "DELETE", "POST", "PATCH", "OPTIONS"):
+        assert server.get("file/adk.xtc", method=method).status == 405
+    assert server.get("traj/frame/0/adk.xtc").status == 405
+
+
+def test_oversized_requests_are_refused(server: Served) -> None:
+    """Long lines, many headers and many ranges."""
+    long = server.send(b"GET /" + b"x" * 1_000_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert long == b"" or b" 400 " in long.splitlines()[0]
+    many = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 1000) for number in range(1000))
+    found = server.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n")
+    assert found == b"" or b" 400 " in found.splitlines()[0]
+    ranges = ",".join(f"{number}-{number}" for number in range(1000))
+    assert server.get("file/adk.xtc", Range=f"bytes={ranges}").status == 416
+
+
+def random_request(chosen: random.Random) -> bytes:
+    """Return a request of which parts are wrong, or bytes that are no request."""
+    if chosen.random() < 0.2:
+        return chosen.randbytes(chosen.randrange(200))
+    words = ("file", "traj", "frame", "numframes", "dir", "adk.xtc", "store", "wet@protein", "..")
+    more = ("0", "-1", "%2e%2e", "%00", "", "é", "adk.xtc", "//", "?a=b", "etc", "\\", "%", "*")
+    path = "/".join(chosen.choices(words + more, k=chosen.randrange(1, 6)))
+    prefix = chosen.choice(("", f"/{TOKEN}", f"/{TOKEN[:-1]}", f"/{TOKEN}/", "/x"))
+    method = chosen.choice(("GET", "POST", "HEAD", "PUT", "OPTIONS", "get", "\x00"))
+    headers = [
+        f"Host: {chosen.choice(('localhost', '127.0.0.1', 'evil.example', 'a b', ''))}",
+        f"Range: {chosen.choice(('bytes=0-9', 'bytes=9-0', 'bytes=-', 'x', 'bytes=99999999999-'))}",
+        f"Content-Length: {chosen.choice(('0', '5', '-1', 'x', '99999999'))}",
+        f"Authorization: {chosen.choice((basic(TOKEN), basic('x'), 'Basic ?', 'x'))}",
+        f"If-Match: {chosen.choice(('*', 'x', ''))}",
+        chosen.choice(("Transfer-Encoding: chunked", "Connection: close", "Upgrade: websocket")),
+        chosen.choice(("Host: localhost", "no header", "X: \x01", "Expect: 100-continue")),
+    ]
+    lines = [f"{method} {prefix}/{path} HTTP/1.1", *chosen.sample(headers, chosen.randrange(7))]
+    data = "\r\n".join([*lines, "", "atomIndices=0,5"]).encode("utf-8", "replace")
+    return data[: chosen.randrange(len(data))] if chosen.random() < 0.1 else data
+
+
+def test_random_requests_neither_hang_nor_leak(server: Served, adk: Adk, wet: Solvated) -> None:
+    """1,000 requests: no path and no token in an answer, no open file afterwards."""
+    chosen = random.Random(36)
+    assert server.get("file/adk.xtc", Range="bytes=0-9").status == 206
+    before = server.open_files()
+    secrets = (TOKEN.encode(), bytes(adk.xtc.parent), bytes(wet.folder), os.fsencode(Path.cwd()))
+    for _ in range(examples(1000)):
+        data = random_request(chosen)
+        answer = server.send(data)
+        assert not any(secret in answer for secret in secrets), data
+        if b" 200 " in answer.partition(b"\r\n")[0]:
+            assert TOKEN.encode() in data or basic(TOKEN).encode() in data
+    assert server.get("traj/numframes/adk.xtc").body == b"98"
+    # Those of the requests are closed when the server sees that their connections are.
+    assert server.open_files() <= before + 2
+
+
+def test_only_the_loopback_address_listens(server: Served) -> None:
+    """The kernel's table has no other socket of this port."""
+    port = f"{server.port:04X}"
+    rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    listening = [row.split()[1] for row in rows if row.split()[3] == "0A"]
+    assert [row for row in listening if row.endswith(f":{port}")] == [f"0100007F:{port}"]
+
+
+def test_changed_file_is_another_object(own_adk: Adk, tmp_path: Path) -> None:
+    """The ETag changes with the file, and a trajectory that has grown is opened anew."""
+    (other := tmp_path / "link.psf").symlink_to(own_adk.psf)
+    with serving(own_adk.xtc, other) as server:
+        etag = server.get("file/adk.xtc", method="HEAD").headers["ETag"]
+        assert server.get("traj/numframes/adk.xtc").body == b"98"
+        own_adk.xtc.write_bytes(own_adk.xtc.read_bytes() * 2)
+        found = server.get("file/adk.xtc", If_Match=etag)
+        assert (found.status, found.headers["ETag"] != etag) == (412, True)
+        assert server.get("traj/numframes/adk.xtc").body == b"196"
+        assert server.frame("adk.xtc", 195).body[44:] == server.frame("adk.xtc", 97).body[44:]
+        # A link that the user named is followed once; one that takes its place is not.
+        assert server.get("file/link.psf").body == own_adk.psf.read_bytes()
+        own_adk.psf.rename(tmp_path / "secret")
+        own_adk.psf.symlink_to(tmp_path / "secret")
+        assert server.get("file/link.psf").status in (404, 500)
+        own_adk.xtc.write_bytes(b"no trajectory")
+        found = server.frame("adk.xtc", 0)
+        assert found.status in (404, 500) and bytes(tmp_path) not in found.body
+        code, _, errors = server.end(signal.SIGTERM)
+        assert code == 0 and "Traceback" not in errors
+
+
+def test_bytes_of_two_states_of_a_file_never_mix(tmp_path: Path) -> None:
+    """A file that is written to while it is sent ends the answer."""
+    path = tmp_path / "run.xtc"
+    path.write_bytes(b"a" * 100)
+    file = OpenFile.of(path)
+    assert file.read(10, 5) == b"aaaaa"
+    path.write_bytes(b"b" * 101)
+    with pytest.raises(ChangedFileError):
+        file.read(10, 5)
+    file.close()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="regular"):
+        OpenFile.of(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        *(("bytes=0-0", (0, 1)), ("bytes=5-", (5, 10)), ("bytes=-3", (7, 10))),
+        *(("bytes=0-99", (0, 10)), ("bytes=-99", (0, 10)), ("bytes=10-", None)),
+        *(("bytes=3-2", None), ("bytes=0-1,3-4", None), ("bytes=-", None), ("bytes=-0", None)),
+        *(("items=0-1", None), ("bytes=٣-4", None), ("bytes=1e3-", None), ("", None)),
+    ],
+)
+def test_range_headers(header: str, expected: tuple[int, int] | None) -> None:
+    """One range of bytes, or a refusal."""
+    assert byte_range(header, 10) == expected
+
+
+def test_growing_store_shows_its_new_frames(tmp_path: Path) -> None:
+    """Files that an append adds are found without a restart."""
+    made = make_store(tmp_path)
+    with serving(made.store.folder) as server:
+        assert server.get("traj/numframes/store/wet").body == b"10"
+        assert made.store.append("wet", tj.open(None, shutil.copy(made.xtc, tmp_path / "b.xtc")))
+        assert server.get("traj/numframes/store/wet").body == b"20"
+        # Stores are read again at most once a second.
+        names: list[str] = []
+        while not any("-001" in name for name in names):
+            assert server.get("file/store/unknown").status == 404
+            names = [entry["name"] for entry in json.loads(server.get("dir/store").body)]
+        assert server.get("file/store/wet@ion-001.xtc").status == 200
+
+
+def test_signal_ends_the_server_at_once(adk: Adk) -> None:
+    """Also while a client reads a file and another has sent half a request."""
+    with serving(adk.xtc) as server:
+        address = ("127.0.0.1", server.port)
+        with (
+            socket.create_connection(address, PATIENCE) as reader,
+            socket.create_connection(address, PATIENCE) as half,
+        ):
+            request = f"GET /{TOKEN}/file/adk.xtc HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            reader.sendall(request.encode())
+            assert reader.recv(1)
+            half.sendall(b"GET / HTTP")
+            code, output, errors = server.end()
+        assert (code, errors) == (0, "")
+        assert output.splitlines()[-1].startswith("ended after 1 requests (0 refused)")
+
+
+def test_token_of_the_user_is_not_printed(server: Served) -> None:
+    """The lines have the name of the variable instead."""
+    assert TOKEN not in "\n".join(server.lines)
+    assert server.lines[-1].endswith("/$TRAJET_TOKEN/")
+
+
+def test_address_that_others_reach_is_warned_of(adk: Adk) -> None:
+    """Data and token are not encrypted there; the token that was made is long."""
+    with serving(
+        adk.xtc, "--address", "0.0.0.0", "--host-name", "md.example", token=None
+    ) as server:
+        token = server.lines[-1].rstrip("/").rpartition("/")[2]
+        assert len(token) == 32
+        assert f"//trajet:{token}@" in server.lines[1]
+        for host in (socket.gethostname(), "10.1.2.3", "md.example"):
+            assert server.get("dir/", token=token, Host=host).status == 200
+        assert server.get("dir/", token=token, Host="evil.example").status == 403
+        code, _, errors = server.end(signal.SIGHUP)
+        assert code == 0 and "not encrypted" in errors and token not in errors
+
+
+def test_wrong_arguments_are_one_line(
+    tmp_path: Path, adk: Adk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is served then."""
+    assert "no such file or store" in commands.fail("serve", tmp_path / "none.xtc")
+    assert "neither a file nor a store" in commands.fail("serve", tmp_path)
+    (same := tmp_path / "adk.xtc").write_bytes(b"")
+    assert "have the same name" in commands.fail("serve", adk.xtc, same)
+    assert "does not appear to be" in commands.fail("serve", adk.xtc, "--address", "x")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert "in use" in commands.fail("serve", adk.xtc, "--port", port)
+    monkeypatch.setenv("TRAJET_TOKEN", "short")
+    assert "at least 16" in commands.fail("serve", adk.xtc)
+
+
+@pytest.mark.long
+def test_slow_requests_end(server: Served) -> None:
+    """A client that never ends its header holds no connection for long."""
+    with socket.create_connection(("127.0.0.1", server.port), 60) as slow:
+        slow.sendall(b"GET / HTTP/1.1\r\nHo")
+        assert slow.recv(100) == b""
+    with socket.create_connection(("127.0.0.1", server.port), 60) as slow:
+        start = f"POST /{TOKEN}/traj/frame/0/adk.xtc HTTP/1.1\r\nHost: localhost\r\n"
+        slow.sendall(start.encode() + b"Content-Length: 9\r\n\r\natom")
+        assert b" 408 " in slow.recv(100)
