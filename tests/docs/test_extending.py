@@ -28,15 +28,15 @@ QUOTED = re.compile(r"^```(?:rust|py)\n(?://|#) (\S+)\n(.*?)^```$", re.MULTILINE
 def test_pool_of_the_page_holds_the_pool_laws(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every analysis has the bits of one thread, and one of each shape with tasks of one leaf."""
+    """Analyses of each shape have the bits of one thread, half of them with tasks of one leaf."""
     place_of(POOL, adk, tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
     pool_class = importlib.import_module("futures_pool").FuturesPool
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
-        for task_frames in (None, 1):
+        for task_frames, names in ((None, pool_laws.SHAPES), (1, pool_laws.HALVES[0])):
             pool = pool_class(executor, 2, task_frames)
             traj = tj.open(adk.psf, adk.xtc)
-            pool_laws.assert_same_bits(pool, traj, every=task_frames is None)
+            pool_laws.assert_same_bits(pool, traj, names)
 
 
 def test_pool_of_the_page_can_be_imported(

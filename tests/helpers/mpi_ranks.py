@@ -5,7 +5,6 @@ Usage: `mpiexec -n N python -m helpers.mpi_ranks FUNCTION FOLDER [FUNCTION FOLDE
 """
 
 import errno
-import itertools
 import json
 import os
 import sys
@@ -29,19 +28,24 @@ HEAVY = {"MDAnalysis", "matplotlib", "scipy", "h5py"}
 FOREVER = 60.0
 
 
-def bits(folder: Path, *, all_ways: bool = False) -> None:
-    """Save results by every way of scheduling and gathering.
+# Ways of scheduling and gathering, each with the analyses that the gate runs: every shape has each
+# way of scheduling and each of gathering, and all shapes have the usual way.
+WAYS = {
+    ("static", "collective"): pool_laws.HALVES[0],
+    ("static", "one-sided"): pool_laws.HALVES[1],
+    ("dynamic", "collective"): pool_laws.HALVES[1],
+    ("dynamic", "one-sided"): pool_laws.SHAPES,
+    ("dynamic", "shared"): pool_laws.SHAPES,
+}
 
-    They are those of every analysis for dynamic scheduling and one-sided gathering, and of one of
-    each shape for other ways, or with `all_ways` those of every analysis for each way.
-    """
+
+def bits(folder: Path, *, every: bool = False) -> None:
+    """Save results by every way of scheduling and gathering: those of `WAYS`, or every analysis."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
-    ways = [*itertools.product(("static", "dynamic"), ("collective", "one-sided"))]
-    for scheduling, gathering in (*ways, ("dynamic", "shared")):
+    for (scheduling, gathering), names in WAYS.items():
         pool = tj.MpiPool(scheduling=scheduling, gathering=gathering)
         found = {}
-        every = all_ways or (scheduling, gathering) == ("dynamic", "one-sided")
-        for name, compute in pool_laws.analyses(traj, every=every).items():
+        for name, compute in pool_laws.analyses(traj, None if every else names).items():
             try:
                 found[name] = compute(pool)
             except AttributeError:
@@ -53,7 +57,7 @@ def bits(folder: Path, *, all_ways: bool = False) -> None:
 
 def every_bit(folder: Path) -> None:
     """Save the results of every analysis, by every way of scheduling and gathering."""
-    bits(folder, all_ways=True)
+    bits(folder, every=True)
 
 
 def structures(folder: Path) -> None:
@@ -61,7 +65,7 @@ def structures(folder: Path) -> None:
     for name in ("made.gro", "made.pdb"):
         traj, pool = tj.open(folder / name), tj.MpiPool(task_frames=3)
         found = {}
-        for analysis, compute in pool_laws.analyses(traj, every=False).items():
+        for analysis, compute in pool_laws.analyses(traj, pool_laws.SHAPES).items():
             try:
                 found[analysis] = compute(pool)
             except AttributeError:
@@ -104,13 +108,13 @@ def run_every_way(folder: Path) -> None:
 
 
 def compute_wide_rows(folder: Path) -> None:
-    """Compute half a megabyte for each frame, with the pool's own tasks."""
+    """Compute half a megabyte for each of 150 frames a rank, with the pool's own tasks."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc", pool=tj.MpiPool())
     one, other = traj.select(range(245)), traj.select(range(245, 490))
     reports = {}
     for scheduling in ("static", "dynamic"):
         pool = tj.MpiPool(scheduling=scheduling)
-        result = tj.distances(one, other, frames=slice(0, 300), pool=pool)
+        result = tj.distances(one, other, frames=slice(0, 150 * pool.size), pool=pool)
         if result:
             reports[scheduling] = [task["frames"] for task in result.report["tasks"]]
     if reports:

@@ -1,6 +1,6 @@
 """Laws of every pool: results have the bits of one thread."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,14 @@ SHAPES = (
     *("rmsd", "rmsd, average", "distances", "density", "pairwise_rmsd", "hbonds", "msd"),
     *("apply", "reduced, updating", "joint", "some frames", "no frame"),
 )
+# For options of a pool of which each two have every shape between them.
+HALVES = (SHAPES[::2], SHAPES[1::2])
 
 
-def analyses(traj: tj.Trajectory, *, every: bool = True) -> dict[str, Compute]:
-    """Return every analysis, or one of each shape."""
+def analyses(traj: tj.Trajectory, names: Collection[str] | None = None) -> dict[str, Compute]:
+    """Return every analysis, or those of some names that the trajectory has what they need for."""
     found = _analyses(traj)
-    return found if every else {name: found[name] for name in SHAPES if name in found}
+    return found if names is None else {name: found[name] for name in names if name in found}
 
 
 def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
@@ -139,9 +141,11 @@ def _values(
     return function(atoms, pool=pool, **options).values
 
 
-def assert_same_bits(pool: tj.Pool, traj: tj.Trajectory, *, every: bool = True) -> None:
+def assert_same_bits(
+    pool: tj.Pool, traj: tj.Trajectory, names: Collection[str] | None = None
+) -> None:
     """Assert that analyses have the bits that they have on one thread of this process."""
-    for name, compute in analyses(traj, every=every).items():
+    for name, compute in analyses(traj, names).items():
         here, there = compute(tj.LocalPool(threads=1)), compute(pool)
         assert here.shape == there.shape, name
         assert here.size > 0 or name == "no frame"

@@ -18,6 +18,7 @@ from helpers import pool_laws
 from helpers.golden_files import Adk
 from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
+from helpers.mpi_ranks import WAYS
 from helpers.started_ranks import command
 from trajet.pools.timing import WORKER_STAGES
 
@@ -35,12 +36,6 @@ def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedPr
     return done
 
 
-def ask_ranks(ranks: int, what: str, folder: Path) -> Any:
-    """Run a function of `mpi_ranks` on ranks, and return the answer of rank 0."""
-    run(ranks, "-m", "helpers.mpi_ranks", what, folder)
-    return answer_in(folder)
-
-
 def link(adk: Adk, folder: Path) -> None:
     """Link files under the names that ranks open."""
     for path in (adk.psf, adk.xtc):
@@ -51,7 +46,8 @@ def fill(folder: Path, adk: Adk) -> Path:
     """Put the trajectory and one that has a corrupt frame into a folder; return it."""
     link(adk, folder)
     data = bytearray(adk.xtc.read_bytes())
-    offset = int(tj.open(None, adk.xtc).reader.offsets()[500])
+    offsets = tj.open(None, adk.xtc).reader.offsets()
+    offset = int(offsets[min(500, len(offsets) - 2)])
     data[offset + 100 : offset + 400] = bytes(300)
     (folder / "broken.xtc").write_bytes(data)
     return folder
@@ -63,16 +59,27 @@ def folder(long_adk: Adk, tmp_path: Path) -> Path:
     return fill(tmp_path, long_adk)
 
 
-# Functions of `mpi_ranks` that the same three ranks run: Python and MPI start once.
+# Functions of `mpi_ranks` that the same three ranks run: Python and MPI start once. The first two
+# record what ranks have imported.
 TOGETHER = (
-    *("fill_windows", "structures", "run_every_way", "catch_errors", "keep_going", "stragglers"),
+    *("record_opens", "copies", "fill_windows", "structures", "run_every_way", "bits"),
+    *("compute_wide_rows", "catch_errors", "keep_going", "stragglers"),
+    *("copies_with_a_slow_rank", "copies_that_fail"),
 )
 
 
 @pytest.fixture(scope="module")
-def together(long_adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def together(
+    long_adk: Adk, thrice_adk: Adk, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     """Return the folder in which each function of `TOGETHER` has run, one after the other."""
-    folders = {name: fill(tmp_path_factory.mktemp(name), long_adk) for name in TOGETHER}
+    thrice = ("copies", "bits")
+    folders = {
+        name: fill(tmp_path_factory.mktemp(name), thrice_adk if name in thrice else long_adk)
+        for name in TOGETHER
+    }
+    pool_laws.segments(long_adk.xtc, folders["record_opens"] / "parts", 20)
+    prepare_copies(thrice_adk, folders["copies"])
     write_gro(folders["structures"] / "made.gro", 80, 40)
     write_pdb(folders["structures"] / "made.pdb", 80, 40)
     pairs = [word for pair in folders.items() for word in pair]
@@ -104,26 +111,29 @@ def test_ranks_have_memory_of_their_own(together: dict[str, Path]) -> None:
     assert answer_in(together["fill_windows"]) == "nobody"
 
 
-@pytest.mark.parametrize(
-    ("ranks", "what"),
-    [
-        (3, "bits"),
-        *(pytest.param(ranks, "every_bit", marks=pytest.mark.long) for ranks in RANKS),
-    ],
-)
-def test_bits_are_those_of_one_thread(
-    ranks: int, what: str, thrice_adk: Adk, tmp_path: Path, truth: dict[str, np.ndarray]
+def test_bits_are_those_of_one_thread(together: dict[str, Path], thrice_adk: Adk) -> None:
+    """Every way of scheduling and gathering is used, the usual one for every shape."""
+    one, traj = tj.LocalPool(threads=1), tj.open(thrice_adk.psf, thrice_adk.xtc)
+    truth = {k: compute(one) for k, compute in pool_laws.analyses(traj, pool_laws.SHAPES).items()}
+    assert set(truth) == set(pool_laws.SHAPES)
+    for way, names in WAYS.items():
+        with np.load(together["bits"] / f"{' '.join(way)}.npz") as found:
+            assert set(found) == set(names)
+            for name, values in found.items():
+                assert_same(values, truth[name])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", RANKS)
+def test_every_analysis_has_the_bits_of_one_thread(
+    ranks: int, thrice_adk: Adk, tmp_path: Path, truth: dict[str, np.ndarray]
 ) -> None:
-    """Every way of scheduling and gathering is used, the usual one for every analysis."""
+    """In every way of scheduling and gathering."""
     link(thrice_adk, tmp_path)
-    run(ranks, "-m", "helpers.mpi_ranks", what, tmp_path)
-    ways = sorted(path.stem for path in tmp_path.glob("*.npz"))
-    assert len(ways) == 5
-    assert "dynamic one-sided" in ways
-    for way in ways:
-        every = way == "dynamic one-sided" or what == "every_bit"
-        with np.load(tmp_path / f"{way}.npz") as found:
-            assert set(found) == (set(truth) if every else set(pool_laws.SHAPES))
+    run(ranks, "-m", "helpers.mpi_ranks", "every_bit", tmp_path)
+    for way in WAYS:
+        with np.load(tmp_path / f"{' '.join(way)}.npz") as found:
+            assert set(found) == set(truth)
             for name, values in found.items():
                 assert_same(values, truth[name])
 
@@ -132,33 +142,33 @@ def test_frames_of_text_files_have_the_bits_of_one_thread(together: dict[str, Pa
     """GRO and PDB files of several frames are trajectories of ranks, too."""
     folder = together["structures"]
     for name in ("made.gro", "made.pdb"):
-        here = pool_laws.analyses(tj.open(folder / name), every=False)
+        here = pool_laws.analyses(tj.open(folder / name), pool_laws.SHAPES)
         with np.load(folder / f"{name}.npz") as found:
             assert set(found) == set(here)
             for analysis, compute in here.items():
                 assert_same(found[analysis], compute(tj.LocalPool(threads=1)))
 
 
-def test_setup_is_sent_once(long_adk: Adk, folder: Path) -> None:
+def test_setup_is_sent_once(together: dict[str, Path]) -> None:
     """Ranks import no MDAnalysis, build no index, and open the files of their own frames."""
-    paths = pool_laws.segments(long_adk.xtc, folder / "parts", 20)
-    found = ask_ranks(4, "record_opens", folder)
-    assert found["heavy"] == [[], [], [], []]
+    paths = sorted((together["record_opens"] / "parts").glob("*.xtc"))
+    found = answer_in(together["record_opens"])
+    assert found["heavy"] == [[], [], []]
     report = found["report"]
-    assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2, 3]
-    assert len({worker["process"] for worker in report["workers"]}) == 4
-    # A quarter of twenty files each, and the one that a border goes through.
-    assert all(worker["opens"] <= 6 for worker in report["workers"])
+    assert [worker["rank"] for worker in report["workers"]] == [0, 1, 2]
+    assert len({worker["process"] for worker in report["workers"]}) == 3
+    # A third of twenty files each, and those that the borders go through.
+    assert all(worker["opens"] <= 8 for worker in report["workers"])
     assert sum(worker["frames"] for worker in report["workers"]) == 980
-    assert len(report["tasks"]) == 16
+    assert len(report["tasks"]) == 12
     # Opening reads head and tail. A task reads from each of its files.
     size = sum(path.stat().st_size for path in paths)
     opens = sum(worker["opens"] for worker in report["workers"])
     files = opens + len(report["tasks"])
     assert report["requests"] <= size / 2**18 + 2 * files + 2 * opens
     assert report["bytes_read"] <= size + 2 * 4096 * opens + 2**18 * files
-    assert report["mpi"]["ranks"] == 4
-    assert sum(report["mpi"]["ranks_per_node"].values()) == 4
+    assert report["mpi"]["ranks"] == 3
+    assert sum(report["mpi"]["ranks_per_node"].values()) == 3
     assert report["mpi"]["library"]
 
 
@@ -190,10 +200,10 @@ def test_threads_small_tasks_and_files_change_no_bit(
             assert known == pytest.approx(worker["t_total"], rel=1e-6)
 
 
-def test_tasks_of_wide_rows_are_small(folder: Path) -> None:
+def test_tasks_of_wide_rows_are_small(together: dict[str, Path]) -> None:
     """A static rank has 150 frames to do, and 64 MiB are 139; leaves stay whole."""
-    found = ask_ranks(2, "compute_wide_rows", folder)
-    assert all(sum(frames) == 300 for frames in found.values())
+    found = answer_in(together["compute_wide_rows"])
+    assert all(sum(frames) == 450 for frames in found.values())
     assert max(found["static"]) < 150
     assert max(found["dynamic"]) < 139
 
@@ -320,16 +330,32 @@ def wait_until(holds: Any) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "ranks", [3, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in RANKS)]
-)
-def test_copies_equal_those_of_one_process(ranks: int, tmp_path: Path, thrice_adk: Adk) -> None:
-    """Bytes are equal; ranks open the files of their own frames, and read no topology."""
-    folder = tmp_path
-    paths = pool_laws.segments(thrice_adk.xtc, folder / "parts", 6)
+def prepare_copies(adk: Adk, folder: Path) -> None:
+    """Make the files that ranks copy, and the folders that they write to."""
+    pool_laws.segments(adk.xtc, folder / "parts", 6)
     for where in ("converted", "converted here"):
         (folder / where).mkdir()
-    found = ask_ranks(ranks, "copies", folder)
+
+
+def test_copies_equal_those_of_one_process(together: dict[str, Path]) -> None:
+    """Bytes are equal; ranks open the files of their own frames, and read no topology."""
+    assert_copies_are_those_of_one_process(together["copies"], 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("ranks", RANKS)
+def test_copies_of_any_ranks_equal_those_of_one_process(
+    ranks: int, tmp_path: Path, thrice_adk: Adk
+) -> None:
+    """One rank writes everything itself."""
+    prepare_copies(thrice_adk, tmp_path)
+    run(ranks, "-m", "helpers.mpi_ranks", "copies", tmp_path)
+    assert_copies_are_those_of_one_process(tmp_path, ranks)
+
+
+def assert_copies_are_those_of_one_process(folder: Path, ranks: int) -> None:
+    """Compare files and reports of `mpi_ranks.copies`."""
+    found, paths = answer_in(folder), sorted((folder / "parts").glob("*.xtc"))
     traj = tj.open(None, *paths)
     converted = pool_laws.conversions(traj, folder / "converted here")
     pool_laws.assert_same_conversions(folder / "converted", folder / "converted here")
@@ -366,9 +392,12 @@ def test_copies_equal_those_of_one_process(ranks: int, tmp_path: Path, thrice_ad
     assert requests <= size / 2**18 + 2 * opens + 3 * 14
 
 
-def test_segments_of_a_slow_rank_are_written_by_others(folder: Path, long_adk: Adk) -> None:
+def test_segments_of_a_slow_rank_are_written_by_others(
+    together: dict[str, Path], long_adk: Adk
+) -> None:
     """The slow rank writes the one that it has begun; idle ranks write the others."""
-    by_rank = ask_ranks(2, "copies_with_a_slow_rank", folder)
+    folder = together["copies_with_a_slow_rank"]
+    by_rank = answer_in(folder)
     assert len(by_rank) == 8
     assert by_rank.count(1) == 1
     tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=8)
@@ -376,9 +405,9 @@ def test_segments_of_a_slow_rank_are_written_by_others(folder: Path, long_adk: A
     assert ours == [path.read_bytes() for path in sorted((folder / "here").iterdir())]
 
 
-def test_copy_that_fails_leaves_nothing(folder: Path) -> None:
+def test_copy_that_fails_leaves_nothing(together: dict[str, Path]) -> None:
     """All ranks raise the error of any rank, and continue."""
-    found = ask_ranks(3, "copies_that_fail", folder)
+    found = answer_in(together["copies_that_fail"])
     assert found["errors"][1:] == found["errors"][:1] * 2
     words = [": ".join(error) for error in found["errors"][0]]
     expected = (
@@ -439,11 +468,11 @@ def test_ranks_interrupted_in_a_copy_leave_whole_files(
 def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
     """Rank 0 prints the list of written files."""
     what = ["-m", "trajet", "split", long_adk.xtc, "--segments", 4]
-    done = run(3, *what, "-o", folder / "there", "--pool", "mpi")
+    done = run(2, *what, "-o", folder / "there", "--pool", "mpi")
     assert done.stdout.count("980 frames in 4 files") == 1
     tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=4)
     pool_laws.assert_same_files(folder / "there", folder / "here")
-    done = run(3, *what, "-o", folder / "there", "--pool", "mpi", code=1)
+    done = run(2, *what, "-o", folder / "there", "--pool", "mpi", code=1)
     assert done.stderr.count("already exists") == 1
     assert "Traceback" not in done.stderr
 
@@ -451,11 +480,11 @@ def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
 def test_command_line_on_ranks_equals_one_process(folder: Path, long_adk: Adk) -> None:
     """Rank 0 runs the command; one table and one file have the same bytes."""
     what = ["-m", "trajet", "rmsd", long_adk.psf, long_adk.xtc, "--select", "name CA"]
-    done = run(3, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
+    done = run(2, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
     assert done.stdout.count("980 frames") == 1
     tj.rmsd(tj.open(long_adk.psf, long_adk.xtc).select("name CA")).save(folder / "local.csv")
     assert (folder / "mpi.csv").read_bytes() == (folder / "local.csv").read_bytes()
     what[-1] = "name NONE"
-    done = run(3, *what, "--pool", "mpi", code=1)
+    done = run(2, *what, "--pool", "mpi", code=1)
     assert done.stderr.count("matches none of the 3341 atoms") == 1
     assert "Traceback" not in done.stderr

@@ -21,20 +21,20 @@ from trajet.pools import shared
 
 
 @pytest.mark.parametrize(
-    ("workers", "threads", "task_frames", "every"),
+    ("workers", "threads", "task_frames"),
     [
-        (3, 1, 7, True),
-        pytest.param(1, 1, None, True, marks=pytest.mark.long),
-        pytest.param(2, 2, 1, True, marks=pytest.mark.long),
+        (3, 1, 7),
+        pytest.param(1, 1, None, marks=pytest.mark.long),
+        pytest.param(2, 2, 1, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("fork", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_bits_are_those_of_one_thread(
-    thrice_adk: Adk, workers: int, threads: int, task_frames: int | None, every: bool, fork: bool
+    thrice_adk: Adk, workers: int, threads: int, task_frames: int | None, fork: bool
 ) -> None:
-    """Every analysis is compared, with any numbers of workers and threads."""
+    """Every analysis is compared, which other pools do in long tests alone."""
     pool = tj.ProcessPool(workers=workers, threads=threads, task_frames=task_frames, fork=fork)
-    pool_laws.assert_same_bits(pool, tj.open(thrice_adk.psf, thrice_adk.xtc), every=every)
+    pool_laws.assert_same_bits(pool, tj.open(thrice_adk.psf, thrice_adk.xtc))
 
 
 FORKED = tj.ProcessPool(workers=2, fork=True)
@@ -54,10 +54,8 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
     before = children()
     pool = tj.ProcessPool(workers=3, task_frames=7, fork=True)
     traj = tj.open(long_adk.psf, long_adk.xtc)
-    computed = pool_laws.analyses(traj, every=False)
     for name in ("rmsd, average", "apply"):
-        here = computed[name](tj.LocalPool(threads=1))
-        assert here.tobytes() == computed[name](pool).tobytes(), name
+        pool_laws.assert_same_bits(pool, traj, [name])
         assert children() == before
     with pytest.raises(ZeroDivisionError) as raised:
         FORKED.map(lambda number: 1 // number, [2, 1, 0])
