@@ -156,7 +156,7 @@ def _make_undo() -> Callable[[], None]:
             del tasks.plain
         if hasattr(tasks, "plain_opening"):
             tasks.Worker.opening = tasks.plain_opening  # type: ignore[method-assign]
-            del tasks.plain_opening, tasks.opened
+            del tasks.plain_opening, tasks.opener, tasks.opened
         if hasattr(tasks, "plain_copy"):
             from trajet.conversion import files
 

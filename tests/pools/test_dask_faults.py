@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -181,17 +182,39 @@ def slow_in(report: tj.Report) -> dict[str, str]:
     return {address[entry["worker"]]: entry["stage"] for entry in workers}
 
 
-def test_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
-    """It reads no frame and nobody waits for it: its progress messages alone are known."""
+def hang_in_opening(
+    client: Client, slow: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], None]:
+    """Have a worker open a file in its first task until the function that is returned is called.
+
+    Other workers begin when this process knows that it is opening.
+    """
+    known, released = folder / "known", folder / "released"
+    plain = Dispatcher.on_progress
+
+    def on_progress(self: Dispatcher, message: TaskProgress) -> None:
+        plain(self, message)
+        if message.worker == slow and message.opening:
+            known.touch()
+
+    monkeypatch.setattr(Dispatcher, "on_progress", on_progress)
+
+    def wait(_tasks: Any, _stop: Any) -> None:
+        end = time.monotonic() + PATIENCE
+        while not known.exists() and time.monotonic() < end:
+            time.sleep(0.02)
 
     def hang(tasks: Any, stop: Any) -> None:
-
         begin = time.monotonic()
         if not hasattr(tasks, "plain_opening"):
             tasks.plain_opening = tasks.Worker.opening
-        tasks.Worker.opening = lambda _self, _task: time.monotonic() - begin
-        # Nothing ends an opening.
-        while time.monotonic() < begin + 3 or not stop.is_set:
+            tasks.opener = stop
+        opener = tasks.opener
+        tasks.Worker.opening = lambda _self, task: (
+            time.monotonic() - begin if task is opener else 0.0
+        )
+        # Cancelling the task does not end the opening.
+        while not released.exists() and time.monotonic() < begin + 2 * PATIENCE:
             time.sleep(0.02)
         tasks.opened = True
         raise KeyboardInterrupt
@@ -201,11 +224,27 @@ def test_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
 
         return hasattr(tasks, "opened")
 
+    def release() -> None:
+        released.touch()
+        until(lambda: all(client.run(opened, workers=[slow]).values()))
+
+    change_do(client, wait, workers=sorted(set(client.nthreads()) - {slow}))
+    change_do(client, hang, workers=[slow])
+    return release
+
+
+def test_worker_that_opens_late_is_named(
+    client: Client, long_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads no frame and nobody waits for it: its progress messages alone are known."""
     traj = tj.open(long_adk.psf, long_adk.xtc)
     slow = sorted(client.nthreads())[0]
     here = tj.rmsd(traj.select("name CA"), pool=tj.LocalPool()).values
-    change_do(client, hang, workers=[slow])
-    result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    release = hang_in_opening(client, slow, tmp_path, monkeypatch)
+    try:
+        result = tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
+    finally:
+        release()
     assert result.values.tobytes() == here.tobytes()
     assert slow in [straggler["address"] for straggler in result.report["repeated"]]
     (late,) = [worker for worker in result.report["workers"] if worker["address"] == slow]
@@ -216,30 +255,21 @@ def test_worker_that_opens_late_is_named(client: Client, long_adk: Adk) -> None:
     workers = [entry for entry in result.report["stragglers"] if "task" not in entry]
     (entry,) = [entry for entry in workers if entry["worker"] == late["worker"]]
     assert entry["host"] == late["host"] == socket.gethostname()
-    until(lambda: all(client.run(opened, workers=[slow]).values()))
 
 
-def test_opening_is_reported_by_the_thread_that_opens(long_adk: Adk) -> None:
+def test_opening_is_reported_by_the_thread_that_opens(
+    long_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other thread of its process waits and does not report it."""
-
-    def hang(tasks: Any, stop: Any) -> None:
-        import time
-
-        begin = time.monotonic()
-        tasks.opener = getattr(tasks, "opener", stop)
-        tasks.Worker.opening = lambda _self, task: (
-            time.monotonic() - begin if task is tasks.opener else 0.0
-        )
-        while time.monotonic() < begin + 3 or not stop.is_set:
-            time.sleep(0.02)
-        raise KeyboardInterrupt
-
     atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
     local = {"n_workers": 2, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(**local) as two, Client(two) as client:
         slow = sorted(client.nthreads())[0]
-        change_do(client, hang, workers=[slow])
-        report = tj.rmsd(atoms, pool=tj.DaskPool(client)).report
+        release = hang_in_opening(client, slow, tmp_path, monkeypatch)
+        try:
+            report = tj.rmsd(atoms, pool=tj.DaskPool(client)).report
+        finally:
+            release()
     copies = [entry for entry in report["repeated"] if entry["address"] == slow]
     assert len(copies) >= 2
     (late,) = [worker for worker in report["workers"] if worker["address"] == slow]
