@@ -76,6 +76,63 @@ def test_tables_have_keys_and_means_have_intervals(plan: Path) -> None:
     assert "system=wt" in done.output
 
 
+def test_plans_compare_two_groups(plan: Path) -> None:
+    """With a table, a figure and a sentence, whose numbers are those of Python."""
+    plan.write_text('difference = ["wt", "mut"]\n' + MEMBERS + ANALYSES)
+    done = invoke("run", plan)
+    assert done.exit_code == 0, done.output
+    folder = plan.parent
+    ensemble = tj.ensemble(
+        str(folder / "{system}/rep{replica}/traj.xtc"), topology=folder / "{system}/top.psf"
+    )
+    rmsf, rg = tj.run(
+        [
+            tj.rmsf.job(ensemble.select("name CA"), align="same"),
+            tj.gyration.job(ensemble.select("protein")),
+        ],
+        frames=slice(None, None, 2),
+    )
+    for result, name in ((rmsf, "rmsf"), (rg, "rg")):
+        read = pd.read_csv(folder / f"{name}.difference.csv")
+        expected = result.difference("wt", "mut").to_dataframe()
+        pd.testing.assert_frame_equal(read, expected, check_dtype=False)
+    assert (folder / "rg.difference.png").stat().st_size > 1000
+    assert not (folder / "rmsf.difference.png").exists()
+    for sentence in (
+        *rg.difference("wt", "mut").sentences(),
+        *rmsf.difference("wt", "mut").sentences(),
+        *rmsf.mean().over().difference("wt", "mut").sentences(),
+    ):
+        assert sentence in done.output
+    row = next(line for line in done.output.splitlines() if "mean of 214 rows" in line)
+    over = rmsf.mean("system").over()["wt"]
+    assert f"{over.mean[0]:.4g}" in row
+    assert f"{over.half_width[0]:.2g}" in row
+    first, _ = json.loads(invoke("run", plan, "--json").stdout)
+    assert first["difference"][3]["p_adjusted"] == rmsf.difference("wt", "mut").p_adjusted[3]
+    assert first["means"][0].keys() >= {"standard_error", "within"}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ('["wt"]', "difference has two values of a key"),
+        ('["wt", "wt"]', "difference has two values of a key"),
+        ('["wt", "none"]', "no key has both values; system has mut, wt"),
+        ('["1", "2"]', "no key has both values"),
+    ],
+)
+def test_groups_that_are_not_there_are_an_error_before_the_run(
+    plan: Path, value: str, message: str
+) -> None:
+    """No file is written; replicas are no groups."""
+    plan.write_text(f"difference = {value}\n" + MEMBERS + ANALYSES)
+    done = invoke("run", plan)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert not (plan.parent / "rg.csv").exists()
+
+
 def test_a_truncated_member_is_one_line_and_exit_code_1(plan: Path) -> None:
     """The others are complete with --keep-going; without it nothing is written."""
     cut = plan.parent / "wt/rep2/traj.xtc"

@@ -13,10 +13,10 @@ from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
 from scipy import stats
+from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import QUANTITY, profile_of
 from trajet.result.replica_differences import difference_of
-from trajet.result.replica_means import GroupMean
 from trajet.uncertainty.statistics import statistics
 
 RESIDUES = 30
@@ -136,6 +136,131 @@ def test_equal_systems_differ_in_few_splits() -> None:
         corrected += bool(found.is_significant.any())
     assert corrected <= 10
     assert uncorrected > 100
+
+
+def test_means_over_rows_have_the_error_between_replicas() -> None:
+    """Twin: the mean of the rows of each replica, then SciPy's interval over replicas."""
+    values = normal(5, 3) + np.random.default_rng(9).normal(0, 1, (5, 1))
+    result = ensemble_of({"wt": [fluctuations(row) for row in values]})
+    for chosen, rows in (
+        ({}, slice(None)),
+        ({"resid": (5, 12)}, slice(4, 12)),
+        ({"resid": range(5, 13), "chain": "A"}, slice(4, 12)),
+        ({"resid": [5, 30]}, [4, 29]),
+        ({"resid": 5}, [4]),
+    ):
+        (found,) = result.mean("system").over(**chosen)
+        means = values[:, rows].mean(axis=1)
+        low, high = stats.t.interval(0.95, 4, means.mean(), stats.sem(means))
+        np.testing.assert_allclose(found.mean, [means.mean()], rtol=1e-12)
+        np.testing.assert_allclose(np.ravel(found.interval), [low, high], rtol=1e-9)
+        assert np.isnan(found.within).all()
+    named = result.mean("system").over(resid=(5, 12)).to_dataframe()
+    assert named["quantity"].tolist() == ["rmsf_A:8_rows,_resid_5_to_12"]
+    for chosen, message in (
+        ({"resid": (50, 60)}, "no row has resid 50 to 60"),
+        ({"residue": 5}, "rows have no residue: they have quantity, atom, chain"),
+        ({"resid": "5"}, "resid has numbers: choose rows by these, not by '5'"),
+        ({"resid": (1, 2, 3)}, "a tuple has the first and the last value, not 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            result.mean("system").over(**chosen)
+
+
+def test_means_over_rows_compare_the_same_rows() -> None:
+    """Rows that one group lacks are left out of both."""
+    a, b = normal(3, 1), normal(3, 2)
+    result = ensemble_of(
+        {
+            "wt": [fluctuations(row) for row in a],
+            "mut": [fluctuations(row[4:], first=5, names="GLY") for row in b],
+        }
+    )
+    over = result.mean("system").over(resid=(1, 10))
+    change = over.difference("wt", "mut")
+    twin = stats.ttest_ind(b[:, 4:10].mean(axis=1), a[:, 4:10].mean(axis=1), equal_var=False)
+    np.testing.assert_allclose(change.p, [twin.pvalue], rtol=1e-9)
+    assert change.axes[QUANTITY].tolist() == ["rmsf_A:6_rows,_resid_1_to_10"]
+    assert any("4 of 30 rows are left out" in remark for remark in change.remarks)
+
+
+def test_sentences_have_numbers_and_methods() -> None:
+    """Of means, and of differences of one row and of many."""
+    values = np.array([[1.0, *[5.0] * 4], [1.2, *[5.0] * 4], [1.4, *[5.3] * 4]])
+    other = values + np.eye(1, 5)
+    result = ensemble_of(
+        {"wt": list(map(fluctuations, values)), "mut": list(map(fluctuations, other))}
+    )
+    means = result.mean("system")
+    assert means.over(resid=1).sentences() == [
+        "rmsf (1 row, resid 1) of system=wt: 1.20 ± 0.50 Å (mean of 3 replicas with its 95 %"
+        " interval by Student's t)",
+        "rmsf (1 row, resid 1) of system=mut: 2.20 ± 0.50 Å (mean of 3 replicas with its 95 %"
+        " interval by Student's t)",
+    ]
+    assert means.sentences()[0].startswith("rmsf (A ALA 1 CA) of system=wt: 1.20 ± 0.50 Å (mean")
+    assert means.over(resid=1).difference("wt", "mut").sentences() == [
+        "rmsf (1 row, resid 1) of system=mut minus that of system=wt: +1.00 ± 0.45 Å (95 %"
+        " interval; Welch's t, 3 and 3 replicas; p = 0.0036)"
+    ]
+    assert result.difference("wt", "mut").sentences() == [
+        "rmsf of system=mut minus that of system=wt: 1 of 5 rows differ (corrected p < 0.05;"
+        " Welch's t, 3 and 3 replicas; correction by Benjamini and Hochberg for 5 tests), the"
+        " largest is rmsf (A ALA 1 CA): +1.00 ± 0.45 Å"
+    ]
+    alone = ensemble_of({"wt": [fluctuations(values[0])]}).mean("system").sentences()
+    assert alone[0] == "rmsf (A ALA 1 CA) of system=wt: 1 Å (one replica, without an error)"
+
+
+def test_unresolved_members_are_a_remark() -> None:
+    """A drift within a run; constants are none."""
+    drift = tj.Series(
+        values=np.stack([np.arange(100.0), np.ones(100)], axis=1),
+        times=np.arange(100.0),
+        frames=np.arange(100),
+        units="Å",
+        columns=("name CA", "name CB"),
+        name="RMSD",
+        report=report([worker(0)]),
+    )
+    noise = np.random.default_rng(1).normal(0, 1, 100)
+    steady = replace(drift, values=np.stack([noise, np.ones(100)], axis=1))
+    remarks = ensemble_of({"wt": [steady, drift]}, name="rmsd").mean().remarks
+    assert any(
+        "not resolved in 1 of 2 members, the first is system=wt, replica=2: 1 of 2 quantities, the"
+        " first rmsd_A:" in one
+        for one in remarks
+    )
+    assert not any("resolved" in one for one in ensemble_of({"wt": [steady] * 2}).mean().remarks)
+
+
+def test_groups_have_the_same_colour_in_any_order() -> None:
+    """That of their place among the sorted names."""
+    values = normal(4, 1)
+    results = {
+        "wt": list(map(fluctuations, values[:2])),
+        "mut": list(map(fluctuations, values[2:])),
+    }
+    colours = []
+    for order in (("wt", "mut"), ("mut", "wt")):
+        figure = ensemble_of({name: results[name] for name in order}).mean("system").plot()
+        lines = figure.axes[0].get_legend_handles_labels()
+        colours.append({text: line.get_color() for line, text in zip(*lines, strict=True)})
+    assert colours[0] == colours[1]
+    title = ensemble_of(results).difference("wt", "mut").plot().axes[0].get_title(loc="left")
+    assert "n = 2 and 2 replicas" in title.replace("\n", " ")
+
+
+def test_violins_of_angles_are_around_their_mean() -> None:
+    """Runs at 170, -170 and 180 degrees stand side by side; a run of a constant is a point."""
+    figure = ensemble_of({"wt": angles(170, -170, 180)}, name="dihedrals").plot(kind="violin")
+    (axes,) = figure.axes
+    low, high = axes.get_ylim()
+    assert high - low < 90
+    flat = replace(angles(0)[0], values=np.full((6, 1), 3.0))
+    (axes,) = ensemble_of({"wt": [flat, flat]}, name="dihedrals").plot(kind="violin").axes
+    assert not axes.collections or len(axes.collections) == 1
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2"]
 
 
 def test_atoms_are_matched_by_residue_and_never_by_row() -> None:
@@ -350,6 +475,14 @@ def test_tables_and_figures(adk: Adk, tmp_path: Path) -> None:
     difference.save(tmp_path / "difference.csv")
     read = pd.read_csv(tmp_path / "difference.csv")
     pd.testing.assert_frame_equal(read, difference.to_dataframe(), check_dtype=False)
+    for kind in ("overlay", "violin"):
+        (axes,) = rmsd.plot(kind=kind).axes
+        names = axes.get_legend_handles_labels()[1]
+        assert any(name.startswith("system=wt") for name in names)
+        with pytest.raises(ValueError, match="values per frame, which results of rmsf do not"):
+            rmsf.plot(kind=kind)
+    with pytest.raises(ValueError, match="kind is one of 'overlay', 'violin', or None"):
+        rmsd.plot(kind="histogram")
     for one in (means, difference, rmsd, rmsd.difference("wt", "mut"), msd):
         (axes,) = one.plot().axes
         assert axes.get_legend_handles_labels()[1]

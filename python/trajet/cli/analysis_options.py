@@ -18,7 +18,7 @@ from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import pools, transforms
 from trajet.cli.command import LeveledCommand, help_all
-from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures
+from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures, groups_of
 from trajet.cli.options import (
     HowToOpen,
     Size,
@@ -269,6 +269,10 @@ class JointRun:
         first, chosen = self.first, self.members
         if first is None or chosen is None:
             return
+        assert isinstance(first.trajectory, Ensemble)
+        groups = None
+        if chosen.difference is not None:
+            groups = groups_of(first.trajectory, chosen.difference)
         with (
             progress("run", " members", quiet=first.quiet) as show,
             rows_approved_by(first._approve),
@@ -285,7 +289,7 @@ class JointRun:
         failed = echo_failures(results)
         for (job, where), result in zip(self.of_members, results, strict=True):
             try:
-                where.finish(result)
+                where.finish(result, groups)
             except BrokenPipeError:
                 raise
             except EXPECTED as error:

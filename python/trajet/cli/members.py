@@ -1,7 +1,7 @@
 """Results of the members of an ensemble: files, tables and errors of `trajet run`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,68 @@ import numpy as np
 from trajet import output
 from trajet._trajet import AnalysisError
 from trajet.cli.tables import lines_of, one_line
+from trajet.natural_order import natural
+from trajet.quoting import quoted
 from trajet.result import Result
 
 if TYPE_CHECKING:
-    from trajet.result import EnsembleResult, ReplicaMeans
+    from trajet.members import Ensemble
+    from trajet.result import EnsembleResult, ReplicaDifference, ReplicaMeans
+    from trajet.result.member_outcome import Key
 
 # Rows of a table of means, and remarks, that are printed.
 _ROWS = 12
 _MOST_NOTES = 5
-_SUMMARY = ".summary.csv"
+_SUMMARY = ".summary"
+_DIFFERENCE = ".difference"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Two groups of members that are compared: the second minus the first.
+
+    Attributes
+    ----------
+    by
+        The key by which they are told apart.
+    first, second
+        Its values.
+    """
+
+    by: str
+    first: "Key"
+    second: "Key"
+
+
+def groups_of(ensemble: "Ensemble", values: "tuple[Key, Key]") -> Groups:
+    """Return the groups that have two values of a key.
+
+    Raises
+    ------
+    UsageError
+        If no key, or several, have both values.
+    """
+    texts = list(map(str, values))
+    found = []
+    for name in ensemble.keys:
+        known = {str(member.keys[name]): member.keys[name] for member in ensemble}
+        if name != "replica" and all(text in known for text in texts):
+            found.append(Groups(name, known[texts[0]], known[texts[1]]))
+    if len(found) == 1:
+        return found[0]
+    asked = f"difference = [{quoted(texts[0])}, {quoted(texts[1])}]"
+    if found:
+        names = " and ".join(one.by for one in found)
+        raise click.UsageError(f"{asked}: {names} have both values: rename those of one key")
+    known_keys = {name: {str(member.keys[name]) for member in ensemble} for name in ensemble.keys}
+    texts_of_keys = (
+        f"{name} has {', '.join(sorted(known_keys[name], key=natural)[:_MOST_NOTES])}"
+        for name in ensemble.keys
+        if name != "replica"
+    )
+    raise click.UsageError(
+        f"{asked}: no key has both values; {'; '.join(texts_of_keys) or 'replica is the only key'}"
+    )
 
 
 @dataclass(frozen=True)
@@ -38,6 +91,8 @@ class MembersChoice:
         The folder of results that are used again.
     verify
         Whether all bytes of trajectories are compared with those of earlier runs.
+    difference
+        Values of a key whose groups are compared; None for no comparison.
     """
 
     rows: "str | Sequence[Mapping[str, object]]"
@@ -45,6 +100,7 @@ class MembersChoice:
     keep_going: bool = False
     resume: Path | None = None
     verify: bool = False
+    difference: "tuple[Key, Key] | None" = None
 
 
 @dataclass
@@ -66,8 +122,15 @@ class MembersOutput:
     as_json: bool
     documents: list[Mapping[str, object]] = field(default_factory=list)
 
-    def finish(self, result: "EnsembleResult[Result]") -> None:
+    def finish(self, result: "EnsembleResult[Result]", groups: Groups | None = None) -> None:
         """Write the files of a result, then print the table of its means.
+
+        Parameters
+        ----------
+        result
+            The result.
+        groups
+            Groups that are compared, or None.
 
         Raises
         ------
@@ -77,35 +140,55 @@ class MembersOutput:
             If a file cannot be written.
         """
         result.done()
-        written: list[Path] = []
         notes: list[str] = []
         means: ReplicaMeans | None = None
+        change, sentences = None, list[str]()
         try:
             means = result.mean()
             notes += means.remarks
+            if groups is not None:
+                change, sentences = _difference(result, groups, notes)
         except AnalysisError as error:
             notes.append(f"no mean over replicas: {one_line(error)}")
-        if (path := self.paths.get("output")) is not None:
-            result.save(path)
-            written.append(path)
-            if means is not None:
-                summary = path.with_name(path.stem + _SUMMARY)
-                means.save(summary)
-                written.append(summary)
-        if (path := self.paths.get("plot")) is not None:
-            save_figure(result, path)
-            written.append(path)
+        written = self._write(result, means, change)
         if result.n_reused:
             notes.append(
                 f"{result.n_reused} of {len(result)} results were computed before and used again"
             )
         if self.as_json:
-            self.documents.append(_document(result, means, notes, written))
+            of_change = {} if change is None else {"difference": _rows_of_difference(change)}
+            self.documents.append(
+                _document(result, means, notes, written) | of_change | {"sentences": sentences}
+            )
         elif not self.quiet:
-            for line in _lines(result, means, notes):
+            for line in _lines(result, means, sentences, notes):
                 click.echo(line)
             for path in written:
                 click.echo(path)
+
+    def _write(
+        self,
+        result: "EnsembleResult[Result]",
+        means: "ReplicaMeans | None",
+        change: "ReplicaDifference | None",
+    ) -> list[Path]:
+        """Write the files of a result, and return their paths."""
+        written: list[Path] = []
+
+        def beside(path: Path, ending: str) -> Path:
+            written.append(path.with_name(path.stem + ending + path.suffix))
+            return written[-1]
+
+        if (path := self.paths.get("output")) is not None:
+            result.save(beside(path, ""))
+            for table, ending in ((means, _SUMMARY), (change, _DIFFERENCE)):
+                if table is not None:
+                    table.save(beside(path, ending))
+        if (path := self.paths.get("plot")) is not None:
+            save_figure(result, beside(path, ""))
+            if change is not None:
+                save_figure(change, beside(path, _DIFFERENCE))
+        return written
 
 
 def check_outputs(paths: Mapping[str, Path | None], parts: Mapping[str, Path]) -> None:
@@ -138,15 +221,18 @@ def echo_failures(results: "Sequence[EnsembleResult[Result]]") -> bool:
     return bool(lines)
 
 
-def save_figure(result: "EnsembleResult[Result]", path: Path) -> None:
-    """Draw the means of a result into a file."""
+def save_figure(result: "EnsembleResult[Result] | ReplicaDifference", path: Path) -> None:
+    """Draw the means of a result, or a difference, into a file."""
     figure = result.plot()
     suffix = path.suffix.lower().removeprefix(".")
     output.write(path, lambda file: figure.savefig(file, format=suffix))
 
 
 def _lines(
-    result: "EnsembleResult[Result]", means: "ReplicaMeans | None", notes: Sequence[str]
+    result: "EnsembleResult[Result]",
+    means: "ReplicaMeans | None",
+    sentences: Sequence[str],
+    notes: Sequence[str],
 ) -> Iterator[str]:
     """Yield the lines of a table."""
     failed = f", {len(result.failures)} failed" if result.failures else ""
@@ -158,6 +244,7 @@ def _lines(
         yield from lines_of([heads, *rows[:_ROWS]])
         if len(rows) > _ROWS:
             yield f"… and {len(rows) - _ROWS} more (-o FILE.csv writes all)"
+    yield from sentences[:_MOST_NOTES]
     for note in notes[:_MOST_NOTES]:
         yield f"note: {note}"
     if len(notes) > _MOST_NOTES:
@@ -170,15 +257,16 @@ def _rows(means: "ReplicaMeans") -> Iterator[tuple[str, ...]]:
         quantities = group.axes["quantity"].astype(np.str_)
         for quantity in dict.fromkeys(quantities.tolist()):
             own = quantities == quantity
-            halves, ratios = group.half_width[own], group.ratio[own]
-            what = quantity if own.sum() == 1 else f"{quantity}, mean of {own.sum()} rows"
+            n_rows = int(own.sum())
+            members = group.members[:, own].mean(axis=1, keepdims=True)
+            over = replace(group, members=members)
             yield (
                 group.label,
                 str(group.n_replicas),
-                what,
-                f"{group.mean[own].mean():.4g}",
-                _number(halves[0]) if own.sum() == 1 else "-",
-                _number(np.median(ratios)),
+                quantity if n_rows == 1 else f"{quantity}, mean of {n_rows} rows",
+                f"{over.mean[0]:.4g}",
+                _number(over.half_width[0]),
+                _number(np.median(group.ratio[own])),
             )
 
 
@@ -196,7 +284,14 @@ def _document(
     rows: list[dict[str, object]] = []
     for group in means or ():
         low, high = group.interval
-        numbers = {"mean": group.mean, "low": low, "high": high, "ratio": group.ratio}
+        numbers = {
+            "mean": group.mean,
+            "low": low,
+            "high": high,
+            "standard_error": group.standard_error,
+            "within": group.within,
+            "ratio": group.ratio,
+        }
         lists = {name: one.tolist() for name, one in [*group.axes.items(), *numbers.items()]}
         for k in range(len(low)):
             row = {name: _plain(column[k]) for name, column in lists.items()}
@@ -213,6 +308,36 @@ def _document(
         "remarks": list(notes),
         "outputs": list(map(str, written)),
     }
+
+
+def _difference(
+    result: "EnsembleResult[Result]", groups: Groups, notes: list[str]
+) -> "tuple[ReplicaDifference | None, list[str]]":
+    """Return the difference of two groups with sentences; if there is none, a note says why.
+
+    Of many rows, there are sentences on how many differ, and on the difference of their means.
+    """
+    first, second = groups.first, groups.second
+    try:
+        means = result.mean(groups.by)
+        change = means.difference(first, second)
+    except (AnalysisError, KeyError) as error:
+        notes.append(f"no difference of {second} and {first}: {one_line(error)}")
+        return None, []
+    notes += [remark for remark in change.remarks if remark not in notes]
+    sentences = change.sentences()
+    if len(set(change.axes["quantity"].tolist())) < len(change.difference):
+        sentences += means.over().difference(first, second).sentences()
+    return change, sentences
+
+
+def _rows_of_difference(change: "ReplicaDifference") -> list[dict[str, object]]:
+    """Return the rows of a difference for JSON."""
+    columns = {name: column.tolist() for name, column in change._columns().items()}
+    return [
+        {name: _plain(column[k]) for name, column in columns.items()}
+        for k in range(len(change.difference))
+    ]
 
 
 def _plain(value: object) -> object:

@@ -16,6 +16,7 @@ from trajet.cli.command import command
 from trajet.cli.members import MembersChoice
 from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
+from trajet.members.rows import Key
 from trajet.quoting import quoted
 
 # Keys of a plan beside the options that its analyses share.
@@ -90,13 +91,16 @@ def run(
     Instead of a trajectory a plan may have members: replicas of one or several systems, below
     [[members]] or in a table. Paths may have placeholders, whose values are keys. Each analysis
     then writes one table with the keys of the members, and NAME.summary.csv with the means over
-    replicas and their 95 % intervals. If a member fails, the exit code is 1.
+    replicas and their 95 % intervals. If a member fails, the exit code is 1. difference =
+    ["wt", "mut"] above [[members]] adds the second minus the first, with its probability, as
+    NAME.difference.csv and a figure.
 
     Several files that look like replicas, as their times overlap, are an error; chain = true in the
     plan reads them as one trajectory.
 
     \b
     Example of members:
+      difference = ["wt", "mut"]
       [[members]]
       system = "wt"
       topology = "wt/top.psf"
@@ -124,9 +128,14 @@ def run(
     is_chained = content.pop("chain", False)
     if not isinstance(is_chained, bool):
         raise click.UsageError(f"{plan}: chain is true or false, not {quoted(is_chained)}")
+    compared = _compared(content.pop("difference", None), plan)
     of_members = None
     if named is not None:
-        of_members = replace(named, keep_going=keep_going, resume=kept_in, verify=verify)
+        of_members = replace(
+            named, keep_going=keep_going, resume=kept_in, verify=verify, difference=compared
+        )
+    elif compared is not None:
+        raise click.UsageError(f"{plan}: difference is of members: see [[members]]")
     elif keep_going or kept_in is not None:
         raise click.UsageError("--resume and --keep-going are for members: see [[members]]")
     with contextlib.ExitStack() as kept:
@@ -270,6 +279,29 @@ def _inputs(
         )
     # Commands take a topology, which is not read.
     return ["members"], MembersChoice(members, topology)
+
+
+def _compared(value: object, plan: str) -> tuple[Key, Key] | None:
+    """Return the groups that a plan compares, or None.
+
+    Raises
+    ------
+    UsageError
+        If they are not two different values.
+    """
+    if value is None:
+        return None
+    if (
+        not isinstance(value, list)
+        or len(value) != 2
+        or str(value[0]) == str(value[1])
+        or not all(isinstance(one, (str, int, float)) for one in value)
+    ):
+        raise click.UsageError(
+            f'{plan}: difference has two values of a key, such as difference = ["wt", "mut"]'
+        )
+    first, second = value
+    return first, second
 
 
 def _outputs_of(ctx: click.Context) -> Iterator[Path]:

@@ -13,14 +13,23 @@ from trajet.plots.protein import (
     occupancies,
     secondary_structure,
 )
-from trajet.plots.replicas import ReplicaCurve, column_label, replica_difference, replica_means
+from trajet.plots.replicas import (
+    ReplicaCurve,
+    column_label,
+    quantity_and_unit,
+    replica_difference,
+    replica_means,
+)
+from trajet.plots.runs import GroupInterval, Run, overlay, violins
 from trajet.plots.series import angles, coordinates, mean_profile, profile, ramachandran, series
 
 __all__ = [
     "COLOURS",
     "MOST_BARS",
+    "GroupInterval",
     "Means",
     "ReplicaCurve",
+    "Run",
     "angles",
     "clusters",
     "column_label",
@@ -38,9 +47,11 @@ __all__ = [
     "matrix",
     "mean_profile",
     "occupancies",
+    "overlay",
     "png",
     "profile",
     "projections",
+    "quantity_and_unit",
     "radial",
     "radials",
     "ramachandran",
@@ -48,4 +59,5 @@ __all__ = [
     "replica_means",
     "secondary_structure",
     "series",
+    "violins",
 ]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.natural_order import natural
+
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -36,6 +38,12 @@ LEAST_RANGE = 1e-3
 HANDLE_CHARACTERS = 8
 # Most names beside one axis.
 MOST_NAMES = 6
+
+
+def colours_of(groups: Sequence[str]) -> list[str]:
+    """Return the colour of each group by its name, whatever the order of the groups."""
+    order = sorted(dict.fromkeys(groups), key=natural)
+    return [COLOURS[order.index(group) % len(COLOURS)] for group in groups]
 
 
 def png(figure: "Figure") -> bytes:

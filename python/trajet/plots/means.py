@@ -102,6 +102,7 @@ def convergence(
     means: NDArray[np.float64],
     half_widths: NDArray[np.float64],
     correlation_times: NDArray[np.float64],
+    resolved: NDArray[np.bool_],
     *,
     labels: tuple[str, ...],
     quantity: str,
@@ -115,7 +116,7 @@ def convergence(
     ----------
     lengths
         `(n,)`, lengths of the parts, in `unit`.
-    means, half_widths, correlation_times
+    means, half_widths, correlation_times, resolved
         `(n, n_series)`: of each part, at most as many series as there are colours.
     labels
         Name of each series.
@@ -134,11 +135,20 @@ def convergence(
     for k, label in enumerate(labels):
         colour, mean, half = COLOURS[k], means[:, k], half_widths[:, k]
         left.plot(x, mean, color=colour, label=shortened(label), marker=".", markersize=3)
-        left.fill_between(x, mean - half, mean + half, color=colour, alpha=_ALPHA, linewidth=0)
+        low, high, clear = mean - half, mean + half, resolved[:, k]
+        if not clear.all():
+            edge = (colour, 2 * _ALPHA)
+            # Also between a length that is not resolved and one that is.
+            unclear = np.convolve(~clear, np.ones(3), "same") > 0
+            left.fill_between(
+                *(x, low, high, unclear), facecolor="none", edgecolor=edge, linewidth=0, hatch="//"
+            )
+        left.fill_between(x, low, high, where=clear, color=colour, alpha=_ALPHA, linewidth=0)
         if right is not None:
             right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=3)
     _limit(left, means, half_widths)
-    left.set_xlabel(f"{x_label}\nband: 95 % interval of the mean")
+    hatched = "" if resolved.all() else "; hatched: not resolved"
+    left.set_xlabel(f"{x_label}\nband: 95 % interval of the mean{hatched}")
     left.set_ylabel(wrapped(f"mean {quantity}", height_of(left)))
     titled(left, title)
     left.margins(x=0)
@@ -155,11 +165,14 @@ def convergence(
 
 
 def _limit(axes: "Axes", means: NDArray[np.float64], half_widths: NDArray[np.float64]) -> None:
-    """Let the y axis show the means and the band of the longer half, whose begin may be huge."""
-    later = slice(len(means) // 2, None)
-    ends = np.concatenate(
-        [means.ravel(), *(means[later] + sign * half_widths[later] for sign in (-1, 1))], axis=None
-    )
+    """Let the y axis show the means, and the last band as far as it is no wider than they range.
+
+    Bands of short parts are huge: they would hide how the mean changes.
+    """
+    seen = means[np.isfinite(means)]
+    most = np.ptp(seen) if seen.size else 0.0
+    widths = half_widths[-1] if most == 0 else np.minimum(half_widths[-1], most)
+    ends = np.concatenate([seen, means[-1] - widths, means[-1] + widths], axis=None)
     ends = ends[np.isfinite(ends)]
     if ends.size and np.ptp(ends) > 0:
         margin = 0.05 * np.ptp(ends)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
     axes_of,
     bare,
+    colours_of,
     figure_of,
     height_of,
     legend_of,
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 # Units of the names of columns, as on the axis of a figure.
 _UNITS = {"A": "Å", "A2": "Å²", "A3": "Å³", "degrees": "degrees", "ps": "ps", "fraction": ""}
+# Colours of a difference, and of what is significant: groups have others.
+_CHANGE, _MARKED = "0.35", "black"
+# Most significant points that are drawn large.
+_MOST_LARGE = 40
 # Most names beside the x axis.
 _MOST_NAMES = 12
 # Width of the points of one group beside one another, as a part of the distance of two names.
@@ -54,13 +58,19 @@ class ReplicaCurve:
     half_width: NDArray[np.float64]
 
 
+def quantity_and_unit(name: str) -> tuple[str, str]:
+    """Return words and unit of the name of a column, without its label: "rmsf_A" as "rmsf", "Å"."""
+    whole = name.partition(":")[0]
+    stem, _, unit = whole.rpartition("_")
+    if not stem or unit not in _UNITS:
+        stem, unit = whole, ""
+    return stem.replace("_", " "), _UNITS.get(unit, "")
+
+
 def column_label(name: str) -> str:
     """Return the name of a column as a label: "rmsf_A" as "rmsf (Å)"."""
-    stem, _, unit = name.partition(":")[0].rpartition("_")
-    if not stem or unit not in _UNITS:
-        return name.replace("_", " ")
-    words = stem.replace("_", " ")
-    return f"{words} ({_UNITS[unit]})" if _UNITS[unit] else words
+    words, unit = quantity_and_unit(name)
+    return f"{words} ({unit})" if unit else words
 
 
 def replica_means(
@@ -86,8 +96,8 @@ def replica_means(
         Axes to draw into; None for a figure of its own.
     """
     axes = axes_of(ax, (8.0, 4.0))
-    for k, curve in enumerate(curves):
-        colour = COLOURS[k % len(COLOURS)]
+    colours = colours_of([curve.label for curve in curves])
+    for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
         n = len(curve.replicas)
         label = shortened(f"{curve.label} ({n} replica{'s' * (n > 1)})")
         if names is not None:
@@ -119,19 +129,26 @@ def replica_difference(
     x_label: str,
     quantity: str,
     title: str,
+    n_replicas: tuple[int, int],
+    n_tests: int,
     names: Sequence[str] | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw differences (`(n,)`) with their intervals; significant ones are marked."""
+    """Draw differences (`(n,)`) with their intervals; significant ones are marked.
+
+    The title has the numbers of replicas and of tests for which probabilities are corrected. No
+    colour is that of a group.
+    """
     axes = axes_of(ax, (8.0, 4.0))
     axes.axhline(0.0, color="0.4", linewidth=0.8)
+    interval = "95 % by Welch's t"
     if names is None:
         low, high = difference - half_width, difference + half_width
-        axes.fill_between(x, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label="95 %")
-        axes.plot(x, difference, color=COLOURS[0], linewidth=1.2)
+        axes.fill_between(x, low, high, color=_CHANGE, alpha=0.2, linewidth=0, label=interval)
+        axes.plot(x, difference, color=_CHANGE, linewidth=1.2)
         axes.margins(x=0)
     else:
-        axes.errorbar(x, difference, half_width, color=COLOURS[0], fmt="o", capsize=3, label="95 %")
+        axes.errorbar(x, difference, half_width, color=_CHANGE, fmt="o", capsize=3, label=interval)
         _name(axes, names)
     if is_significant.any():
         axes.plot(
@@ -139,14 +156,14 @@ def replica_difference(
             difference[is_significant],
             linestyle="",
             marker="o",
-            markersize=5,
-            color=COLOURS[1],
-            label="significant (corrected p < 0.05)",
+            markersize=5 if is_significant.sum() <= _MOST_LARGE else 2.5,
+            color=_MARKED,
+            label=f"p < 0.05, corrected for {n_tests} tests" if n_tests > 1 else "p < 0.05",
             zorder=3,
         )
     axes.set_xlabel(x_label)
     axes.set_ylabel(wrapped(f"change of {quantity}", height_of(axes)))
-    titled(axes, title)
+    titled(axes, f"{title}; n = {n_replicas[0]} and {n_replicas[1]} replicas")
     bare(axes)
     legend_of(axes, ax)
     return figure_of(axes)
@@ -164,7 +181,9 @@ def _points(axes: "Axes", curve: ReplicaCurve, colour: str, label: str, shift: f
 def _name(axes: "Axes", names: Sequence[str]) -> None:
     """Name some of the numbers below the x axis."""
     ticks = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_NAMES)).astype(int))
-    axes.set_xticks(ticks, [shortened(names[k], 24) for k in ticks])
+    # Of "rmsf_A:31_rows" the part behind the quantity, which the y axis has.
+    shown = [(names[k].partition(":")[2] or names[k]).replace("_", " ") for k in ticks]
+    axes.set_xticks(ticks, [shortened(name, 24 if len(names) > 2 else 60) for name in shown])
     if len(names) > 3:
         for text in axes.get_xticklabels():
             text.set(rotation=40, ha="right", rotation_mode="anchor")

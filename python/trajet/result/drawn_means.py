@@ -71,6 +71,7 @@ def convergence(
         means if period is None else np.unwrap(means, axis=0, period=period),
         np.array([part.half_width for part in parts]),
         np.array([part.correlation_steps for part in parts]) * clock.step,
+        np.array([[not reason for reason in part.reasons] for part in parts], np.bool_),
         labels=labels[:most],
         quantity=quantity,
         unit=clock.unit,

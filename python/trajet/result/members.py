@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.group_mean import group_mean
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns
-from trajet.result.replica_differences import ReplicaDifference, difference_of
-from trajet.result.replica_means import ReplicaMeans, group_mean
+from trajet.result.replica_differences import ReplicaDifference
+from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result, write_csv
 
 if TYPE_CHECKING:
@@ -195,11 +196,34 @@ class EnsembleResult(Generic[_R_co]):
         for value in (first, second):
             if value not in known:
                 raise ValueError(f"no member with {by}={value} has a result; there are {known}")
-        return difference_of(self.name, means[first], means[second])
+        return means.difference(first, second)
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
-        """Draw the means over replicas; see `ReplicaMeans.plot`."""
-        return self.mean().plot(ax)
+    def plot(
+        self, ax: "Axes | None" = None, *, kind: Literal["overlay", "violin"] | None = None
+    ) -> "Figure":
+        """Draw the means over replicas, see `ReplicaMeans.plot`, or the values of all frames.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+        kind
+            "overlay" draws the series of all runs against time; "violin" the distribution and the
+            mean of each run, and the means of the groups with their intervals. Both are of results
+            with values per frame, and draw their first series.
+
+        Raises
+        ------
+        ValueError
+            If there is no such kind, or results have no values per frame.
+        """
+        if kind is None:
+            return self.mean().plot(ax)
+        from trajet.result.member_figures import KINDS, draw_runs
+
+        if kind not in KINDS:
+            raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, or None, not {kind!r}")
+        return draw_runs(self.name, self.done(), self.mean(), kind, ax)
 
     def _check_keys(self, names: Iterable[str]) -> None:
         for name in names:

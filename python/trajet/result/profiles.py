@@ -14,7 +14,7 @@ from trajet.result.radial import RadialDistribution
 from trajet.result.result import Result, Table
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
-from trajet.uncertainty.even_times import FrameClock
+from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
 # Columns by which the rows of tables are told apart, by the class of the result.
@@ -34,6 +34,8 @@ QUANTITY = "quantity"
 _ROUNDING = 1e-5
 # Angles whose mean direction is shorter than this part of one have no useful mean.
 _LEAST_RESULTANT = 0.5
+# Columns that name an atom in sentences.
+_NAMES = ("chain", "resname", "resid", "name")
 # Columns of atoms by which those of different systems are matched, without their residue's name.
 _OF_ATOMS = (QUANTITY, "chain", "resid", "name")
 
@@ -52,12 +54,15 @@ class Profile:
         `(n_rows,)`, float64, standard errors of these within the run; NaN if they are not known.
     period
         Period of values on a circle, such as 360 of angles; None for other values.
+    unresolved
+        Which means over time are not resolved and why, as text; empty if all are.
     """
 
     axes: dict[str, NDArray[np.generic]]
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     period: float | None = None
+    unresolved: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def profile_of(result: Result) -> Profile:
     columns = dict(_without_errors(result._table()))
     if isinstance(result, Applied) and not result.reduced:
         values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
-        return _of_frames(values, list(columns)[2:])
+        return _of_frames(values, list(columns)[2:], clock_of(result.times, result.frames))
     known = _AXES.get(type(result).__name__)
     if known is None:
         raise AnalysisError(
@@ -122,15 +127,27 @@ def _of_series(result: Series) -> Profile:
     """Return the means over time of a result with values per frame."""
     values = result.values.reshape(len(result.frames), -1)
     period = 360.0 if isinstance(result, Dihedrals) and not result.sin_cos else None
-    return _of_frames(np.asarray(values, np.float64), result._names(), period)
+    clock = clock_of(result.times, result.frames)
+    return _of_frames(np.asarray(values, np.float64), result._names(), clock, period)
 
 
 def _of_frames(
-    values: NDArray[np.float64], names: Sequence[str], period: float | None = None
+    values: NDArray[np.float64],
+    names: Sequence[str],
+    clock: FrameClock,
+    period: float | None = None,
 ) -> Profile:
     """Return the means over time of numbers per frame, `(n_frames, n_numbers)`."""
-    found = statistics_of_frames(values, FrameClock(), period=period).estimates
-    return Profile({QUANTITY: np.array(names, np.str_)}, found.mean, found.standard_error, period)
+    found = statistics_of_frames(values, clock, period=period).estimates
+    # Constants, such as contacts that never form, need no remark.
+    wrong = [k for k, why in enumerate(found.reasons.tolist()) if why and found.std[k] != 0]
+    text = ""
+    if wrong:
+        of = f"{len(wrong)} of {len(names)} quantities, the first " if len(names) > 1 else ""
+        text = f"{of}{names[wrong[0]]}: {found.reasons[wrong[0]]}"
+    return Profile(
+        {QUANTITY: np.array(names, np.str_)}, found.mean, found.standard_error, period, text
+    )
 
 
 def _with_quantity(
@@ -233,6 +250,27 @@ def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:
         is_distance = axis.dtype.kind == "f"
         columns.append((np.unique(axis, return_inverse=True)[1] if is_distance else axis).tolist())
     return list(zip(*columns, strict=True))
+
+
+def row_names(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
+    """Return what tells the rows of a quantity apart, as texts: "A ALA 30 CA", "r_A 0.5"."""
+    n_rows = len(axes[QUANTITY])
+    if "atom" in axes:
+        columns = [axes[name].tolist() for name in _NAMES if name in axes] or [
+            [f"atom {k}" for k in axes["atom"].tolist()]
+        ]
+    else:
+        columns = [
+            [
+                f"{name} {value:.4g}" if column.dtype.kind == "f" else f"{name} {value}"
+                for value in column
+            ]
+            for name, column in axes.items()
+            if name != QUANTITY
+        ]
+    return [
+        " ".join(str(column[k]) for column in columns if column[k] != "") for k in range(n_rows)
+    ]
 
 
 def circular(differences: NDArray[np.float64], period: float) -> NDArray[np.float64]:

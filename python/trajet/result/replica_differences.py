@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.group_mean import GroupMean, first_copies
 from trajet.result.profiles import abscissa_of, circular, matched_rows
-from trajet.result.replica_means import GroupMean, first_copies
 from trajet.result.result import write_csv
+from trajet.result.sentences import sentences_of_difference
 from trajet.uncertainty.student_t import quantile, two_sided_p
 
 if TYPE_CHECKING:
@@ -95,6 +96,21 @@ class ReplicaDifference:
         """Lower and upper ends of the 95 % interval of each difference, `(n_rows,)` each."""
         return self.difference - self.half_width, self.difference + self.half_width
 
+    def sentences(self) -> list[str]:
+        """Return a sentence for each of a few changes, or one on how many of many rows differ."""
+        return list(
+            sentences_of_difference(
+                self.axes,
+                self.difference,
+                self.half_width,
+                self.p,
+                self.p_adjusted,
+                groups=(self.first, self.second),
+                n_replicas=self.n_replicas,
+                level=_LEVEL,
+            )
+        )
+
     def to_dataframe(self) -> "DataFrame":
         """Return the rows of the CSV file as a DataFrame.
 
@@ -146,6 +162,8 @@ class ReplicaDifference:
             x_label=plots.column_label(place.label),
             quantity=plots.column_label(place.quantity),
             title=f"{self.name}: {self.second} minus {self.first}",
+            n_replicas=self.n_replicas,
+            n_tests=int(np.isfinite(self.p).sum()),
             names=place.names,
             ax=ax,
         )

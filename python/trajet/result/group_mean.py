@@ -1,0 +1,261 @@
+"""Mean over the replicas of one group, with the error between them and that within them."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.result.member_outcome import Key, MemberOutcome
+from trajet.result.profiles import Aligned, Profile, aligned, circular, profile_of
+from trajet.result.result import Result
+from trajet.uncertainty.student_t import quantile
+
+# Replicas whose first frames differ by less, Å, started from one place.
+_SAME_START = 0.01
+# Ratio of the errors between and within replicas above which they disagree.
+_DISAGREE = 2.0
+# Most values of a key that a remark names.
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """Mean over the replicas of one group, such as a system.
+
+    Attributes
+    ----------
+    keys
+        The keys that the replicas have in common.
+    axes
+        Columns that tell rows apart, `(n_rows,)` each.
+    members
+        `(n_replicas, n_rows)`, the numbers of each replica.
+    within
+        `(n_rows,)`, standard error of the mean by the fluctuations within the runs; NaN if it is
+        not known.
+    period
+        Period of values on a circle, such as 360 of angles; None for other values.
+    remarks
+        What makes the numbers doubtful.
+    lengths, labels
+        Number of frames and label of each replica.
+    is_rmsf
+        Whether the numbers are fluctuations, which come out smaller in shorter runs.
+    """
+
+    keys: Mapping[str, Key]
+    axes: Mapping[str, NDArray[np.generic]]
+    members: NDArray[np.float64]
+    within: NDArray[np.float64]
+    period: float | None = None
+    remarks: tuple[str, ...] = field(repr=False, default=())
+    lengths: tuple[int, ...] = field(repr=False, default=())
+    labels: tuple[str, ...] = field(repr=False, default=())
+    is_rmsf: bool = False
+
+    @property
+    def label(self) -> str:
+        """The keys as text."""
+        return ", ".join(f"{name}={value}" for name, value in self.keys.items()) or "all members"
+
+    @property
+    def n_replicas(self) -> int:
+        """Number of replicas."""
+        return len(self.members)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: mean over the replicas."""
+        mean: NDArray[np.float64] = self.members.mean(axis=0)
+        return mean if self.period is None else circular(mean, self.period)
+
+    @property
+    def standard_error(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: error of the mean by the spread of the replicas; NaN for one replica."""
+        if self.n_replicas < 2:
+            return np.full(self.members.shape[1], np.nan)
+        error: NDArray[np.float64] = self.members.std(axis=0, ddof=1) / np.sqrt(self.n_replicas)
+        return error
+
+    @property
+    def half_width(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: half of the 95 % interval, by Student's t of the replicas."""
+        if self.n_replicas < 2:
+            return self.standard_error
+        return self.standard_error * quantile(self.n_replicas - 1)
+
+    @property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends of the 95 % interval, `(n_rows,)` each."""
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    @property
+    def ratio(self) -> NDArray[np.float64]:
+        """`(n_rows,)`: error between replicas divided by that within them.
+
+        About 1 if the fluctuations within the runs explain the spread of the replicas. Larger if
+        runs are too short for motions in which they differ.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: NDArray[np.float64] = self.standard_error / self.within
+        return np.where(self.within > 0, ratio, np.nan)
+
+
+def group_mean(
+    keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]], *, is_rmsf: bool
+) -> GroupMean:
+    """Return the mean over the members of a group.
+
+    Parameters
+    ----------
+    keys
+        The keys that the members have in common.
+    members
+        Members with results.
+    is_rmsf
+        Whether the numbers are fluctuations, which come out smaller in shorter runs.
+
+    Raises
+    ------
+    AnalysisError
+        If the numbers of the members cannot be matched.
+    """
+    results = [one.result for one in members if one.result is not None]
+    profiles = [profile_of(one) for one in results]
+    found = aligned(profiles, [one.label for one in members])
+    within = np.sqrt((found.errors**2).sum(axis=0)) / len(members)
+    made = GroupMean(
+        keys,
+        found.axes,
+        found.values,
+        within,
+        found.period,
+        lengths=tuple(map(_n_frames, results)),
+        labels=tuple(one.label for one in members),
+        is_rmsf=is_rmsf,
+    )
+    remarks = [*_remarks(made, found, members), *_unresolved(profiles, members)]
+    return replace(made, remarks=tuple(remarks))
+
+
+def _remarks(
+    mean: GroupMean, found: Aligned, members: Sequence[MemberOutcome[Result]]
+) -> Iterator[str]:
+    """Yield what makes a mean doubtful."""
+    yield from found.remarks
+    yield from remarks_of_members(members)
+    yield from _mixed(mean.keys, members)
+    n = mean.n_replicas
+    if n == 1:
+        yield (
+            "one replica: there is no error between replicas, and that within it does not see"
+            " states that it has never visited"
+        )
+        return
+    lengths = mean.lengths
+    if mean.is_rmsf and max(lengths) > min(lengths):
+        yield (
+            f"replicas have {min(lengths)} to {max(lengths)} frames: fluctuations of shorter runs"
+            " come out smaller; compare runs of equal length"
+        )
+    labels = [one.label for one in members]
+    if (mean.members == mean.members[0]).all():
+        yield "all replicas have the same numbers: are they copies of one file?"
+    elif (copies := first_copies(mean.members, mean.members, labels, labels)) is not None:
+        yield copies
+    elif _started_together(members):
+        yield (
+            f"all {n} replicas started from one place: that they agree does not mean that they are"
+            " equilibrated"
+        )
+    ratios = mean.ratio[np.isfinite(mean.ratio)]
+    if len(ratios) and np.median(ratios) > _DISAGREE:
+        yield (
+            f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
+            " explain: runs are shorter than their slowest motions; take the error between replicas"
+        )
+
+
+def _unresolved(
+    profiles: Sequence[Profile], members: Sequence[MemberOutcome[Result]]
+) -> Iterator[str]:
+    """Yield a remark on members whose means over time are not resolved."""
+    wrong = [
+        (one.label, profile.unresolved)
+        for one, profile in zip(members, profiles, strict=True)
+        if profile.unresolved
+    ]
+    if wrong:
+        label, reason = wrong[0]
+        yield (
+            f"means over time are not resolved in {len(wrong)} of {len(members)} members, the first"
+            f" is {label}: {reason}: their errors within the runs are not reliable"
+        )
+
+
+def remarks_of_members(members: Sequence[MemberOutcome[Result]]) -> list[str]:
+    """Return the remarks of the results of members; those that differ in numbers once."""
+    kinds: dict[str, tuple[str, str, int]] = {}
+    for one in members:
+        if one.result is None:
+            continue
+        remarks = one.result.report["remarks"]
+        assert isinstance(remarks, Sequence)
+        seen = {re.sub(r"[\d.]+", "#", str(remark)): str(remark) for remark in remarks}
+        for kind, remark in seen.items():
+            text, label, count = kinds.get(kind, (remark, one.label, 0))
+            kinds[kind] = (text, label, count + 1)
+    return [
+        f"in {count} of {len(members)} members, the first is {label}: {text}"
+        for text, label, count in kinds.values()
+    ]
+
+
+def first_copies(
+    values: NDArray[np.float64],
+    others: NDArray[np.float64],
+    labels: Sequence[str],
+    other_labels: Sequence[str],
+) -> str | None:
+    """Return a remark on two members with the same numbers, `(n_members, n_rows)`; or None."""
+    for label, own in zip(labels, values, strict=True):
+        for other_label, other in zip(other_labels, others, strict=True):
+            if label != other_label and np.array_equal(own, other):
+                return (
+                    f"{label} and {other_label} have the same numbers: are they copies of one file?"
+                )
+    return None
+
+
+def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
+    """Yield a remark on a key, other than the replica, that differs within a group."""
+    for name in members[0].keys:
+        values = list(dict.fromkeys(one.keys[name] for one in members))
+        if name not in keys and name != "replica" and len(values) > 1:
+            few = ", ".join(map(str, values[:_MOST_NAMED]))
+            yield (
+                f"members with different {name} ({few}) count as replicas: choose one with"
+                f" where({name}=...), or group by it, too"
+            )
+
+
+def _n_frames(result: Result) -> int:
+    """Return the number of frames of a result."""
+    parameters = result.report["parameters"]
+    assert isinstance(parameters, Mapping)
+    return int(parameters["n_frames"])
+
+
+def _started_together(members: Sequence[MemberOutcome[Result]]) -> bool:
+    """Return whether the first frames of all members are the same."""
+    first = members[0].start
+    if first is None:
+        return False
+    return all(
+        one.start is not None
+        and one.start.shape == first.shape
+        and bool((np.abs(one.start - first) <= _SAME_START).all())
+        for one in members[1:]
+    )
