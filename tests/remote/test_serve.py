@@ -8,12 +8,15 @@ import shutil
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
 from helpers import commands
+from helpers.doc_examples import examples as examples_of
+from helpers.doc_examples import run_python
 from helpers.extent import examples
 from helpers.golden_files import Adk
 from helpers.made_stores import Solvated, make_store
@@ -21,6 +24,8 @@ from helpers.served_files import PATIENCE, TOKEN, Served, serving
 from numpy.typing import NDArray
 from trajet.server.access import Access
 from trajet.server.ranges import ChangedFileError, OpenFile, byte_range
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "serving.md"
 
 
 @pytest.fixture(scope="module")
@@ -394,6 +399,19 @@ def test_wrong_arguments_are_one_line(
         assert "in use" in commands.fail("serve", adk.xtc, "--port", port)
     monkeypatch.setenv("TRAJET_TOKEN", "short")
     assert "at least 16" in commands.fail("serve", adk.xtc)
+
+
+def test_example_of_the_documentation_reads_a_frame(server: Served, adk: Adk) -> None:
+    """A program that knows nothing of trajet."""
+    (example,) = examples_of(DOCUMENT)
+    base = f"http://127.0.0.1:{server.port}/{TOKEN}"
+    text = example.text.replace("http://127.0.0.1:8765/TOKEN", base)
+    namespace: dict[str, object] = {}
+    run_python(DOCUMENT, replace(example, text=text), namespace)
+    atoms = [*range(214), *range(500, 600)]
+    expected = tj.open(None, adk.xtc)[10]
+    assert np.array_equal(namespace["positions"], expected.positions[atoms])
+    assert (namespace["n_frames"], namespace["time"]) == (98, np.float32(expected.time))
 
 
 @pytest.mark.long
