@@ -1,48 +1,31 @@
 """Results of earlier runs are used again if nothing has changed on which they depend."""
 
 import os
-import random
 import shutil
-import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.forked_processes import forked_processes
 from helpers.golden_files import Adk
-from helpers.made_ensembles import PATTERN, TOPOLOGY, made_replicas
-
-POOLS = {"threads": lambda: tj.LocalPool(threads=2), "processes": lambda: tj.ProcessPool(2)}
-
-
-def jobs(ensemble: tj.Ensemble) -> list[Any]:
-    """Return two analyses."""
-    calpha = ensemble.select("name CA")
-    return [tj.rmsf.job(calpha, align="same"), tj.gyration.job(ensemble.select("protein"))]
-
-
-def numbers(results: list[Any]) -> list[bytes]:
-    """Return the bits of all values."""
-    return [one.values.tobytes() for result in results for one in result]
+from helpers.kept_members import (
+    again,
+    in_a_process,
+    jobs,
+    kill_at_random,
+    n_reused,
+    numbers,
+    on_processes,
+    on_threads,
+)
+from helpers.made_ensembles import made_replicas
 
 
 @pytest.fixture
 def ensemble(adk: Adk, tmp_path: Path) -> tj.Ensemble:
     """Return three replicas."""
     return made_replicas(adk, tmp_path / "files", {"wt": 3})
-
-
-def again(folder: Path) -> tj.Ensemble:
-    """Return the ensemble, as another process would make it."""
-    files = folder / "files"
-    return tj.ensemble(str(files / PATTERN), topology=str(files / TOPOLOGY))
-
-
-def n_reused(results: list[Any]) -> list[int]:
-    """Return the number of results of each analysis that were used again."""
-    return [result.n_reused for result in results]
 
 
 def test_results_are_used_again_with_the_same_bits(ensemble: tj.Ensemble, tmp_path: Path) -> None:
@@ -146,32 +129,11 @@ def test_functions_and_single_trajectories_are_refused(
         tj.run([tj.rmsd.job(ensemble[0].open().select("name CA"))], resume=tmp_path / "kept")
 
 
-def _run(folder: Path, kept: Path, pool: str) -> None:
-    """Run the analyses in a process of its own, which is killed."""
-    with POOLS[pool]() as own:
-        tj.run(jobs(again(folder)), resume=kept, pool=own)
-
-
 @pytest.mark.kills(2)
-@pytest.mark.parametrize("pool", list(POOLS))
+@pytest.mark.parametrize("target", [on_threads, on_processes])
 def test_killed_runs_go_on_with_the_same_bits(
-    ensemble: tj.Ensemble, tmp_path: Path, pool: str, attempt: int
+    adk: Adk, tmp_path: Path, target: Callable[[Path], None], kills: int
 ) -> None:
-    """At a random moment between the first and the last result."""
-    seed = random.randrange(10**9)
-    chosen = random.Random(seed)
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    process = forked_processes().Process(target=_run, args=(tmp_path, kept, pool))
-    process.start()
-    wanted, end = chosen.randrange(6), time.monotonic() + 120
-    while len(list(kept.iterdir())) < wanted and process.is_alive() and time.monotonic() < end:
-        time.sleep(0.002)
-    time.sleep(chosen.random() * 0.1)
-    process.kill()
-    process.join()
-    resumed = tj.run(jobs(again(tmp_path)), resume=kept)
-    fresh = tj.run(jobs(ensemble))
-    assert numbers(resumed) == numbers(fresh), f"seed {seed}, attempt {attempt}"
-    assert n_reused(tj.run(jobs(ensemble), resume=kept)) == [3, 3]
-    assert len(list(kept.iterdir())) == 6
+    """At random moments between the first and the last result."""
+    died = kill_at_random(adk, tmp_path, lambda folder: in_a_process(target, folder), kills)
+    assert died or kills < 10

@@ -170,6 +170,29 @@ def keep_going(folder: Path) -> None:
         save(folder, {"errors": errors, **values})
 
 
+def members(folder: Path) -> None:
+    """Run analyses of an ensemble of which a member has a corrupt frame, and stop at it."""
+    pool = tj.MpiPool()
+    names = ("adk.xtc", "broken.xtc", "adk.xtc")
+    rows = [{"topology": folder / "adk.psf", "trajectory": folder / name} for name in names]
+    ensemble = tj.ensemble(rows)
+    try:
+        tj.rmsd(ensemble.select("name CA"), pool=pool)
+    except tj.FormatError as error:
+        stopped = getattr(error, "__notes__", [""])[-1]
+    atoms = ensemble.select("name CA")
+    results = tj.run(
+        [tj.rmsd.job(atoms), tj.rmsf.job(atoms, align="same")], keep_going=True, pool=pool
+    )
+    if results:
+        values = [
+            None if one.result is None else one.result.values.tolist()
+            for result in results
+            for one in result.outcomes
+        ]
+        save(folder, {"stopped": stopped, "values": values})
+
+
 def failing(*_: object) -> None:
     """Return nothing, as a storage that is gone."""
     raise OSError(errno.EIO, "the storage is gone")

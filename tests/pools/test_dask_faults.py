@@ -31,9 +31,12 @@ from helpers.dask_cluster import (
     until,
 )
 from helpers.golden_files import Adk
+from helpers.kept_members import in_a_process, kill_at_random, on_dask
+from helpers.made_ensembles import bits_of_members, uneven_members
 from helpers.made_hdf5 import tables_of
 from trajet.pools.dask.dispatcher import Dispatcher, _SubmittedCopy
 from trajet.pools.dask.plugins import TaskProgress
+from trajet.pools.members import member_pool
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
@@ -546,6 +549,34 @@ def test_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int
         result = tj.rmsd(atoms, reference="average", pool=pool, progress=kill)
         assert len(killed) == 1
         assert result.values.tobytes() == here.tobytes()
+
+
+@pytest.mark.kills(1)
+def test_members_of_a_killed_client_go_on_with_the_same_bits(
+    client: Client, adk: Adk, tmp_path: Path, kills: int
+) -> None:
+    """The client is killed at random moments between the first and the last result."""
+    address = client.scheduler.address
+    kill_at_random(adk, tmp_path, lambda folder: in_a_process(on_dask, folder, address), kills)
+    until(lambda: left_behind(client) == [])
+
+
+@pytest.mark.kills(1)
+def test_members_survive_a_killed_worker(
+    client: Client, adk: Adk, tmp_path: Path, kills: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One worker is killed when members are done; bits are those of runs one by one."""
+    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    ensemble = uneven_members(adk, tmp_path)
+    here = bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
+    assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
+    for _ in range(kills):
+        until(lambda: len(client.nthreads()) == N_WORKERS)
+        victim = random.choice(sorted(client.run(os.getpid).values()))
+        timer = threading.Timer(random.uniform(0.0, 0.6), os.kill, [victim, signal.SIGKILL])
+        timer.start()
+        assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
+        timer.join()
 
 
 def test_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:

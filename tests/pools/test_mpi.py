@@ -16,6 +16,7 @@ import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk
+from helpers.kept_members import kill_at_random, on_ranks
 from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
 from helpers.mpi_ranks import WAYS
@@ -63,7 +64,7 @@ def folder(long_adk: Adk, tmp_path: Path) -> Path:
 # record what ranks have imported.
 TOGETHER = (
     *("record_opens", "copies", "fill_windows", "structures", "run_every_way", "bits"),
-    *("compute_wide_rows", "catch_errors", "keep_going", "stragglers"),
+    *("compute_wide_rows", "catch_errors", "keep_going", "members", "stragglers"),
     *("copies_with_a_slow_rank", "copies_that_fail"),
 )
 
@@ -234,6 +235,25 @@ def test_analyses_go_on_without_the_ones_that_fail(
     rmsf = tj.rmsf(atoms, align=atoms, reference="average")
     assert found["rmsd"] == found["again"] == tj.rmsd(atoms).values.tolist()
     assert found["rmsf"] == rmsf.values.tolist()
+
+
+def test_members_share_ranks(together: dict[str, Path], long_adk: Adk) -> None:
+    """With the bits of one thread; the one that fails is named, or left out."""
+    found = answer_in(together["members"])
+    assert found["stopped"] == "in member 2 of 3 (replica=2)"
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    one = tj.LocalPool(threads=1)
+    rmsd, rmsf = tj.run([tj.rmsd.job(atoms), tj.rmsf.job(atoms, align="same")], pool=one)
+    rmsd, rmsf = rmsd.values.tolist(), rmsf.values.tolist()
+    assert found["values"] == [rmsd, None, rmsd, rmsf, None, rmsf]
+
+
+@pytest.mark.kills(1)
+def test_members_of_killed_ranks_go_on_with_the_same_bits(
+    adk: Adk, tmp_path: Path, kills: int
+) -> None:
+    """A rank is killed at random moments between the first and the last result."""
+    kill_at_random(adk, tmp_path, on_ranks, kills)
 
 
 def test_stragglers_and_transient_errors_change_no_bit(

@@ -84,6 +84,8 @@ class ResumeFolder:
     def __init__(self, folder: Path, *, verify: bool = False) -> None:
         self.folder = folder.absolute()
         self.verify = verify
+        # Once, before several threads ask for it.
+        self._code = _digest_of_code()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -99,7 +101,7 @@ class ResumeFolder:
         """
         digest = hashlib.sha256()
         # Arguments by name and by position are the same only if they are given in the same way.
-        about = [__version__, _digest_of_code(), job.name, list(job.args), dict(job.kwargs), frames]
+        about = [__version__, self._code, job.name, list(job.args), dict(job.kwargs), frames]
         _Feed(digest, opened, job.name).value([*about, _files(opened, verify=self.verify)])
         label = re.sub(r"[^\w.=-]+", "_", opened.member.label)[:_LONGEST_LABEL]
         return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"

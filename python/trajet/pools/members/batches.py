@@ -32,7 +32,7 @@ from trajet.pools.timing import RunTiming
 # Members that are open at a time: at least, for each worker, and at most.
 _OPEN, _OPEN_OF_WORKER, _MOST_OPEN = 24, 2, 128
 # Tasks of each worker in a batch, at whose end workers wait for one another.
-_TASKS_OF_BATCH = 8
+_TASKS_OF_BATCH = 16
 # Setups of members that a worker process keeps, with their open files.
 _KEPT = 4
 
