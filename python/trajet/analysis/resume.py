@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -86,6 +87,9 @@ class ResumeFolder:
         self.verify = verify
         # Once, before several threads ask for it.
         self._code = _digest_of_code()
+        # NumPy reads headers by `ast.parse`, which may fail in several threads at once: in Python
+        # 3.11 they share the count of its recursions (python/cpython#106905).
+        self._loading = threading.Lock()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -109,8 +113,9 @@ class ResumeFolder:
     def load(self, member: Member, place: Path) -> MemberOutcome[Result] | None:
         """Return a result that was stored; None if there is none, or it is damaged."""
         try:
-            result = load(place / _RESULT)
-            start = np.load(place / _START, allow_pickle=False)
+            with self._loading:
+                result = load(place / _RESULT)
+                start = np.load(place / _START, allow_pickle=False)
         except (FormatError, OSError, ValueError, EOFError):
             return None
         known = start.astype(np.float32).reshape(-1, 3) if start.size else None
