@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,6 +143,23 @@ def test_frames_equal_those_that_are_read(
         assert np.array_equal(positions, frame.positions[columns])
         expected = frame.box.vectors if frame.box.exists else np.zeros((3, 3))
         assert np.array_equal(box, expected.astype(np.float32))
+
+
+def test_frames_of_many_clients_are_each_ones_own(server: Served, wet: Solvated, adk: Adk) -> None:
+    """At the same time: more selections than are kept, of several trajectories."""
+    all_adk, all_wet = tj.open(None, adk.xtc), tj.open(None, wet.xtc)
+
+    def ask(seed: int) -> None:
+        chosen = random.Random(seed)
+        for _ in range(6):
+            name, opened = chosen.choice((("adk.xtc", all_adk), ("store/wet", all_wet)))
+            number, start = chosen.randrange(opened.n_frames), chosen.randrange(8)
+            found = taken_apart(server.frame(name, number, f"{start},{start + 50}").body)
+            expected = opened.read(frames=[number], atoms=range(start, start + 50)).positions[0]
+            assert np.array_equal(found[3], expected)
+
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(ask, range(16)))
 
 
 @pytest.mark.parametrize(
