@@ -13,6 +13,7 @@ import pytest
 from helpers.extent import IS_LONG, examples
 from helpers.golden_files import XTC_FILES, Adk, Golden, Truth, read_with_mdanalysis
 from helpers.mounted_stores import UNTESTED, reason_not_to_mount
+from helpers.parsed_topologies import keep_topologies
 from helpers.systems import Systems
 from MDAnalysisTests import datafiles
 from threadpoolctl import threadpool_limits
@@ -22,16 +23,22 @@ pytest_plugins = ["helpers.dask_cluster"]
 
 # Files that take longest, longest first: begun last, one would keep the others waiting at the end.
 LONGEST = (
-    *("pools/test_mpi.py", "mdanalysis/test_analyses_on_pools.py", "pools/test_dask.py"),
-    *("formats/test_formats.py", "store/test_store_kills.py", "pools/test_dask_faults.py"),
-    *("pools/test_ranks.py", "analyses/test_rmsd.py", "benches/test_machine.py"),
-    *("store/test_mount.py", "topology/test_selection.py", "benches/test_machine_store.py"),
-    *("cli/test_without_mdanalysis.py", "docs/test_parallel_docs.py", "store/test_store.py"),
-    *("formats/test_h5md.py", "conversion/test_h5md_copies.py", "conversion/test_convert.py"),
-    *("analyses/test_instruction_sets.py", "pools/test_processes.py", "periodic/test_pools.py"),
-    *("store/test_store_exact.py", "store/test_store_h5md.py", "periodic/test_positions.py"),
-    *("docs/test_coming_from_docs.py", "periodic/test_copies.py", "cli/test_signals.py"),
-    *("formats/test_refused_memory.py", "cli/test_cli.py"),
+    *("mdanalysis/test_analyses_on_pools.py", "formats/test_formats.py", "pools/test_mpi.py"),
+    *("pools/test_dask.py", "store/test_store_kills.py", "pools/test_dask_faults.py"),
+    *("store/test_mount.py", "benches/test_machine.py", "pools/test_ranks.py"),
+    *("conversion/test_h5md_copies.py", "cli/test_without_mdanalysis.py", "store/test_store.py"),
+    *("ensembles/test_replicas.py", "formats/test_h5md.py", "periodic/test_pools.py"),
+    *("docs/test_parallel_docs.py", "topology/test_selection.py", "pools/test_processes.py"),
+    *("docs/test_coming_from_docs.py", "conversion/test_convert.py", "store/test_store_exact.py"),
+    *("ensembles/test_resume.py", "ensembles/test_ensembles.py", "periodic/test_copies.py"),
+    *("analyses/test_instruction_sets.py", "chain/test_chain.py", "index/test_index.py"),
+    *("analyses/test_rmsd.py", "benches/test_machine_store.py", "analyses/test_plots.py"),
+    *("store/test_store_hdf5.py", "analyses/test_rmsf.py", "docs/test_extending.py"),
+    *("analyses/test_hbonds.py", "store/test_store_h5md.py", "analyses/test_msd.py"),
+    *("formats/test_refused_memory.py", "periodic/test_positions.py", "cli/test_signals.py"),
+    *("topology/test_topology_sidecar.py", "store/test_store_damage.py", "cli/test_cli.py"),
+    *("analyses/test_contact_map.py", "docs/test_docstrings.py", "pools/test_map.py"),
+    *("mdanalysis/test_readers.py", "docs/test_store_docs.py", "analyses/test_apply.py"),
 )
 
 
@@ -45,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # the environment, where Dask sets one thread while it starts workers of its own.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     threadpool_limits(1, "blas")
+    keep_topologies()
     # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
