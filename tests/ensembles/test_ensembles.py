@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import FRAMES, made_replicas
+from trajet.analysis.job import ensemble_of
 from trajet.trajectory import shared_topologies
 
 
@@ -259,3 +260,26 @@ def test_many_members_need_few_descriptors_and_one_topology(
     assert n_loads == 1
     # The folder of descriptors is one itself.
     assert most <= 33
+
+
+def test_long_lists_of_numbers_are_not_searched(adk: Adk, tmp_path: Path) -> None:
+    """Weights and quadruples are looked at once; selections behind a text are found."""
+
+    class Counted(list[object]):
+        n_read = 0
+
+        def __iter__(self) -> Iterator[object]:
+            Counted.n_read += 1
+            return super().__iter__()
+
+    ensemble = made_replicas(adk, tmp_path, {"wt": 2})
+    calpha = ensemble.select("name CA")
+    for value in (Counted([1.0] * 5), Counted([[0, 1, 2, 3]] * 5), Counted([np.float32(1)])):
+        assert ensemble_of([calpha, value]) is not None
+        assert ensemble_of(value) is None
+    assert Counted.n_read == 0
+    assert ensemble_of([["resid 1", calpha]]) is not None
+    assert ensemble_of({"groups": ("all", [calpha])}) is not None
+    weights = [1.0] * 214
+    one, two = tj.gyration(calpha, weights=weights), tj.gyration(calpha, weights=np.ones(214))
+    assert np.array_equal(one[0].values, two[0].values)

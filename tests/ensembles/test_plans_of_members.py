@@ -239,6 +239,27 @@ def test_files_that_look_like_replicas_are_a_question(plan: Path) -> None:
             assert "Are the 2 files parts of one run, or replicas?" in done.stderr
 
 
+def test_replicas_that_are_chained_have_a_remark_with_the_way_out(plan: Path) -> None:
+    """In Python and by single commands; parts that repeat a few frames have none."""
+    folder = plan.parent
+    paths = [folder / f"wt/rep{k}/traj.xtc" for k in (1, 1)]
+    way = "if the 2 files are replicas, analyse them as members of an ensemble: tj.ensemble("
+    chained = tj.open(folder / "wt/top.psf", *paths)
+    (remark,) = chained.remarks
+    assert remark.startswith("times overlap or step back at 1 of 1 file boundaries")
+    assert way in remark
+    assert tj.gyration(chained.select("name CA")).report["remarks"] == [remark]
+    done = invoke("gyration", folder / "wt/top.psf", *paths, "--select", "name CA")
+    assert done.exit_code == 0, done.output
+    assert way in done.output
+    source = tj.open(None, paths[0])
+    for name, frames in (("early", slice(0, 8)), ("late", slice(6, None))):
+        tj.convert(source, folder / f"{name}.xtc", frames=frames)
+    (remark,) = tj.open(None, folder / "early.xtc", folder / "late.xtc").remarks
+    assert way not in remark
+    assert tj.open(None, folder / "early.xtc").remarks == ()
+
+
 def test_files_of_a_member_may_not_be_replicas(plan: Path) -> None:
     """The same question, for members; `chain` answers it."""
     files = [plan.parent / f"wt/rep{k}/traj.xtc" for k in (1, 1)]

@@ -17,6 +17,8 @@ from typing import (
     overload,
 )
 
+import numpy as np
+
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
@@ -289,7 +291,7 @@ def _call_members(
 def ensemble_of(value: object) -> Ensemble | None:
     """Return the ensemble of which an argument of an analysis is, or None.
 
-    Lists, tuples and dictionaries are searched.
+    Lists, tuples and dictionaries are searched, but not lists of numbers, which may be long.
 
     Raises
     ------
@@ -310,14 +312,23 @@ def _ensembles(value: object) -> Iterator[Ensemble]:
     elif isinstance(value, EnsembleSelection):
         yield value.ensemble
     elif isinstance(value, (list, tuple)):
-        for one in value:
+        for one in [] if _has_numbers(value) else value:
             yield from _ensembles(one)
     elif isinstance(value, dict):
         yield from _ensembles(list(value.values()))
 
 
+def _has_numbers(value: object) -> bool:
+    """Return whether a list begins with a number, or with a list that does: weights, atoms."""
+    while isinstance(value, (list, tuple)) and len(value):
+        value = value[0]
+    return isinstance(value, (int, float, np.number))
+
+
 def _of_member(value: object, opened: OpenMember) -> object:
     """Return an argument of an analysis for one member of the ensemble, which is open."""
+    if _has_numbers(value):
+        return value
     if isinstance(value, (Ensemble, EnsembleSelection)):
         return value.of(opened)
     if isinstance(value, list):

@@ -1,15 +1,34 @@
 """Several files as one trajectory: parts of one run, or replicas that were chained by mistake."""
 
+from typing import Protocol
+
 import numpy as np
 
-from trajet._trajet import FormatError
-from trajet.trajectory.trajectory import Trajectory
+from trajet._trajet import FormatError, Reader
 
 # Share of the frames of a file that a continued run may repeat.
 _MOST_REPEATED = 0.5
+# Part of the remark of the native module on files that begin before the one before them ends.
+_OVERLAP = "file boundaries"
 
 
-def check_consecutive(trajectory: Trajectory) -> None:
+class OpenFiles(Protocol):
+    """Files that are open as one trajectory; see `Trajectory`."""
+
+    @property
+    def reader(self) -> Reader:
+        """The native reader."""
+
+    @property
+    def time_step(self) -> float | None:
+        """Time between frames that a user gave, ps; None for the times in the files."""
+
+    @property
+    def time_remarks(self) -> tuple[str, ...]:
+        """Remarks on times that the files do not state."""
+
+
+def check_consecutive(files: OpenFiles) -> None:
     """Raise an error if files that are read as one trajectory look like replicas.
 
     They do if the times of two files overlap by more than half of the shorter one, which is more
@@ -21,23 +40,48 @@ def check_consecutive(trajectory: Trajectory) -> None:
     FormatError
         If they do.
     """
-    segments = trajectory.reader.segments()
+    if doubt := _doubt(files):
+        raise FormatError(f"{doubt}. {_question(len(files.reader.segments()))}")
+
+
+def with_question(files: OpenFiles, remarks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return remarks on files; that on their times asks whether files that look so are replicas.
+
+    A trajectory whose times do not overlap is not asked about, and reads no times for this.
+    """
+    for k, remark in enumerate(remarks):
+        if _OVERLAP in remark or remark in files.time_remarks:
+            if not _doubt(files):
+                break
+            n_files = len(files.reader.segments())
+            asked = (
+                f"{remark}; if the {n_files} files are replicas, analyse them as members of an"
+                ' ensemble: tj.ensemble("rep{replica}.xtc", topology=...), or the same pattern as'
+                " the trajectory of a plan"
+            )
+            return (*remarks[:k], asked, *remarks[k + 1 :])
+    return remarks
+
+
+def _doubt(files: OpenFiles) -> str:
+    """Return why files look like replicas; an empty text if they do not."""
+    segments = files.reader.segments()
     counts = [segment["n_frames"] - segment["dropped_frames"] for segment in segments]
     is_dropped = any(segment["dropped_frames"] for segment in segments)
-    if len(segments) < 2 or trajectory.time_step is not None or is_dropped or max(counts) < 2:
-        return
-    if unstated := trajectory.time_remarks:
-        raise FormatError(f"{unstated[0]}. {_question(len(segments))}")
-    parts = np.split(trajectory.reader.times(), np.cumsum(counts)[:-1])
-    files = [
+    if len(segments) < 2 or files.time_step is not None or is_dropped or max(counts) < 2:
+        return ""
+    if unstated := files.time_remarks:
+        return unstated[0]
+    parts = np.split(files.reader.times(), np.cumsum(counts)[:-1])
+    several = [
         (times, segment["path"])
         for times, segment in zip(parts, segments, strict=True)
         if len(times) > 1
     ]
-    files.sort(key=lambda one: float(one[0].min()))
-    for k, (times, path) in enumerate(files):
+    several.sort(key=lambda one: float(one[0].min()))
+    for k, (times, path) in enumerate(several):
         # The file before it that ends last.
-        earlier = max(files[:k], key=lambda one: float(one[0].max()), default=None)
+        earlier = max(several[:k], key=lambda one: float(one[0].max()), default=None)
         if earlier is None:
             continue
         before, other = earlier
@@ -45,10 +89,11 @@ def check_consecutive(trajectory: Trajectory) -> None:
         n_before = int((before >= times.min()).sum())
         least = min(len(times), len(before))
         if min(n_repeated, n_before) > max(1, _MOST_REPEATED * least):
-            raise FormatError(
+            return (
                 f"{path}: {n_repeated} of its {len(times)} frames lie at times of {other}, which"
-                f" goes from {before.min():g} to {before.max():g} ps. {_question(len(segments))}"
+                f" goes from {before.min():g} to {before.max():g} ps"
             )
+    return ""
 
 
 def _question(n_files: int) -> str:

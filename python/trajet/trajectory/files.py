@@ -22,6 +22,7 @@ from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
 from trajet.trajectory import shared_topologies
 from trajet.trajectory.closed import ClosedReader
+from trajet.trajectory.consecutive import with_question
 from trajet.trajectory.reopening import DatasetCall, OpenCall
 from trajet.trajectory.steps import Step
 
@@ -330,11 +331,14 @@ class TrajectoryFiles(ABC):
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the files, such as headers that contradict the frames.
 
-        Also remarks on times that are not stated, overlap or step back, and on dropped frames. Once
-        the topology was read, also on what is not certain there.
+        Also remarks on times that are not stated, overlap or step back, and on dropped frames; that
+        on times of several files asks whether they are replicas, if they look so. Once the topology
+        was read, also on what is not certain there.
         """
         of_files = (*self._reader.remarks, *self.time_remarks)
         of_topology = (*self._topology_remarks(of_files), *self._residue_remarks)
+        if len(self.paths) > 1 and self.dataset is None:
+            of_files = with_question(self, of_files)
         return (*of_files, *self._order_remarks, *of_topology, *self._bond_remarks)
 
     def _topology_remarks(self, of_files: Sequence[str]) -> list[str]:
