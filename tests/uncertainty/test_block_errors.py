@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from trajet.analysis.block_errors import fluctuations
+from trajet.result.profiles import profile_of
 from trajet.uncertainty.statistics import statistics_of_blocks
 
 # Each of the frames is a leaf; the last one is in no block.
@@ -20,6 +21,13 @@ Analyse = Callable[..., Any]
 CASES: dict[str, Analyse] = {
     "rmsf": tj.rmsf,
     "rmsf, average": lambda atoms, **run: tj.rmsf(atoms, align="same", reference="average", **run),
+    "slices": lambda atoms, **run: tj.linear_density(atoms, bins=7, quantity="number", **run),
+    "slices of two": lambda atoms, **run: tj.linear_density(
+        [atoms, "name CA"], bins=7, quantity="number", **run
+    ),
+    "voxels": lambda atoms, **run: tj.density(
+        atoms, spacing=5, grid_center=(10, 10, 10), grid_size=20, **run
+    ),
     "map": lambda atoms, **run: tj.contact_map(atoms, cutoff=6, **run),
     "map of two": lambda atoms, **run: tj.contact_map(atoms, "resid 1:5", cutoff=6, **run),
 }
@@ -49,8 +57,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
     return tj.open(folder / "made.gro", folder / "made.xtc")
 
 
-@pytest.mark.parametrize("case", ["map", "map of two"])
-def test_errors_of_fractions_are_those_of_the_blocks(made: tj.Trajectory, case: str) -> None:
+@pytest.mark.parametrize("case", ["map", "map of two", "slices", "slices of two", "voxels"])
+def test_errors_of_fractions_and_densities_are_those_of_the_blocks(
+    made: tj.Trajectory, case: str
+) -> None:
     """A run over the frames of each block gives the same series."""
     analyse = CASES[case]
     atoms = made.select("resid 1:40")
@@ -158,6 +168,29 @@ def test_results_with_errors_are_saved_drawn_and_sliced(made: tj.Trajectory, tmp
     # Atoms that drift have long correlation times.
     (remark,) = (one for one in result.report["remarks"] if "blocks of frames" in one)
     assert remark.startswith("errors from 98 blocks of frames: ")
+
+
+def test_errors_of_densities_are_columns_bands_and_errors_within_runs(
+    made: tj.Trajectory, tmp_path: Any
+) -> None:
+    """In CSV and NPZ files, figures, slices of a result, and means over replicas."""
+    result = CASES["slices of two"](made.all_atoms(), errors=True)
+    assert result.csv_header()[3:] == [
+        f"{name}_1/A3:{label}"
+        for name in ("standard_error", "half_width_95")
+        for label in ("all", "name_CA")
+    ]
+    result.save(tmp_path / "slices.npz")
+    assert tj.load(tmp_path / "slices.npz").half_widths.tobytes() == result.half_widths.tobytes()
+    assert np.array_equal(result[2:4].half_widths, result.half_widths[2:4])
+    (axes,) = result.plot().axes
+    assert len(axes.collections) == 2
+    found = profile_of(result)
+    assert np.array_equal(found.errors, result.standard_errors.T.ravel())
+    assert np.array_equal(found.values, result.values.T.ravel())
+    voxels = CASES["voxels"](made.all_atoms(), errors=True)
+    assert np.array_equal(profile_of(voxels).errors, voxels.standard_errors.ravel())
+    assert voxels.csv_header()[-2:] == ["standard_error_1/A3", "half_width_95_1/A3"]
 
 
 def test_few_frames_have_no_errors(made: tj.Trajectory) -> None:

@@ -10,8 +10,10 @@ from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
 from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
+from trajet.analysis.block_errors import block_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.memory import check_memory
 from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.trajectory import (
@@ -22,6 +24,8 @@ from trajet.trajectory import (
 
 # Voxels of a grid of 1 GiB.
 _MOST_VOXELS = 2**27
+# Bytes of a voxel in up to 128 blocks, and of the series that are made of them.
+_BLOCK_BYTES = 2 * 8 * 128
 
 # Three numbers on the command line.
 _POINT = Annotated[tuple[float, float, float], ANGSTROM, Metavar("X Y Z")]
@@ -47,6 +51,7 @@ def density(
     grid_size: Annotated[float | Sequence[float], AsOption(_EDGES)] | None = None,
     padding: Annotated[float, ANGSTROM, Between(0)] = 2.0,
     quantity: Quantity = "number",
+    errors: bool = False,
     **run: Unpack[RunOptions],
 ) -> Steps[Density]:
     """Compute the mean density of atoms on a grid.
@@ -69,12 +74,16 @@ def density(
         Space beyond the outermost atoms, Å, without `grid_size`.
     quantity
         Density of numbers (1/Å³), of mass (g/cm³) or of charge (e/Å³).
+    errors
+        Whether errors are estimated from blocks of frames. They take up to 2 kB per voxel.
 
     Returns
     -------
     Density
         `values` `(nx, ny, nz)`, float64: numbers in 1/Å³, mass in g/cm³, charge in e/Å³; with the
-        `edges` of the voxels. `save("density.dx")` writes OpenDX for VMD, PyMOL and ChimeraX.
+        `edges` of the voxels. `save("density.dx")` writes OpenDX for VMD, PyMOL and ChimeraX. With
+        `errors` also `standard_errors` and `half_widths`, half of the 95 % intervals; NaN where no
+        atom ever was.
 
     Raises
     ------
@@ -118,6 +127,11 @@ def density(
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
+    smaller = "choose a larger spacing (--spacing) or a smaller grid_size (--grid-size)"
+    if errors:
+        n_bytes = _BLOCK_BYTES * int(counts.prod())
+        check_memory([("errors of voxels", n_bytes)], None, smaller)
+
     def plan(_: NDArray[np.int64]) -> Plan:
         return Plan(
             "density", atoms=main.atoms.columns, selection=main.native, amounts=amounts, grid=grid
@@ -127,7 +141,8 @@ def density(
         main.trajectory,
         plan,
         t_select=main.t_select,
-        smaller_state="choose a larger spacing (--spacing) or a smaller grid_size (--grid-size)",
+        smaller_state=smaller,
+        in_blocks=errors,
         **run,
     )
     n_frames = outcome.number("n_frames")
@@ -145,6 +160,16 @@ def density(
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
         values = outcome.floats("sums") / (n_frames * spacing**3) * factor
+    found = None
+    if errors:
+        of_blocks = [
+            np.asarray(block["sums"], np.float64).ravel()
+            * (factor / (float(block["n_frames"]) * spacing**3))
+            for block in outcome.blocks
+        ]
+        series = np.array(of_blocks).reshape(len(of_blocks), values.size)
+        found = block_errors(series, "voxels")
+        remarks += found.remarks
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -153,6 +178,7 @@ def density(
         "spacing": float(spacing),
         "origin": low.tolist(),
         "shape": counts.tolist(),
+        "errors": errors,
     }
     x, y, z = (np.linspace(a, b, n + 1) for n, (a, b) in grid)
     return Density(
@@ -165,6 +191,8 @@ def density(
         label=main.label,
         name=f"{quantity} density",
         report=outcome.report("density", parameters, remarks=remarks, uses_times=False),
+        standard_errors=None if found is None else found.standard_errors.reshape(values.shape),
+        half_widths=None if found is None else found.half_widths.reshape(values.shape),
     )
 
 

@@ -9,6 +9,7 @@ from trajet._trajet import Plan
 from trajet.analysis.amounts import FEWER_BINS, UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
+from trajet.analysis.block_errors import block_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
 from trajet.result import LinearDensity
@@ -31,6 +32,7 @@ def linear_density(
     axis: Literal["x", "y", "z"] = "z",
     bins: Annotated[int, Between(1, 10**6)] = 100,
     quantity: Quantity = "mass",
+    errors: bool = False,
     **run: Unpack[RunOptions],
 ) -> Steps[LinearDensity]:
     """Compute the mean density along an axis of the cell.
@@ -48,12 +50,15 @@ def linear_density(
         Number of slices.
     quantity
         Density of mass (g/cm³), of numbers (1/Å³) or of charge (e/Å³).
+    errors
+        Whether errors are estimated from blocks of frames. They take up to 1 kB per slice.
 
     Returns
     -------
     LinearDensity
         `position` `(bins,)`, Å, and `values` `(bins,)`, or `(bins, n_selections)` for a list; mass
-        in g/cm³, numbers in 1/Å³, charge in e/Å³.
+        in g/cm³, numbers in 1/Å³, charge in e/Å³; with `errors` also `standard_errors` and
+        `half_widths`, half of the 95 % intervals.
 
     Raises
     ------
@@ -105,7 +110,12 @@ def linear_density(
 
     t_select = selection_seconds(*chosen)
     outcome = yield RunRequest(
-        main.trajectory, plan, t_select=t_select, smaller_state=FEWER_BINS, **run
+        main.trajectory,
+        plan,
+        t_select=t_select,
+        smaller_state=FEWER_BINS,
+        in_blocks=errors,
+        **run,
     )
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     direction: str = axis
@@ -118,6 +128,21 @@ def linear_density(
         # Without frames there is no density, and values are NaN.
         values = outcome.floats("densities").T / n_frames * factor
         edges = np.linspace(0, outcome.number("height") / n_frames, bins + 1)
+    found_errors = None
+    if errors:
+        of_blocks = [
+            np.asarray(block["densities"], np.float64) / float(block["n_frames"]) * factor
+            for block in outcome.blocks
+        ]
+        series = np.array(of_blocks).reshape(len(of_blocks), bins * len(chosen))
+        found_errors = block_errors(series, "slices")
+        remarks += found_errors.remarks
+
+    def of_slices(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        by_slice = numbers.reshape(len(chosen), bins).T
+        return np.ascontiguousarray(by_slice if several else by_slice[:, 0])
+
+    several = isinstance(selection, (list, tuple))
     parameters = {
         "selections": [one.label for one in chosen],
         "n_atoms": [one.n_atoms for one in chosen],
@@ -125,9 +150,9 @@ def linear_density(
         "direction": direction,
         "bins": bins,
         "quantity": quantity,
+        "errors": errors,
         "mean_volume": volume / n_frames if n_frames else None,
     }
-    several = isinstance(selection, (list, tuple))
     return LinearDensity(
         position=(edges[:-1] + edges[1:]) / 2,
         values=np.ascontiguousarray(values if several else values[:, 0]),
@@ -138,4 +163,6 @@ def linear_density(
         columns=tuple(one.label for one in chosen),
         name=f"{quantity} density",
         report=outcome.report("linear_density", parameters, remarks=remarks, uses_times=False),
+        standard_errors=None if found_errors is None else of_slices(found_errors.standard_errors),
+        half_widths=None if found_errors is None else of_slices(found_errors.half_widths),
     )

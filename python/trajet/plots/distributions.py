@@ -140,9 +140,10 @@ def density_profile(
     labels: tuple[str, ...],
     axis: str,
     quantity: str,
+    half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å)."""
+    """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å), with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
     for k, label in enumerate(labels):
         colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
@@ -155,11 +156,15 @@ def density_profile(
             linewidth=1.2,
             label=shortened(label),
         )
+        if half_widths is not None:
+            ends = [values[:, k] + sign * half_widths[:, k] for sign in (-1, 1)]
+            low, high = (np.append(end, end[-1:]) for end in ends)
+            axes.fill_between(edges, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
     if values.size and np.nanmin(values, initial=0) < 0:
         axes.axhline(0, color="0.6", linewidth=0.8)
     else:
         axes.set_ylim(bottom=0)
-    axes.set_xlabel(f"{axis} (Å)")
+    axes.set_xlabel(f"{axis} (Å)" + ("" if half_widths is None else "; bands: 95 % intervals"))
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)

@@ -56,6 +56,9 @@ class LinearDensity(Result):
         Name of the computed quantity.
     report
         Timings and counters of the run.
+    standard_errors, half_widths
+        In the shape of `values`: standard errors, and half of the 95 % intervals; None if they were
+        not asked for. They are columns of CSV files then.
     """
 
     position: NDArray[np.float64]
@@ -67,8 +70,10 @@ class LinearDensity(Result):
     columns: tuple[str, ...]
     name: str
     report: Report
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values", "position")
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "position", "standard_errors", "half_widths")
 
     def plot(self, ax: "Axes | None" = None) -> "Figure":
         """Draw the density of each selection along the axis; see `Result.plot`."""
@@ -80,6 +85,9 @@ class LinearDensity(Result):
             labels=self.columns,
             axis=self.direction,
             quantity=f"{self.name} ({self.units})",
+            half_widths=None
+            if self.half_widths is None
+            else self.half_widths.reshape(len(self.position), len(self.columns)),
             ax=ax,
         )
 
@@ -102,9 +110,14 @@ class LinearDensity(Result):
         return replace(super()._of_rows(chosen), edges=edges)
 
     def _table(self) -> Table:
-        names = [column_name(self.name, self.units, label) for label in self.columns]
-        columns = self.values.reshape(len(self.position), len(self.columns)).T
-        return [("position_A", self.position), *zip(names, columns, strict=True)]
+        table: Table = [("position_A", self.position)]
+        of_errors = (("standard error", self.standard_errors), ("half width 95", self.half_widths))
+        for name, values in ((self.name, self.values), *of_errors):
+            if values is not None:
+                names = [column_name(name, self.units, label) for label in self.columns]
+                columns = values.reshape(len(self.position), len(self.columns)).T
+                table += zip(names, columns, strict=True)
+        return table
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,6 +143,9 @@ class Density(Result):
         Name of the computed quantity.
     report
         Timings and counters of the run.
+    standard_errors, half_widths
+        In the shape of `values`: standard errors, and half of the 95 % intervals; None if they were
+        not asked for. They are columns of CSV files then.
     """
 
     values: NDArray[np.float64]
@@ -141,7 +157,10 @@ class Density(Result):
     label: str
     name: str
     report: Report
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "standard_errors", "half_widths")
     PARTS: ClassVar[Mapping[str, Part]] = {"grid": Part("OpenDX, for VMD and PyMOL", (".dx",))}
 
     @property
@@ -251,4 +270,12 @@ class Density(Result):
         return [
             *zip(("x_A", "y_A", "z_A"), (axis.ravel() for axis in centres), strict=True),
             (column_name(self.name, self.units), self.values.ravel()),
+            *(
+                (column_name(name, self.units), errors.ravel())
+                for name, errors in (
+                    ("standard error", self.standard_errors),
+                    ("half width 95", self.half_widths),
+                )
+                if errors is not None
+            ),
         ]

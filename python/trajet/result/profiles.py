@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.radial import RadialDistribution
 from trajet.result.result import Result, Table
@@ -119,7 +120,12 @@ def profile_of(result: Result) -> Profile:
         for name, column in columns.items()
         if name not in by and column.dtype.kind == "f"
     }
-    errors = result.standard_errors if isinstance(result, RadialDistribution) else None
+    errors = None
+    if isinstance(result, (RadialDistribution, LinearDensity, Density)):
+        errors = result.standard_errors
+    if errors is not None:
+        # Those of one selection after the other, as columns are.
+        errors = (errors.T if isinstance(result, LinearDensity) else errors).ravel()
     return _with_quantity(by, numbers, errors)
 
 
