@@ -51,66 +51,11 @@ def test_local_and_processes_give_serial_results(name: str) -> None:
     guest_analyses.compare(dict(here.results), dict(there.results), name, 0.0)
 
 
-@pytest.mark.parametrize("reader", [None, Reader])
-def test_forked_processes_open_files_of_their_own(reader: type[Reader] | None) -> None:
-    """Positions in a file that several processes had open would be those of all."""
-    forked = tj.ProcessPool(workers=3, fork=True)
-    options = {} if reader is None else {"format": reader}
-    u = mda.Universe(datafiles.PSF, datafiles.DCD, **options)
-    known = RMSD(u, select="name CA").run().results.rmsd
-    # The reader of this process is in the middle of its file.
-    u.trajectory[40]
-    for _ in range(3):
-        ours = run(RMSD(u, select="name CA", ref_frame=0), pool=forked, progress=False)
-        np.testing.assert_array_equal(ours.results.rmsd, known)
-        assert len(report(ours)["tasks"]) == 16
-
-
-@pytest.mark.parametrize(
-    "name", [*guest_analyses.FEW, *(pytest.param(n, marks=pytest.mark.long) for n in ANALYSES)]
-)
-def test_forked_processes_give_serial_results(name: str) -> None:
-    """As other processes do."""
-    make, frames = ANALYSES[name]
-    pool = tj.ProcessPool(workers=2, fork=True)
-    assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
-
-
-@SOME
-def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> None:
-    """Ranks of MPI run analyses; those other than 0 need none.
-
-    A backend on ranks that all run the script comes last: its error says what to call instead, and
-    ends all ranks.
-    """
-    done = run_on_ranks(3, "-m", "helpers.guest_ranks", tmp_path, *names, code=1)
-    assert "call trajet.mdanalysis.run(analysis, pool=pool) on all ranks" in done.stderr
-    answer = pickle.loads((tmp_path / "answer.pickle").read_bytes())
-    assert sorted(answer["analyses"]) == sorted(names)
-    for name, found in answer["analyses"].items():
-        assert_same_run(name, SimpleNamespace(**found))
-    own = run(MadeInInit(atoms()), progress=False)
-    guest_analyses.compare(dict(own.results), answer["own"], "own", 0.0)
-    assert answer["seen"][-1] == (98, 98)
-    assert answer["squares"] == [number**2 for number in range(20)]
-    assert answer["same class"]
-    assert answer["ranks"] == {0, 1, 2}
-    first, second, third = answer["errors"][0]
-    assert answer["errors"] == [[first, second, third]] * 3
-    assert first == [
-        "ValueError",
-        "the atoms are not well",
-        ["Failing: frame 37 of the trajectory"],
-    ]
-    assert second[0] == "TypeError"
-    assert (third[0], third[2]) == ("ValueError", ["item 1 of map"])
-
-
 def test_workers_do_not_change_results() -> None:
     """With one number of parts results have the same bits for any workers, on every pool."""
     found = [
         run(MadeInInit(atoms()), pool=pool, parts=5, progress=False)
-        for pool in (tj.LocalPool(), TWO, tj.ProcessPool(workers=3, fork=True))
+        for pool in (tj.LocalPool(), tj.ProcessPool(workers=3, fork=True), TWO)
     ]
     assert len({one.results.total.tobytes() for one in found}) == 1
     assert len({one.results.mean for one in found}) == 1
@@ -375,7 +320,93 @@ def test_workers_have_the_bonds_of_the_universe() -> None:
     assert truth[0, 0] == len(universe.bonds)
 
 
-# Last: the processes of `TWO` end in these tests, and the next ones would import MDAnalysis anew.
+def assert_error_names_the_frame(pool: tj.Pool | None) -> None:
+    """Assert that the error of an analysis has its class and message, and names the frame."""
+    analysis = Failing(atoms(), 37, guest_analyses.raise_value_error)
+    with pytest.raises(ValueError, match="the atoms are not well") as caught:
+        run(analysis, pool=pool, progress=False)
+    assert caught.value.__notes__ == ["Failing: frame 37 of the trajectory"]
+
+
+@pytest.mark.parametrize("pool", [None, TWO])
+def test_error_names_the_frame(pool: tj.Pool | None) -> None:
+    """It has the class and message of the analysis."""
+    assert_error_names_the_frame(pool)
+
+
+def dying_once(flag: Path) -> Callable[[], None]:
+    """Return a function that kills its process the first time."""
+
+    def die() -> None:
+        if not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def test_dead_process_ends_the_run(tmp_path: Path) -> None:
+    """The error names the job."""
+    with pytest.raises(tj.WorkerError, match="a process of the pool died during job"):
+        run(Failing(atoms(), 37, dying_once(tmp_path / "one")), pool=TWO, progress=False)
+
+
+# Last: the processes of `TWO` end while these tests run, and would import MDAnalysis anew.
+
+
+@pytest.mark.parametrize("reader", [None, Reader])
+def test_forked_processes_open_files_of_their_own(reader: type[Reader] | None) -> None:
+    """Positions in a file that several processes had open would be those of all."""
+    forked = tj.ProcessPool(workers=3, fork=True)
+    options = {} if reader is None else {"format": reader}
+    u = mda.Universe(datafiles.PSF, datafiles.DCD, **options)
+    known = RMSD(u, select="name CA").run().results.rmsd
+    # The reader of this process is in the middle of its file.
+    u.trajectory[40]
+    for _ in range(3):
+        ours = run(RMSD(u, select="name CA", ref_frame=0), pool=forked, progress=False)
+        np.testing.assert_array_equal(ours.results.rmsd, known)
+        assert len(report(ours)["tasks"]) == 16
+
+
+@pytest.mark.parametrize(
+    "name", [*guest_analyses.FEW, *(pytest.param(n, marks=pytest.mark.long) for n in ANALYSES)]
+)
+def test_forked_processes_give_serial_results(name: str) -> None:
+    """As other processes do."""
+    make, frames = ANALYSES[name]
+    pool = tj.ProcessPool(workers=2, fork=True)
+    assert_same_run(name, run(make(), pool=pool, progress=False, **frames))
+
+
+@SOME
+def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Ranks of MPI run analyses; those other than 0 need none.
+
+    A backend on ranks that all run the script comes last: its error says what to call instead, and
+    ends all ranks.
+    """
+    done = run_on_ranks(3, "-m", "helpers.guest_ranks", tmp_path, *names, code=1)
+    assert "call trajet.mdanalysis.run(analysis, pool=pool) on all ranks" in done.stderr
+    answer = pickle.loads((tmp_path / "answer.pickle").read_bytes())
+    assert sorted(answer["analyses"]) == sorted(names)
+    for name, found in answer["analyses"].items():
+        assert_same_run(name, SimpleNamespace(**found))
+    own = run(MadeInInit(atoms()), progress=False)
+    guest_analyses.compare(dict(own.results), answer["own"], "own", 0.0)
+    assert answer["seen"][-1] == (98, 98)
+    assert answer["squares"] == [number**2 for number in range(20)]
+    assert answer["same class"]
+    assert answer["ranks"] == {0, 1, 2}
+    first, second, third = answer["errors"][0]
+    assert answer["errors"] == [[first, second, third]] * 3
+    assert first == [
+        "ValueError",
+        "the atoms are not well",
+        ["Failing: frame 37 of the trajectory"],
+    ]
+    assert second[0] == "TypeError"
+    assert (third[0], third[2]) == ("ValueError", ["item 1 of map"])
 
 
 @SOME
@@ -394,30 +425,13 @@ def test_cluster_gives_serial_results(client: Client, names: tuple[str, ...]) ->
     assert sum(task["t_open"] > 0 for task in tasks) == len(workers)
 
 
-def test_error_names_the_frame(client: Client) -> None:
+def test_error_of_a_cluster_names_the_frame(client: Client) -> None:
     """It has the class and message of the analysis."""
-    for pool in (None, TWO, tj.DaskPool(client)):
-        analysis = Failing(atoms(), 37, guest_analyses.raise_value_error)
-        with pytest.raises(ValueError, match="the atoms are not well") as caught:
-            run(analysis, pool=pool, progress=False)
-        assert caught.value.__notes__ == ["Failing: frame 37 of the trajectory"]
+    assert_error_names_the_frame(tj.DaskPool(client))
 
 
-def dying_once(flag: Path) -> Callable[[], None]:
-    """Return a function that kills its process the first time."""
-
-    def die() -> None:
-        if not flag.exists():
-            flag.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return die
-
-
-def test_dead_worker(client: Client, tmp_path: Path) -> None:
-    """A process that dies ends the run; another worker of a cluster takes its frames."""
-    with pytest.raises(tj.WorkerError, match="a process of the pool died during job"):
-        run(Failing(atoms(), 37, dying_once(tmp_path / "one")), pool=TWO, progress=False)
+def test_dead_worker_of_a_cluster_is_replaced(client: Client, tmp_path: Path) -> None:
+    """Another worker takes its frames."""
     analysis = Failing(atoms(), 37, dying_once(tmp_path / "other"))
     ours = run(analysis, pool=tj.DaskPool(client), progress=False)
     again = run(MadeInInit(atoms()), progress=False)
