@@ -156,13 +156,13 @@ def test_ends_are_the_first_and_last_atoms(systems: Systems, name: str) -> None:
     assert residues.columns[:2] == ("MET1", "ARG2")
 
 
-def test_threads_and_tasks_change_no_bit(long_adk: Adk) -> None:
+def test_threads_and_tasks_change_no_bit(thrice_adk: Adk) -> None:
     """Centres by residue, and distances; rows follow frames."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 1-40")
+    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("resid 1-40")
     assert_same_bits_on_any_pool(
         lambda pool: tj.center_distances(selection, by="residue", pool=pool).values
     )
-    short = tj.open(long_adk.psf, datafiles.DCD).select("resid 1-9")
+    short = tj.open(thrice_adk.psf, datafiles.DCD).select("resid 1-9")
     assert_rows_follow_frames(
         lambda frames: tj.center_distances(short, by="residue", frames=frames), 98
     )

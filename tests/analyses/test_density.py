@@ -156,11 +156,11 @@ def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
     assert abs(mass.values.mean() - total / volume * GRAMS) < 1e-9
 
 
-def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, long_adk: Adk) -> None:
+def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, thrice_adk: Adk) -> None:
     """Sums of masses are rounded; frames have any order."""
     some = wet.select("protein")
     assert_same_bits_on_any_pool(lambda pool: tj.linear_density(some, bins=20, pool=pool).values)
-    dry = tj.open(long_adk.psf, long_adk.xtc).select("backbone")
+    dry = tj.open(thrice_adk.psf, thrice_adk.xtc).select("backbone")
     assert_same_bits_on_any_pool(
         lambda pool: tj.density(dry, spacing=8, quantity="mass", pool=pool).values
     )

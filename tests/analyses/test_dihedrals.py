@@ -301,9 +301,9 @@ def test_features_are_cosine_and_sine(systems: Systems, name: str) -> None:
 
 
 @pytest.mark.parametrize("features", [False, True])
-def test_same_bits_on_any_pool(long_adk: Adk, features: bool) -> None:
+def test_same_bits_on_any_pool(thrice_adk: Adk, features: bool) -> None:
     """Threads and tasks change no bit."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("resid 20-50")
+    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("resid 20-50")
     assert_same_bits_on_any_pool(
         lambda pool: tj.dihedrals(selection, sin_cos=features, pool=pool).values
     )

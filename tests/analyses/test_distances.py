@@ -324,9 +324,9 @@ def test_order_of_atoms_permutes_rows_and_columns(systems: Systems, name: str) -
 
 
 @pytest.mark.parametrize("kind", ["between", "within", "reference"])
-def test_same_bits_on_any_pool(long_adk: Adk, kind: str) -> None:
+def test_same_bits_on_any_pool(thrice_adk: Adk, kind: str) -> None:
     """Threads and tasks change no bit."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 20-50")
+    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA and resid 20-50")
     options = {"between": {"other": "resid 77"}, "within": {}, "reference": {"reference": 5}}[kind]
     assert_same_bits_on_any_pool(lambda pool: tj.distances(selection, pool=pool, **options).values)
 

@@ -139,9 +139,9 @@ def test_references_of_every_kind_agree(adk: Adk, tmp_path: Path) -> None:
     assert np.abs(both.values - file.values).max() < 1e-3
 
 
-def test_threads_tasks_and_frames_change_no_bit(long_adk: Adk) -> None:
+def test_threads_tasks_and_frames_change_no_bit(thrice_adk: Adk) -> None:
     """Rows are those of their frames, in any number of threads and tasks."""
-    traj = tj.open(long_adk.psf, long_adk.xtc)
+    traj = tj.open(thrice_adk.psf, thrice_adk.xtc)
     ca = traj.select("name CA")
     for method in ("soft", "hard"):
         assert_same_bits_on_any_pool(

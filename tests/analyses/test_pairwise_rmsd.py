@@ -80,9 +80,9 @@ def test_two_trajectories_are_compared_frame_by_frame(adk: Adk, long_adk: Adk) -
         tj.pairwise_rmsd(calpha(adk), few)
 
 
-def test_threads_tasks_and_blocks_change_no_bit(long_adk: Adk, tmp_path: Path) -> None:
+def test_threads_tasks_and_blocks_change_no_bit(thrice_adk: Adk, tmp_path: Path) -> None:
     """Also for a matrix that is written in parts."""
-    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:40")
+    atoms = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA and resid 1:40")
     chosen = slice(None, 237)
 
     def values(pool: tj.LocalPool) -> np.ndarray:

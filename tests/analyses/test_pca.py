@@ -80,9 +80,9 @@ def test_average_is_the_mean_of_superposed_frames(adk: Adk) -> None:
         assert np.abs(np.sqrt(by_atom) - rmsf.values).max() < SINGLE
 
 
-def test_threads_and_tasks_change_no_bit_of_the_matrix(long_adk: Adk) -> None:
+def test_threads_and_tasks_change_no_bit_of_the_matrix(thrice_adk: Adk) -> None:
     """And therefore no bit of a result on one machine; by frames and by coordinates."""
-    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA and resid 1:40")
+    atoms = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA and resid 1:40")
     for frames in (slice(0, 110), slice(0, 300)):
 
         def values(pool: tj.LocalPool, frames: slice = frames) -> np.ndarray:

@@ -40,9 +40,9 @@ def test_every_analysis_is_exported_and_has_a_command() -> None:
 
 
 @each_analysis
-def test_threads_and_tasks_change_no_bit(analysis: Analysis, long_adk: Adk) -> None:
+def test_threads_and_tasks_change_no_bit(analysis: Analysis, thrice_adk: Adk) -> None:
     """Values with the defaults, which weigh by mass in some analyses."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("backbone")
+    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("backbone")
     assert_same_bits_on_any_pool(lambda pool: analysis(selection, pool=pool).values)
 
 

@@ -290,15 +290,15 @@ def test_large_means_lose_no_digit(tmp_path: Path) -> None:
         {"align": CORE, "reference": "average"},
     ],
 )
-def test_same_bits_on_any_pool(long_adk: Adk, options: dict[str, object]) -> None:
+def test_same_bits_on_any_pool(thrice_adk: Adk, options: dict[str, object]) -> None:
     """Threads and tasks change no bit, with one pass or two."""
-    selection = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA")
     assert_same_bits_on_any_pool(lambda pool: tj.rmsf(selection, pool=pool, **options).values)
 
 
-def test_order_of_atoms_permutes_values(long_adk: Adk) -> None:
+def test_order_of_atoms_permutes_values(thrice_adk: Adk) -> None:
     """Another order of the atoms permutes the values and changes no bit of them."""
-    traj = tj.open(long_adk.psf, long_adk.xtc)
+    traj = tj.open(thrice_adk.psf, thrice_adk.xtc)
     atoms = traj.select("name CA").indices
     permutation = np.random.default_rng(15).permutation(len(atoms))
     for options in ({}, {"align": CORE}, {"align": CORE, "reference": "average"}):

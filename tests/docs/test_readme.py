@@ -1,4 +1,7 @@
-"""Every example in README.md runs as it stands."""
+"""Every example in README.md runs as it stands.
+
+The gate runs them without MDAnalysis: `cli/test_without_mdanalysis.py`.
+"""
 
 import shutil
 from pathlib import Path
@@ -11,6 +14,7 @@ from helpers.golden_files import Adk
 README = Path(__file__).parents[2] / "README.md"
 
 
+@pytest.mark.long
 def test_examples_of_the_readme_run(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,7 @@ def frame_choices(n_frames: int) -> list[object]:
         [0],
         [-1],
         [n_frames - 1, 0, 5, 5, 0],
-        rng.integers(-n_frames, n_frames, size=300).tolist(),
+        rng.integers(-n_frames, n_frames, size=40).tolist(),
         rng.permutation(n_frames),
         np.array([4, 8], np.int32),
         mask,

@@ -1,6 +1,6 @@
 """Measure the memory of every analysis on a short and on a long trajectory; print it as JSON.
 
-python -m helpers.flat_memory TOPOLOGY FOLDER [NAME ...]
+python -m helpers.flat_memory TOPOLOGY SHORT LONG [NAME ...]
 """
 
 import ctypes
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import trajet as tj
 
-# Frames of the short trajectory, and how many times as many the long one has.
-FRAMES, TIMES = 500, 10
+# How many times as many frames the long trajectory has.
+TIMES = 10
 # Measurements of each; of the long trajectory fewer, if one of them is flat.
 REPEATS = 3
 # Memory of the system's allocator and of Python, bytes.
@@ -87,18 +87,20 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     }
 
 
-def make(folder: Path, xtc: Path) -> None:
+def make(folder: Path, xtc: Path, frames: int) -> list[Path]:
     """Write a short and a long trajectory of ADK in a box, with times that go on."""
+    paths = [folder / f"{n_frames}.xtc" for n_frames in (frames, TIMES * frames)]
     data, offsets = xtc.read_bytes(), tj.open(None, xtc).reader.offsets().tolist()
     parts = [bytearray(data[a:b]) for a, b in pairwise([*offsets, len(data)])]
     box = (np.eye(3) * 8).astype(">f4").tobytes()
-    for n_frames in (FRAMES, TIMES * FRAMES):
-        with (folder / f"{n_frames}.xtc").open("wb") as file:
+    for path, n_frames in zip(paths, (frames, TIMES * frames), strict=True):
+        with path.open("wb") as file:
             for k in range(n_frames):
                 frame = parts[k % len(parts)]
                 # Behind the magic number and the number of atoms.
                 frame[8:52] = struct.pack(">if", k, k) + box
                 file.write(frame)
+    return paths
 
 
 def status(name: str) -> int:
@@ -162,9 +164,8 @@ def measured_until_flat(compute: Compute, short: tuple[int, int]) -> tuple[int, 
     return min(found)
 
 
-def main(topology: str, folder: Path, names: list[str]) -> None:
+def main(topology: str, paths: list[str], names: list[str]) -> None:
     """Print the peaks and sizes of analyses, all or these, on both trajectories."""
-    paths = [folder / f"{n_frames}.xtc" for n_frames in (FRAMES, TIMES * FRAMES)]
     tables = [analyses(tj.open(topology, path)) for path in paths]
     found = {}
     for name in names or tables[0]:
@@ -178,4 +179,4 @@ def main(topology: str, folder: Path, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    main(sys.argv[1], sys.argv[2:4], sys.argv[4:])

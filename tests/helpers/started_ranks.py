@@ -41,7 +41,7 @@ def assert_written_alike(adk: Adk, folder: Path, options: tuple[str, ...]) -> No
     alone, together = folder / "alone.h5md", folder / "together.h5md"
     copy = ("convert", adk.xtc, "--topology", adk.psf, *options)
     succeed(*copy, alone)
-    output = run_on_ranks(4, "-m", "trajet", *copy, together, "--pool", "mpi").stdout
+    output = run_on_ranks(2, "-m", "trajet", *copy, together, "--pool", "mpi").stdout
     assert output.count("98 frames of") == 1
     assert tables_of(together) == tables_of(alone)
     assert sorted(p.name for p in folder.iterdir()) == [alone.name, together.name]

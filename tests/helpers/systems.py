@@ -7,6 +7,7 @@ from pathlib import Path
 
 import MDAnalysis as mda
 import numpy as np
+import pytest
 import trajet as tj
 from MDAnalysisTests import datafiles
 
@@ -25,7 +26,14 @@ FILES = {
     "skewed.dcd": (datafiles.PSF_TRICLINIC, datafiles.DCD_TRICLINIC),
     "hexagonal.dcd": (datafiles.PSF_NAMD_TRICLINIC, datafiles.DCD_NAMD_TRICLINIC),
 }
-NAMES = ["adk.xtc", *FILES]
+# All of them, but that one format of each is enough for the gate.
+NAMES = [
+    "adk.xtc",
+    *(
+        pytest.param(name, marks=pytest.mark.long) if name in ("adk.dcd", "solvated.trr") else name
+        for name in FILES
+    ),
+]
 
 
 @dataclass(frozen=True)

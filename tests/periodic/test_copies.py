@@ -215,7 +215,7 @@ def test_copies_on_ranks_are_those_of_one_process(system: PeriodicSystem, tmp_pa
         options = ("--whole", "--nojump", "--allow-loss")
         succeed(*command, tmp_path / "here" / f"copy.{ending}", *options)
         there = (tmp_path / "there" / f"copy.{ending}", *options, "--pool", "mpi")
-        run_on_ranks(3, "-m", "trajet", *command, *there)
+        run_on_ranks(2, "-m", "trajet", *command, *there)
     assert_same_files(tmp_path / "there", tmp_path / "here")
     copy = tj.open(None, tmp_path / "there" / "copy.h5md").read().positions
     assert np.array_equal(copy, moved(system).read().positions)

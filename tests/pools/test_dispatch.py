@@ -550,7 +550,7 @@ class Pulling(RuleBasedStateMachine):
         assert all(self.tables[worker].has_ended for worker in self.idle)
 
 
-RUNS = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+RUNS = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)
 TestDispatching = Dispatching.TestCase
 TestDispatching.settings = RUNS
 TestPulling = Pulling.TestCase

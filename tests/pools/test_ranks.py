@@ -241,7 +241,6 @@ def test_error_is_one_line_on_all_ranks(adk: Adk, tmp_path: Path) -> None:
     out.write_text("precious")
     for arguments, words in (
         ((adk.xtc, out), "already exists"),
-        ((tmp_path / "none.xtc", tmp_path / "new.h5md"), "none.xtc"),
         ((adk.xtc, tmp_path / "no" / "new.dcd"), "there is no folder"),
     ):
         done = run_on_ranks(2, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)

@@ -87,8 +87,19 @@ def test_published_files_are_restored(name: str, tmp_path: Path) -> None:
     assert_same(store.reader("one", request_size=1 << 18), source, tmp_path, ending)
 
 
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("formats", [("h5md",), ("exact", "h5md")], ids=["all", "some"])
+@pytest.mark.parametrize(
+    ("name", "formats"),
+    [
+        # Both take turns in the gate.
+        pytest.param(
+            name, formats, id=f"{name}-{kind}", marks=() if number % 2 == turn else pytest.mark.long
+        )
+        for number, name in enumerate(FILES)
+        for turn, (kind, formats) in enumerate(
+            {"all": ("h5md",), "some": ("exact", "h5md")}.items()
+        )
+    ],
+)
 def test_published_files_are_restored_from_h5md(
     name: str, formats: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -110,7 +121,7 @@ def test_published_files_are_restored_from_h5md(
     assert_same(union, source, tmp_path, FILES[name].suffix, ["positions"])
 
 
-@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     name=st.sampled_from(
         ["XTC", "TRR_sub_sol", "DCD_NAMD_TRICLINIC", "NCDFtruncoct", "XTC_sub_sol"]

@@ -26,17 +26,17 @@ from trajet._trajet import SelectionError, SelectionText, Topology, select_atoms
 # Files, and the number of expressions of the gate.
 SYSTEMS = {
     "protein.psf": ((datafiles.PSF, datafiles.DCD), 200),
-    "solvated.gro": ((datafiles.GRO,), 12),
-    "rna.psf": ((datafiles.RNA_PSF, datafiles.RNA_PDB), 20),
-    "nucleotides.pdb": ((datafiles.NUCLsel,), 150),
+    "solvated.gro": ((datafiles.GRO,), 5),
+    "rna.psf": ((datafiles.RNA_PSF, datafiles.RNA_PDB), 10),
+    "nucleotides.pdb": ((datafiles.NUCLsel,), 200),
     "icodes.pdb": ((datafiles.PDB_icodes,), 270),
     "altlocs.pdb": ((datafiles.PDB_full,), 200),
-    "formal_charges.pdb": ((datafiles.PDB_charges,), 262),
-    "skewed.psf": ((datafiles.PSF_TRICLINIC, datafiles.DCD_TRICLINIC), 200),
-    "hexagonal_segments.psf": ((datafiles.PSF_NAMD_TRICLINIC, datafiles.DCD_NAMD_TRICLINIC), 90),
-    "octahedron.prmtop": ((datafiles.PRM7, datafiles.NCDFtruncoct), 150),
+    "formal_charges.pdb": ((datafiles.PDB_charges,), 330),
+    "skewed.psf": ((datafiles.PSF_TRICLINIC, datafiles.DCD_TRICLINIC), 230),
+    "hexagonal_segments.psf": ((datafiles.PSF_NAMD_TRICLINIC, datafiles.DCD_NAMD_TRICLINIC), 45),
+    "octahedron.prmtop": ((datafiles.PRM7, datafiles.NCDFtruncoct), 110),
     "lysozyme.tpr": ((datafiles.TPR2020,), 200),
-    "membrane.gro": ((datafiles.Martini_membrane_gro,), 150),
+    "membrane.gro": ((datafiles.Martini_membrane_gro,), 120),
     "radii.pqr": ((datafiles.PQR_icodes,), 100),
 }
 # Other seeds than 0: MDAnalysis takes longer for one expression of that than for all others.
