@@ -13,6 +13,7 @@ from functools import partial
 from trajet._trajet import States
 from trajet.pools.dispatch import Cancel, Copy, Dispatch, Instruction, StragglerRule, Submit, Take
 from trajet.pools.fetching import FetchQueue, Request
+from trajet.pools.task_batches import BatchRule
 
 from scale.cluster import Cluster, Disks, Fates
 from scale.events import Events, Meter, Server
@@ -20,6 +21,8 @@ from scale.outcome import Outcome
 from scale.workload import Workload
 
 RULE = StragglerRule(min_done=3, grace=0.25)
+# Seconds of a batch, and for each worker.
+BATCH, BATCH_OF_EACH = 0.5, 1e-3
 LOOK = 0.1
 COUNT = 1.0
 # Tasks of a worker, the running one included: `distributed.scheduler.worker-saturation` is 1.1.
@@ -53,7 +56,14 @@ class DaskRun:
         self._fates = Fates(cluster, mean * len(workload.tasks) / cluster.n_workers)
         self._disks = Disks(cluster.storage)
         self._client, self._scheduler, self._wire = Server(), Server(), Server()
-        self._dispatch = Dispatch(workload.n_frames.tolist(), rule=RULE)
+        n_frames = workload.n_frames.tolist()
+        frame_bytes = workload.costs.row_bytes // n_frames[0]
+        batches = BatchRule(BATCH, BATCH_OF_EACH, frame_bytes)
+        self._dispatch = Dispatch(n_frames, rule=RULE, batches=batches)
+        # tasks of each copy, and the seconds after which its worker begins no further one; of those
+        # that are done, how many
+        self._batches: dict[Copy, tuple[range, float]] = {}
+        self._done: dict[Copy, int] = {}
         self._workers = {f"w{k}": _Worker(f"w{k}", k) for k in range(cluster.n_workers)}
         self._ready: deque[Copy] = deque()
         self._idle = deque(self._workers)
@@ -159,14 +169,21 @@ class DaskRun:
                     submitted.append(instruction)
                 case Take(copy):
                     self._take(copy)
+        for copy, _, _, n_tasks, most_seconds in submitted:
+            self._batches[copy] = range(copy.task, copy.task + n_tasks), most_seconds
         if submitted:
             self._messages += 1
             when = self._client.serve(self.events.now, self._net.client_seconds)
             self.events.at(when + self._net.latency, partial(self._submitted, submitted))
 
     def _take(self, copy: Copy) -> None:
-        self.taken.append(copy.task)
-        states = self._load.states(copy.task)
+        tasks = self._batches.pop(copy)[0][: self._done.pop(copy)]
+        self.taken += tasks
+        # The worker has merged them.
+        merged = States(self._load.pass_)
+        for number in tasks:
+            merged.add(self._load.states(number))
+        states = merged.subtrees()
         begin = self._meter.clock()
         self._states.add(states)
         self._client.serve(self.events.now, self._meter.add("merge", begin))
@@ -176,7 +193,7 @@ class DaskRun:
     # The scheduler.
 
     def _submitted(self, submitted: Sequence[Submit]) -> None:
-        for copy, _, prefer in submitted:
+        for copy, _, prefer, *_ in submitted:
             self._scheduler.serve(self.events.now, self._net.scheduler_seconds)
             worker = self._workers[prefer[0]] if prefer else None
             if worker is not None and worker.is_alive:
@@ -235,11 +252,18 @@ class DaskRun:
             )
         )
         costs = self._load.costs
-        begin = now if worker.has_opened else self._disks.open(now)
+        opened = now if worker.has_opened else self._disks.open(now)
         worker.has_opened = True
-        read = self._disks.read(begin, copy.task, costs.n_bytes, costs.n_requests)
         factor = self._fates.factors[worker.number]
-        end = now + factor * (read - now + self._load.seconds[copy.task])
+        tasks, most_seconds = self._batches[copy]
+        end, n_done = now, 0
+        for number in tasks:
+            if n_done and end - now > most_seconds:
+                break
+            read = self._disks.read(max(end, opened), number, costs.n_bytes, costs.n_requests)
+            end += factor * (read - end + self._load.seconds[number])
+            n_done += 1
+        self._done[copy] = n_done
         self.events.at(end, partial(self._end, worker, worker.turn))
 
     def _end(self, worker: _Worker, turn: int) -> None:
@@ -275,11 +299,16 @@ class DaskRun:
 
     # Results.
 
+    def _n_frames(self, copy: Copy) -> int:
+        """Return the frames of the tasks of a copy that are done."""
+        first = copy.task
+        return int(self._load.n_frames[first : first + self._done[copy]].sum())
+
     def _computed(self, worker: _Worker, copy: Copy) -> None:
         if not self._dispatch.is_open(copy):
             return
         self._core("computed", lambda: self._dispatch.computed(copy))
-        self._fetch_queue.add(worker.name, copy, self._load.costs.row_bytes)
+        self._fetch_queue.add(worker.name, copy, self._done[copy] * self._load.costs.row_bytes)
         self._fetch()
 
     def _fetch(self) -> None:
@@ -291,7 +320,8 @@ class DaskRun:
                 return
             now = self.events.now
             self._core("gathering", partial(self._dispatch.gathering, request.copies, now))
-            size = len(request.copies) * self._load.costs.row_bytes
+            n_done = sum(self._done[copy] for copy in request.copies)
+            size = n_done * self._load.costs.row_bytes
             begin = self._client.free + self._net.latency
             when = self._wire.serve(begin, size / self._net.bandwidth) + self._net.latency
             self.events.at(when, partial(self._sent, request, now))
@@ -304,10 +334,11 @@ class DaskRun:
         self._fetch_queue.arrived(worker.name)
         if worker.is_alive:
             seconds = self.events.now - since
-            self._core("gathered", lambda: self._dispatch.gathered(request.copies, seconds))
+            n_frames = sum(self._n_frames(copy) for copy in request.copies)
+            self._core("gathered", lambda: self._dispatch.gathered(n_frames, seconds))
             for copy in request.copies:
-                took = self._took.pop(copy)
-                self._core("finished", partial(self._dispatch.finished, copy, worker.name, took))
+                how = worker.name, self._took.pop(copy), self._done[copy]
+                self._core("finished", partial(self._dispatch.finished, copy, *how))
         else:
             again = [copy for copy in request.copies if self._dispatch.is_open(copy)]
             for copy in again:

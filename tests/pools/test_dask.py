@@ -178,7 +178,8 @@ def test_report_has_every_task_of_the_scheduler(client: Client, long_adk: Adk) -
     for task in report["tasks"]:
         assert task["t_scheduler"] >= task["t_end"] - task["t_begin"] - 0.005
         assert task["t_waiting"] == task["t_scheduler"] - (task["t_end"] - task["t_begin"])
-        assert changes[task["pass"], task["task"], task["copy"], "processing", "memory"] == 1
+        assert task["batch"] <= task["task"]
+        assert changes[task["pass"], task["batch"], task["copy"], "processing", "memory"] == 1
     given = {change["address"] for change in report["transitions"] if change["address"]}
     assert given >= {worker["address"] for worker in report["workers"]}
     json.loads(report.to_json())

@@ -58,7 +58,7 @@ def test_progress_of_an_earlier_pass_is_ignored() -> None:
     part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))], sections=[])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
     ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
-    sent = dispatcher._sent[copy] = _SubmittedCopy(copy, part.tasks[0], None)
+    sent = dispatcher._sent[copy] = _SubmittedCopy(copy, part.tasks, None)
     for name, address in (("run-0", None), ("run-1", "tcp://here")):
         message = TaskProgress([name, *copy], "tcp://here", "here", 1, 1, 0.0, 0.0, {})
         dispatcher._progressed(message)

@@ -1,8 +1,10 @@
 """The dispatch core, without processes or clocks: the tests set the time."""
 
 import errno
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pytest
@@ -29,7 +31,7 @@ from trajet.pools.dispatch import (
     Take,
     is_retried,
 )
-from trajet.pools.task_batches import MOST_TASKS, SHARE, BatchSizes
+from trajet.pools.task_batches import MOST_TASKS, SHARE, BatchRule, BatchSizes
 from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 RULE = StragglerRule(min_done=3, grace=0.25)
@@ -282,7 +284,7 @@ class Dispatching(RuleBasedStateMachine):
         """Deliver a result; a second delivery of it is ignored."""
         copy = self.one_of(data, self.backend.computed)
         self.backend.forget(copy)
-        self.dispatch.gathered([copy], seconds)
+        self.dispatch.gathered(self.twin.n_frames[copy.task], seconds)
         self.twin.gather_rates.append(seconds / self.twin.n_frames[copy.task])
         wanted = copy not in self.backend.cancelled and self.dispatch.is_open(copy)
         instructions = self.dispatch.finished(copy, "w", seconds)
@@ -646,7 +648,7 @@ def test_rows_that_do_not_arrive_are_computed_again() -> None:
         dispatch.started(copy, "w0", 0.0)
         dispatch.computed(copy)
         dispatch.gathering([copy], 1.0)
-        dispatch.gathered([copy], 0.1)
+        dispatch.gathered(1, 0.1)
         dispatch.finished(copy, "w0", 1.0)
     dispatch.started(copies[4], "w0", 0.0)
     assert dispatch.computed(copies[4]) == []
@@ -739,3 +741,114 @@ def test_batches_take_the_seconds_and_bytes_that_they_may(tasks: list[tuple[floa
         assert sizes.size == 1 or sizes.size * n_bytes <= 2**26
         if seconds >= 0.1:
             assert sizes.size == 1
+
+
+def run_batches(dispatch: Dispatch, numbers: Random, n_workers: int) -> list[list[range]]:
+    """Run batches that end early, fail, straggle and are lost; return those taken, in order.
+
+    The first list has what was submitted, the second what was taken.
+    """
+    workers = {f"w{k}": 1 for k in range(n_workers)}
+    sent: dict[Copy, range] = {}
+    all_submitted: set[Copy] = set()
+    batches: list[range] = []
+    taken: list[range] = []
+    failures: Counter[int] = Counter()
+    now = 0.0
+
+    def follow(instructions: Sequence[Instruction], done: int = 0) -> None:
+        for instruction in instructions:
+            match instruction:
+                case Submit(copy, _, _, n_tasks, most_seconds):
+                    assert copy not in all_submitted
+                    assert most_seconds > 0
+                    all_submitted.add(copy)
+                    sent[copy] = range(copy.task, copy.task + n_tasks)
+                    batches.append(sent[copy])
+                case Cancel(copies):
+                    for copy in copies:
+                        del sent[copy]
+                case Take(copy):
+                    taken.append(sent.pop(copy)[:done])
+                case GiveUp():
+                    raise AssertionError("no task fails so often")
+
+    follow(dispatch.start(workers))
+    while not dispatch.is_done:
+        copy = numbers.choice(sorted(sent))
+        worker, now = numbers.choice(sorted(workers)), now + numbers.random()
+        tasks = sent[copy]
+        dispatch.started(copy, worker, now)
+        how = numbers.choice(("ends", "ends", "ends", "is left", "fails", "is lost", "hangs"))
+        if how == "hangs":
+            follow(dispatch.tick(now + 1e4 * numbers.random()))
+        elif how == "is lost":
+            del sent[copy]
+            follow(dispatch.lost(copy))
+        elif how == "fails" and failures[tasks[0]] < MAX_ATTEMPTS - 1:
+            failures[tasks[0]] += 1
+            del sent[copy]
+            follow(dispatch.failed(copy, TRANSIENT))
+        else:
+            n_done = len(tasks) if how == "ends" else numbers.randint(1, len(tasks))
+            error = None
+            if n_done < len(tasks) and failures[tasks[n_done]] < MAX_ATTEMPTS - 1:
+                failures[tasks[n_done]] += 1
+                error = TRANSIENT
+            follow(dispatch.computed(copy))
+            seconds = 1e-3 * n_done * numbers.random()
+            follow(dispatch.finished(copy, worker, seconds, n_done, error), n_done)
+    assert not sent
+    return [batches, taken]
+
+
+@given(
+    n_frames=st.lists(st.integers(1, 9), max_size=300),
+    numbers=st.randoms(use_true_random=False),
+    n_workers=st.integers(1, 4),
+)
+@settings(deadline=None, max_examples=examples(60))
+def test_every_task_of_a_batch_is_taken_once(
+    n_frames: list[int], numbers: Random, n_workers: int
+) -> None:
+    """Whatever becomes of batches, each task is taken once."""
+    rule_ = StragglerRule(min_done=1, grace=0.0)
+    dispatch = Dispatch(n_frames, rule=rule_, batches=BatchRule(1.0, 0.0, frame_bytes=8))
+    _, taken = run_batches(dispatch, numbers, n_workers)
+    assert sorted(task for tasks in taken for task in tasks) == list(range(len(n_frames)))
+    assert dispatch.frames_done == sum(n_frames)
+
+
+def test_batches_are_long_at_first_and_single_at_the_end() -> None:
+    """Short tasks are grouped as soon as some are done; long ones never are."""
+
+    def sizes(seconds: float) -> list[int]:
+        """Return the tasks of all batches, of tasks of so many seconds."""
+        rule_ = StragglerRule(min_done=3, grace=0.25)
+        dispatch = Dispatch([1] * 5000, rule=rule_, batches=BatchRule(0.5, 1e-3, frame_bytes=8))
+        queue, sizes = deque(dispatch.start({"w0": 1, "w1": 1})), []
+        while queue:
+            submit = queue.popleft()
+            sizes.append(submit.n_tasks)
+            found = dispatch.finished(submit.copy, "w0", seconds * submit.n_tasks)
+            queue += [one for one in found if isinstance(one, Submit)]
+        assert dispatch.is_done
+        return sizes
+
+    short = sizes(1e-3)
+    # Four for each worker before any is measured.
+    assert short[:8] == [1] * 8
+    assert 250 < max(short) <= 500
+    assert len(short) < 5000 / 50
+    assert short[-2 * SHARE :] == [1] * 2 * SHARE
+    assert sizes(0.5) == [1] * 5000
+
+
+def test_batch_takes_longer_with_many_workers() -> None:
+    """So that the calling process is not busy with messages all of the time."""
+    rule_ = BatchRule(0.5, 1e-3, frame_bytes=8)
+    assert rule_.size(1.0, 1, 1000, largest=100) == 1
+    assert rule_.size(1.0, 1, 10_000, largest=100) == 10
+    assert rule_.size(1.0, 1, 10_000, largest=1) == 4
+    assert rule_.size(1e-6, 1000, 1, largest=MOST_TASKS) == 500
+    assert BatchRule(0.5, 1e-3, 2**20).size(1e-6, 32, 1, largest=100) == 2

@@ -127,15 +127,10 @@ class TaskEntry(OfPass, Stages):
     t_end: float
     thread: NotRequired[int | None]
     rank: NotRequired[int]
+    batch: NotRequired[int]
     copy: NotRequired[int]
     t_scheduler: NotRequired[float]
     t_waiting: NotRequired[float]
-
-
-class TaskDetails(TypedDict, total=False):
-    """Entries of a task that only some pools have."""
-
-    copy: int
 
 
 # A task, of an entry that may be of a worker.
@@ -245,7 +240,7 @@ class MeasuredBefore(TypedDict, total=False):
 class RunReport(TaskReport, PoolEntries, MeasuredBefore):
     """Report of a pool on a run."""
 
-    tasks: list[TaskEntry]
+    tasks: Sequence[TaskEntry]
     passes: int
     t_total: float
     # since the call, where the analysis adds it
@@ -324,7 +319,7 @@ class Entries(AnalysisEntries, Counts):
     cores: int
     ranks_per_node: dict[str, int]
     workers: list[WorkerEntry]
-    tasks: list[TaskEntry]
+    tasks: Sequence[TaskEntry]
     stragglers: list[StragglerEntry]
     retried: list[RetriedEntry]
     repeated: list[RepeatedEntry]

@@ -21,6 +21,7 @@ from trajet.advise.entries import (
     RunReport,
     WorkerEntry,
 )
+from trajet.advise.task_columns import TaskColumns
 from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
@@ -523,10 +524,12 @@ def _shift_times(report: RunReport, before: float) -> RunReport:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
     shifted: RunReport = {**report, "t_preparing": before}
     # A user's own pool may leave entries out.
-    if "tasks" in report:
+    if isinstance(tasks := report.get("tasks"), TaskColumns):
+        shifted["tasks"] = tasks.later(before)
+    elif tasks is not None:
         shifted["tasks"] = [
             {**task, "t_begin": task["t_begin"] + before, "t_end": task["t_end"] + before}
-            for task in report["tasks"]
+            for task in tasks
         ]
     if "transitions" in report:
         shifted["transitions"] = [

@@ -9,9 +9,11 @@ Both retry (`is_retried`) and name stragglers (`StragglerRule`) by the same rule
 """
 
 import errno
+import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,12 +22,15 @@ from numpy.typing import NDArray
 from trajet import advise
 from trajet._trajet import TrajetError
 from trajet.pools.overdue import Overdue, Watched
+from trajet.pools.task_batches import BatchRule, shared
 
 # Attempts of a task whose storage fails.
 MAX_ATTEMPTS = 3
 # Tasks that are submitted ahead, at least and for each task that workers run at a time.
 AHEAD = 1000
 _AHEAD_OF_EACH = 4
+# A worker begins no further task of a batch after so many times the usual seconds of the batch.
+_MOST_OF_USUAL = 2.0
 # A storage that fails with one of these may answer the next time.
 _TRANSIENT = {
     errno.EIO,
@@ -87,18 +92,31 @@ class StragglerRule:
 
 
 class Copy(NamedTuple):
-    """One submission of a task; `number` counts the submissions of the task from 0."""
+    """One submission of a task; `number` counts the submissions of the task from 0.
+
+    Of a batch, it is the first task.
+    """
 
     task: int
     number: int
 
 
 class Submit(NamedTuple):
-    """Instruction: submit a copy, to the worker `only` alone, or to one of `prefer` if possible."""
+    """Instruction: submit a copy, to the worker `only` alone, or to one of `prefer` if possible.
+
+    Attributes
+    ----------
+    n_tasks
+        Tasks of the batch.
+    most_seconds
+        Seconds after which a worker, which is then slow, begins no further task of the batch.
+    """
 
     copy: Copy
     only: str | None = None
     prefer: tuple[str, ...] = ()
+    n_tasks: int = 1
+    most_seconds: float = math.inf
 
 
 class Cancel(NamedTuple):
@@ -108,7 +126,7 @@ class Cancel(NamedTuple):
 
 
 class Take(NamedTuple):
-    """Instruction: merge the result of this copy; there is one for each task."""
+    """Instruction: merge the result of this copy; each task is in one that is taken."""
 
     copy: Copy
 
@@ -161,10 +179,10 @@ class _Attempt:
 
 @dataclass
 class _OpenTask:
-    """State of a task whose result was not taken yet."""
+    """State of a task, or of a batch of them, whose result was not taken yet."""
 
+    n_tasks: int = 1
     submitted: int = 0
-    failed: int = 0
     copies: dict[Copy, _Attempt] = field(default_factory=dict)
     # whether a copy has ended with a result, which is not here yet
     is_computed: bool = False
@@ -177,6 +195,10 @@ class Dispatch:
     Tasks are submitted in their order, some ahead of those that workers run: backends then hold a
     few tasks of each worker, not all of a run. Tasks that are pinned are submitted at once.
 
+    With `batches`, neighbouring tasks that are short are submitted together. A batch may end before
+    its last task: after an error, or because its worker is slow. Tasks that are left are submitted
+    again.
+
     Parameters
     ----------
     n_frames
@@ -187,6 +209,9 @@ class Dispatch:
         When to run a task on an idle worker as well; None for never.
     ahead
         Tasks that are submitted at least, if there are as many; with many workers more.
+    batches
+        How many tasks to submit together; None for one. It needs a rule for stragglers. Then
+        `ahead` does not count: the size of batches is known only when some tasks are done.
     """
 
     def __init__(
@@ -196,13 +221,21 @@ class Dispatch:
         pins: Mapping[int, str] | None = None,
         rule: StragglerRule | None = None,
         ahead: int = AHEAD,
+        batches: BatchRule | None = None,
     ) -> None:
         self.stragglers: list[Straggler] = []
         self.frames_done = 0
-        self._n_frames, self._pins, self._rule = n_frames, dict(pins or {}), rule
-        self._ahead = len(n_frames) if pins else ahead
+        self._pins, self._rule = dict(pins or {}), rule
+        self._batches = batches if rule is not None else None
+        # frames of all tasks before each
+        self._before = list(accumulate(n_frames, initial=0))
+        self._n_tasks = self._n_left = len(n_frames)
+        self._ahead = self._n_tasks if pins else ahead if self._batches is None else 0
         self._open: dict[int, _OpenTask] = {}
-        self._next = 0
+        self._failures: Counter[int] = Counter()
+        # tasks that are to be submitted, and the largest batch that is done
+        self._left = deque([range(self._n_tasks)])
+        self._largest = 1
         self._workers: dict[str, int] = {}
         self._slots = 0
         self._running: dict[Copy, str] = {}
@@ -221,7 +254,7 @@ class Dispatch:
     @property
     def is_done(self) -> bool:
         """Whether the results of all tasks were taken."""
-        return not self._open and self._next == len(self._n_frames)
+        return not self._open and not self._n_left
 
     def is_open(self, copy: Copy) -> bool:
         """Return whether a copy is submitted and its result may still be taken."""
@@ -273,42 +306,75 @@ class Dispatch:
 
     def gathering(self, copies: Sequence[Copy], now: float) -> None:
         """Note that the arrays of some copies are on their way, in one request."""
-        n_frames = sum(self._n_frames[copy.task] for copy in copies)
+        n_frames = sum(self.n_frames(copy) for copy in copies if self.is_open(copy))
         for copy in copies:
             if (attempt := self._attempt(copy)) is not None:
                 attempt.gathering = now, n_frames
                 self._watch(copy.task)
 
-    def gathered(self, copies: Sequence[Copy], seconds: float) -> None:
-        """Note how long a request for arrays took."""
-        n_frames = sum(self._n_frames[copy.task] for copy in copies)
+    def gathered(self, n_frames: int, seconds: float) -> None:
+        """Note how long a request for the arrays of so many frames took."""
         self._gather_rates.add(seconds / n_frames)
 
-    def finished(self, copy: Copy, worker: str, seconds: float) -> list[Instruction]:
-        """Return what to do with a result that has arrived; its task took `seconds`."""
+    def finished(
+        self,
+        copy: Copy,
+        worker: str,
+        seconds: float,
+        n_done: int | None = None,
+        error: BaseException | None = None,
+    ) -> list[Instruction]:
+        """Return what to do with a result that has arrived; its tasks took `seconds`.
+
+        Parameters
+        ----------
+        n_done
+            How many tasks of the batch, from its first on, are done; None for all.
+        error
+            Error of the next task, if that failed.
+        """
         if not self.is_open(copy):
             return []
         task = self._open[copy.task]
+        end = copy.task + (task.n_tasks if n_done is None else n_done)
+        left = range(end, copy.task + task.n_tasks)
+        if error is not None and not self._may_retry(end, error):
+            return [GiveUp(copy)]
         self._drop(copy)
         cancelled = self._cancel(list(task.copies))
-        del self._open[copy.task]
-        self._overdue.forget(copy.task)
+        self._close(copy.task)
         for straggler in task.stragglers:
             straggler.answered_by = worker
+        n_frames = self._before[end] - self._before[copy.task]
         if self._rule is not None:
-            self._rates.add(seconds / self._n_frames[copy.task])
-        self.frames_done += self._n_frames[copy.task]
-        return [*cancelled, Take(copy), *self._more()]
+            self._rates.add(seconds / n_frames)
+        self.frames_done += n_frames
+        self._largest = max(self._largest, end - copy.task)
+        again: list[Instruction] = []
+        if error is not None:
+            again = [self._alone(left[0], worker)]
+            left = left[1:]
+        self._submit_later(left)
+        return [*cancelled, Take(copy), *again, *self._more()]
 
     def failed(self, copy: Copy, error: BaseException | None) -> list[Instruction]:
-        """Return whether to run a failed task again, elsewhere if possible, or to give up."""
+        """Return whether to run a failed task again, elsewhere if possible, or to give up.
+
+        It is the first of its batch; the others are submitted again as well.
+        """
         if (attempt := self._attempt(copy)) is None:
             return []
-        task = self._open[copy.task]
-        task.failed += 1
-        if not is_retried(error, task.failed):
+        if not self._may_retry(copy.task, error):
             return [GiveUp(copy)]
-        return self._again(copy, [worker for worker in self._workers if worker != attempt.worker])
+        task = self._open[copy.task]
+        if task.n_tasks == 1:
+            return self._again(copy, self._others(attempt.worker))
+        self._drop(copy)
+        if task.copies:
+            return []
+        self._close(copy.task)
+        self._submit_later(range(copy.task + 1, copy.task + task.n_tasks))
+        return [self._alone(copy.task, attempt.worker, task.submitted), *self._more()]
 
     def lost(self, copy: Copy) -> list[Instruction]:
         """Return what to do about a copy that its backend dropped with its worker."""
@@ -362,12 +428,57 @@ class Dispatch:
     def _more(self) -> list[Submit]:
         """Return the first copies of further tasks, many at a time."""
         most = max(self._ahead, _AHEAD_OF_EACH * self._slots)
-        if self._next == len(self._n_frames) or len(self._open) > most - most // 4:
+        if not self._n_left or len(self._open) > most - most // 4:
             return []
-        end = min(self._next + most - len(self._open), len(self._n_frames))
-        tasks, self._next = range(self._next, end), end
-        self._open.update((task, _OpenTask()) for task in tasks)
-        return [self._submit(task, self._pins.get(task)) for task in tasks]
+        submitted: list[Submit] = []
+        while self._n_left and len(self._open) < most:
+            tasks = self._next_batch()
+            self._open[tasks.start] = _OpenTask(len(tasks))
+            submitted.append(self._submit(tasks.start, self._pins.get(tasks.start)))
+        return submitted
+
+    def _next_batch(self) -> range:
+        """Remove the next batch from the tasks that are to be submitted, and return it."""
+        tasks, size = self._left.popleft(), 1
+        if self._batches is not None and len(self._rates):
+            first = tasks.start
+            n_frames = self._before[first + 1] - self._before[first]
+            rate, slots = self._rates.median, max(1, self._slots)
+            size = self._batches.size(rate, n_frames, slots, self._largest)
+            size = shared(size, self._n_left // slots)
+        if tasks[size:]:
+            self._left.appendleft(tasks[size:])
+        self._n_left -= len(tasks[:size])
+        return tasks[:size]
+
+    def _submit_later(self, tasks: range) -> None:
+        """Note tasks that a batch has left."""
+        if tasks:
+            self._left.append(tasks)
+            self._n_left += len(tasks)
+
+    def _may_retry(self, number: int, error: BaseException | None) -> bool:
+        """Return whether a task that has failed may run again."""
+        self._failures[number] += 1
+        return is_retried(error, self._failures[number])
+
+    def _alone(self, number: int, but: str | None, submitted: int = 0) -> Submit:
+        """Submit a task of a batch by itself, to another worker than `but` if possible."""
+        self._open[number] = _OpenTask(submitted=submitted)
+        return self._submit(number, prefer=self._others(but))
+
+    def _others(self, but: str | None) -> list[str]:
+        return [worker for worker in self._workers if worker != but]
+
+    def _close(self, number: int) -> None:
+        """Forget a task or a batch."""
+        del self._open[number]
+        self._overdue.forget(number)
+
+    def n_frames(self, copy: Copy) -> int:
+        """Return the frames of a copy that is open."""
+        n_tasks = self._open[copy.task].n_tasks
+        return self._before[copy.task + n_tasks] - self._before[copy.task]
 
     def _attempt(self, copy: Copy) -> _Attempt | None:
         task = self._open.get(copy.task)
@@ -380,7 +491,10 @@ class Dispatch:
         state.is_computed = False
         state.copies[copy] = _Attempt()
         self._watch(task)
-        return Submit(copy, only, tuple(prefer))
+        if state.n_tasks == 1:
+            return Submit(copy, only, tuple(prefer))
+        most = _MOST_OF_USUAL * self._rates.median * self.n_frames(copy)
+        return Submit(copy, only, tuple(prefer), state.n_tasks, most)
 
     def _cancel(self, copies: Sequence[Copy]) -> list[Instruction]:
         for copy in copies:
@@ -402,11 +516,12 @@ class Dispatch:
         """Note what may make a task a straggler: that needs one copy, and no result yet."""
         if self._rule is None:
             return
-        task, n_frames = self._open[number], self._n_frames[number]
+        task = self._open[number]
         if len(task.copies) != 1:
             self._overdue.forget(number)
             return
-        (attempt,) = task.copies.values()
+        ((copy, attempt),) = task.copies.items()
+        n_frames = self.n_frames(copy)
         if attempt.gathering is not None:
             self._overdue.watch(number, "gathering", *attempt.gathering, attempt.worker)
         elif task.is_computed:

@@ -6,6 +6,8 @@ not measured yet, travel alone. Batches get smaller towards the end of the work,
 so that workers end together.
 """
 
+from dataclasses import dataclass
+
 # Largest number of tasks in a batch; the task table has 12 bits for it.
 MOST_TASKS = 4095
 # At most 1/SHARE of the tasks that are left for a worker are in its next batch.
@@ -14,6 +16,45 @@ SHARE = 4
 _GROWTH = 4
 # Bytes of numbers and states of a batch, which are in memory until it ends.
 _MOST_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class BatchRule:
+    """Decides how many tasks the calling process sends to a worker at once.
+
+    Attributes
+    ----------
+    seconds
+        Seconds that a batch takes, as far as tasks are short enough.
+    message_seconds
+        Seconds of a batch for each worker, if that is more: with many workers, messages about
+        batches would keep the calling process busy all of the time.
+    frame_bytes
+        Bytes of the numbers of a frame.
+    """
+
+    seconds: float
+    message_seconds: float
+    frame_bytes: int
+
+    def size(self, rate: float, n_frames: int, n_workers: int, largest: int) -> int:
+        """Return the most tasks of the next batch.
+
+        Parameters
+        ----------
+        rate
+            Usual seconds of a frame.
+        n_frames
+            Frames of each task.
+        n_workers
+            Tasks that workers run at a time.
+        largest
+            Tasks of the largest batch that is done.
+        """
+        seconds = max(self.seconds, n_workers * self.message_seconds)
+        by_time = seconds / max(n_frames * rate, 1e-9)
+        by_bytes = _MOST_BYTES / max(n_frames * self.frame_bytes, 1)
+        return max(1, int(min(by_time, by_bytes, _GROWTH * largest, MOST_TASKS)))
 
 
 class BatchSizes:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
@@ -33,8 +34,11 @@ from trajet.advise.entries import (
     WorkerEntry,
     finite_ratio,
 )
+from trajet.advise.task_columns import TaskColumns
 
 if TYPE_CHECKING:
+    from typing import IO
+
     from trajet.advise import Allocation
 
 SCHEMA = 3
@@ -228,7 +232,24 @@ class Report(Mapping[str, object]):
 
     def to_json(self) -> str:
         """Return the report as JSON text."""
-        return json.dumps(self._entries, indent=1, allow_nan=False) + "\n"
+        return "".join(self._json())
+
+    def _json(self) -> Iterator[str]:
+        """Iterate over the JSON text, with some thousand tasks at a time."""
+        tasks = self._entries["tasks"]
+        if not isinstance(tasks, TaskColumns):
+            yield _json_text(self._entries) + "\n"
+            return
+        text = _json_text({**self._entries, "tasks": []})
+        # Only names of the report itself follow one space: texts in it have no line feeds.
+        before, name, after = text.partition('\n "tasks": [')
+        yield before + name
+        separator = ""
+        for entries in tasks.chunks():
+            # Without the brackets of the list, and one level deeper.
+            yield separator + _json_text(entries)[1:-2].replace("\n", "\n ")
+            separator = ","
+        yield ("\n " if separator else "") + after + "\n"
 
     def to_html(self) -> str:
         """Return the report as a self-contained HTML page."""
@@ -248,9 +269,20 @@ class Report(Mapping[str, object]):
         """
         path = Path(path)
         output.check(path, REPORT_SUFFIXES)
-        text = self.to_json() if path.suffix.lower() == ".json" else self.to_html()
-        # File names need not be valid Unicode.
-        output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+        pieces = self._json() if path.suffix.lower() == ".json" else iter((self.to_html(),))
+        # Entries that follow from others are found before the file is begun.
+        first = next(pieces)
+
+        def write(file: "IO[bytes]") -> None:
+            # File names need not be valid Unicode.
+            for piece in chain((first,), pieces):
+                file.write(piece.encode(errors="backslashreplace"))
+
+        output.write(path, write)
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, indent=1, allow_nan=False)
 
 
 def _mistyped(entries: Mapping[str, object]) -> Iterator[str]:
@@ -464,20 +496,24 @@ def _with_conclusions(measured: Entries) -> Entries:
     }
 
 
-def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], list[TaskEntry]]:
+def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], Sequence[TaskEntry]]:
     """Return the workers and tasks of a run with process, thread and host.
 
     The workers of the engine are threads of this process.
     """
     if all("thread" in worker for worker in run["workers"]):
-        tasks: list[TaskEntry] = [{"thread": None, **task} for task in run["tasks"]]
-        return [{"host": host, **worker} for worker in run["workers"]], tasks
+        of_pool: list[WorkerEntry] = [{"host": host, **worker} for worker in run["workers"]]
+        if isinstance(run["tasks"], TaskColumns):
+            return of_pool, run["tasks"].with_first(thread=None)
+        return of_pool, [{"thread": None, **task} for task in run["tasks"]]
     process = os.getpid()
     workers: list[WorkerEntry] = [
         {"host": host, "process": process, **w, "worker": 0, "thread": w["worker"]}
         for w in run["workers"]
     ]
-    tasks = [{**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]]
+    tasks: list[TaskEntry] = [
+        {**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]
+    ]
     return workers, tasks
 
 

@@ -13,7 +13,7 @@ from distributed import Client, Future, KilledWorker
 
 from trajet._trajet import WorkerError
 from trajet.advise.entries import Place, RepeatedEntry
-from trajet.pools.dask.plugins import TaskProgress, TaskResult, do
+from trajet.pools.dask.plugins import BatchResult, BatchSpec, TaskProgress, do
 from trajet.pools.dask.workers import Workers
 from trajet.pools.dispatch import (
     Cancel,
@@ -28,6 +28,7 @@ from trajet.pools.dispatch import (
 from trajet.pools.fetching import FetchQueue
 from trajet.pools.passes import PassRun, section_writer
 from trajet.pools.pool import Progress
+from trajet.pools.task_batches import BatchRule
 from trajet.pools.tasks import Sections, Task
 from trajet.pools.timing import RunTiming, partial_outcome
 
@@ -39,14 +40,20 @@ _MOST_SENT = 4 << 20
 # Turns of Dask's event loop between two fetches.
 _APART = 20
 _RULE = StragglerRule(min_done=3, grace=0.25)
+# Seconds of a batch: some thirty times what its messages cost; and for each worker, so that a
+# thousand workers send a thousand messages a second.
+_BATCH = 0.5
+_BATCH_OF_EACH = 1e-3
 
 
 @dataclass
 class _SubmittedCopy:
-    """A copy of a task that was submitted, with what is needed beside the core's state.
+    """A copy of a batch that was submitted, with what is needed beside the core's state.
 
     Attributes
     ----------
+    tasks
+        Its tasks.
     address
         Worker that runs it.
     message, received
@@ -58,13 +65,18 @@ class _SubmittedCopy:
     """
 
     copy: Copy
-    task: Task
+    tasks: Sequence[Task]
     future: Future
     address: str | None = None
     message: TaskProgress | None = None
     received: float = 0.0
     fetching: float | None = None
     moved: tuple[float, float] | None = None
+
+    @property
+    def n_frames(self) -> int:
+        """Frames of all tasks."""
+        return self.tasks[-1].frames[1] - self.tasks[0].frames[0]
 
 
 class Dispatcher:
@@ -83,7 +95,13 @@ class Dispatcher:
         self._client, self._workers, self._name = client, workers, name
         self._part, self._timing = part, timing
         n_frames = [task.n_frames for task in part.tasks]
-        self._dispatch = Dispatch(n_frames, pins=pins, rule=None if pins else _RULE)
+        self._frame_bytes = sum(section.shape[1] for section in part.sections)
+        self._dispatch = Dispatch(
+            n_frames,
+            pins=pins,
+            rule=None if pins else _RULE,
+            batches=BatchRule(_BATCH, _BATCH_OF_EACH, self._frame_bytes),
+        )
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.
         self._events: queue.Queue[Callable[[], None]] = queue.Queue()
         # copies that are open in the core, and those that were cancelled
@@ -94,7 +112,6 @@ class Dispatcher:
         self._lost: list[_SubmittedCopy] = []
         self._asking = asyncio.Lock()
         self._put: Callable[[int, Sections], None]
-        self._frame_bytes = sum(section.shape[1] for section in part.sections)
 
     def do(self, before: int, progress: Progress | None) -> None:
         """Run all tasks; `before` are the frames of the passes before."""
@@ -149,49 +166,54 @@ class Dispatcher:
 
     def _follow(self, instructions: Sequence[Instruction]) -> None:
         """Carry out the cancellations and submissions that the core decided."""
-        batches: dict[tuple[str | None, tuple[str, ...]], list[Copy]] = {}
+        by_place: dict[tuple[str | None, tuple[str, ...]], list[Submit]] = {}
         for instruction in instructions:
             match instruction:
                 case Cancel(copies):
                     self._client.cancel([self._sent[copy].future for copy in copies])
                     for copy in copies:
                         self._cancelled[copy] = self._sent.pop(copy)
-                case Submit(copy, only, prefer):
-                    batches.setdefault((only, prefer), []).append(copy)
-        for (only, prefer), submitted in batches.items():
+                case Submit(_, only, prefer):
+                    by_place.setdefault((only, prefer), []).append(instruction)
+        for (only, prefer), submitted in by_place.items():
             self._submit(submitted, [only] if only else list(prefer), anywhere=only is None)
 
-    def _submit(self, copies: Iterable[Copy], workers: list[str], *, anywhere: bool) -> None:
+    def _submit(self, submitted: Iterable[Submit], workers: list[str], *, anywhere: bool) -> None:
         """Submit copies for some workers, or with `anywhere` rather for these than for others."""
-        for batch in self._batches(copies):
+        for message in self._messages(submitted):
+            firsts = [self._part.tasks[copy.task] for copy, _ in message]
             futures = self._client.map(
                 partial(do, self._name),
-                [task_bytes for _, task_bytes in batch],
-                [self._part.tasks[copy.task].n_frames for copy, _ in batch],
-                key=[(self._name, *copy) for copy, _ in batch],
+                [batch for _, batch in message],
+                [(task.number, task.frames[0]) for task in firsts],
+                key=[(self._name, *copy) for copy, _ in message],
                 workers=workers or None,
                 allow_other_workers=bool(workers) and anywhere,
                 pure=False,
             )
-            for (copy, _), future in zip(batch, futures, strict=True):
-                sent = self._sent[copy] = _SubmittedCopy(copy, self._part.tasks[copy.task], future)
+            for (copy, batch), future in zip(message, futures, strict=True):
+                tasks = self._part.tasks[copy.task : copy.task + len(batch.texts)]
+                sent = self._sent[copy] = _SubmittedCopy(copy, tasks, future)
                 future.add_done_callback(
                     lambda _, sent=sent: self._events.put(partial(self._ended, sent))
                 )
 
-    def _batches(self, copies: Iterable[Copy]) -> Iterator[list[tuple[Copy, bytes]]]:
-        """Divide copies into batches that the scheduler takes at once."""
-        batch: list[tuple[Copy, bytes]] = []
+    def _messages(self, submitted: Iterable[Submit]) -> Iterator[list[tuple[Copy, BatchSpec]]]:
+        """Divide copies into messages that the scheduler takes at once."""
+        message: list[tuple[Copy, BatchSpec]] = []
         size = 0
-        for copy in copies:
-            task_bytes = self._part.task_bytes(self._part.tasks[copy.task])
-            if batch and size + len(task_bytes) > _MOST_SENT:
-                yield batch
-                batch, size = [], 0
-            batch.append((copy, task_bytes))
-            size += len(task_bytes)
-        if batch:
-            yield batch
+        for copy, _, _, n_tasks, most_seconds in submitted:
+            tasks = self._part.tasks[copy.task : copy.task + n_tasks]
+            texts = [self._part.task_bytes(task) for task in tasks]
+            n_bytes = sum(map(len, texts))
+            if message and size + n_bytes > _MOST_SENT:
+                yield message
+                message, size = [], 0
+            batch = BatchSpec(texts, [task.n_frames for task in tasks], most_seconds)
+            message.append((copy, batch))
+            size += n_bytes
+        if message:
+            yield message
 
     # Events.
 
@@ -218,13 +240,13 @@ class Dispatcher:
         status = sent.future.status
         if status == "finished":
             self._follow(self._dispatch.computed(sent.copy))
-            n_bytes = sent.task.n_frames * self._frame_bytes
+            n_bytes = sent.n_frames * self._frame_bytes
             self._fetch_queue.add(sent.address, sent.copy, n_bytes)
             self._fetch()
         elif status == "error":
             self._failed(sent, sent.future.exception())
         elif status == "cancelled":
-            raise dropped(self._client, f"the task of {_frames(sent.task)}")
+            raise dropped(self._client, f"the task of {_frames(sent.tasks)}")
         else:
             self._dispatch.stopped(sent.copy)
             self._lost.append(sent)
@@ -232,15 +254,14 @@ class Dispatcher:
     def _failed(self, sent: _SubmittedCopy, error: BaseException) -> None:
         """Run a task again if the core says so, or raise its error."""
         instructions = self._dispatch.failed(sent.copy, error)
-        if GiveUp(sent.copy) not in instructions:
-            self._timing.retry(sent.task, error)
+        if not _gives_up(instructions):
+            self._timing.retry(sent.tasks[0], error)
             del self._sent[sent.copy]
             self._follow(instructions)
             return
         if isinstance(error, KilledWorker):
-            raise killed(error, f"the task of {_frames(sent.task)}") from error
-        error.add_note(f"during the task of {_frames(sent.task)}, on the worker {sent.address}")
-        raise error
+            raise killed(error, f"the task of {_frames(sent.tasks)}") from error
+        raise _placed(error, sent.tasks[0], sent.address)
 
     def _fetch(self) -> None:
         """Fetch arrays that are ready."""
@@ -257,7 +278,7 @@ class Dispatcher:
         self, address: str | None, batch: list[_SubmittedCopy], begin: float
     ) -> None:
         """Fetch results, or find why there are none: also that a future was cancelled meanwhile."""
-        fetched: list[TaskResult | None] | BaseException
+        fetched: list[BatchResult | None] | BaseException
         try:
             futures = [sent.future for sent in batch]
             direct = self._workers.direct
@@ -270,7 +291,9 @@ class Dispatcher:
                     await asyncio.sleep(0)
             fetched = await answers
         except (Exception, asyncio.CancelledError) as error:
-            fetched = error
+            # With its traceback it would keep this frame, and the futures in it, until the next
+            # garbage collection.
+            fetched = error.with_traceback(None)
         moved = (begin, time.time())
         self._events.put(partial(self._arrived, address, batch, moved, fetched))
 
@@ -279,7 +302,7 @@ class Dispatcher:
         address: str | None,
         batch: list[_SubmittedCopy],
         moved: tuple[float, float],
-        fetched: "list[TaskResult | None] | BaseException",
+        fetched: "list[BatchResult | None] | BaseException",
     ) -> None:
         """Take the results of a batch, or look again at its futures."""
         self._fetch_queue.arrived(address)
@@ -287,7 +310,8 @@ class Dispatcher:
             sent.moved = moved
         still_open = [sent for sent in batch if sent.copy in self._sent]
         if not isinstance(fetched, BaseException):
-            self._dispatch.gathered([sent.copy for sent in batch], moved[1] - moved[0])
+            n_frames = sum(sent.n_frames for sent in batch)
+            self._dispatch.gathered(n_frames, moved[1] - moved[0])
             for sent, answer in zip(batch, fetched, strict=True):
                 self._take(sent, answer, moved)
         elif still_open == batch and all(sent.future.status == "finished" for sent in batch):
@@ -300,7 +324,7 @@ class Dispatcher:
         self._fetch()
 
     def _take(
-        self, sent: _SubmittedCopy, answer: TaskResult | None, moved: tuple[float, float]
+        self, sent: _SubmittedCopy, answer: BatchResult | None, moved: tuple[float, float]
     ) -> None:
         """Merge the result of a copy, if the core says so."""
         if sent.copy not in self._sent:
@@ -309,22 +333,29 @@ class Dispatcher:
             # Dask took the worker for dead, and then found it again.
             instructions = self._dispatch.lost(sent.copy)
         else:
-            seconds = answer.done.end - answer.done.begin
-            instructions = self._dispatch.finished(sent.copy, answer.address, seconds)
+            seconds = answer.end - answer.begin
+            instructions = self._dispatch.finished(
+                *(sent.copy, answer.address, seconds, answer.n_done, answer.error)
+            )
+            if answer.error is not None:
+                failed = sent.tasks[answer.n_done]
+                if _gives_up(instructions):
+                    raise _placed(answer.error, failed, answer.address)
+                self._timing.retry(failed, answer.error)
         del self._sent[sent.copy]
         self._follow(instructions)
-        if answer is None or Take(sent.copy) not in instructions:
+        if answer is None or not any(isinstance(one, Take) for one in instructions):
             return
-        self._put(sent.task.frames[0], answer.sections)
-        self._part.states.add(answer.done.states)
-        self._timing.add(
-            self._workers.number(answer.address, answer.thread),
-            sent.task,
-            answer.done,
-            where={"address": answer.address},
-            further={"copy": sent.copy.number},
-            moved=moved,
-        )
+        self._put(sent.tasks[0].frames[0], answer.sections)
+        self._part.states.add(answer.states)
+        answer.timing.of_batch(sent.copy.number)
+        where: Place = {
+            "host": answer.host,
+            "process": answer.process,
+            "address": answer.address,
+        }
+        number = self._workers.number(answer.address, answer.thread)
+        self._timing.take(number, answer.timing, where, moved=moved)
 
     def _account_for_cancelled(self) -> None:
         """Record the known time of copies that were cancelled."""
@@ -370,6 +401,17 @@ def dropped(client: Client, what: str) -> WorkerError:
     return WorkerError(f"the scheduler {where} dropped {what}: was it or the client restarted?")
 
 
-def _frames(task: Task) -> str:
-    first, end = task.frames
+def _gives_up(instructions: Sequence[Instruction]) -> bool:
+    # As tuples, instructions of two kinds may be equal.
+    return any(isinstance(instruction, GiveUp) for instruction in instructions)
+
+
+def _placed(error: BaseException, task: Task, address: str | None) -> BaseException:
+    """Return the error of a task, with a note on where it happened."""
+    error.add_note(f"during the task of {_frames([task])}, on the worker {address}")
+    return error
+
+
+def _frames(tasks: Sequence[Task]) -> str:
+    first, end = tasks[0].frames[0], tasks[-1].frames[1]
     return f"frames {first} to {end - 1} of the chosen frames"

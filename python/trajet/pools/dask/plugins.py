@@ -4,6 +4,7 @@ Imported only where `distributed` is installed, never by `import trajet`.
 """
 
 import os
+import pickle
 import socket
 import threading
 import time
@@ -12,14 +13,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Never
 
+import numpy as np
 from distributed import get_worker
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from numpy.typing import NDArray
 
+from trajet import _trajet
 from trajet._trajet import Stop, WorkerError, __version__
 from trajet.advise.entries import Stages
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, do_job
 from trajet.pools.passes import new_sections
-from trajet.pools.tasks import Sections, TaskOutcome, Worker, WorkerSpec
+from trajet.pools.tasks import Sections, Task, Worker, WorkerSpec
+from trajet.pools.timing import WorkerTiming
 
 if TYPE_CHECKING:
     from distributed import Scheduler
@@ -34,15 +39,55 @@ MOST_CHANGES = 100_000
 _FIRST_WORD = 0.25
 _LATER = 4
 
-# Name of the run and its pass, number of the task, and number of its copy from 0.
+# Name of the run and its pass, number of the first task of a batch, and number of its copy from 0.
 Key = tuple[str, int, int]
 
 
-class TaskResult(NamedTuple):
-    """Result of a task, with the address and the thread where it ran."""
+@dataclass(frozen=True)
+class BatchSpec:
+    """Tasks that a worker runs one after the other.
+
+    Attributes
+    ----------
+    texts, n_frames
+        Each serialised task, and its frames.
+    most_seconds
+        Seconds after which no further task is begun.
+    """
+
+    texts: list[bytes]
+    n_frames: list[int]
+    most_seconds: float
+
+
+class BatchResult(NamedTuple):
+    """Result of the first tasks of a batch, with the place where they ran.
+
+    Attributes
+    ----------
+    sections
+        Arrays of their frames.
+    states
+        Merged states.
+    timing
+        Times of the tasks, numbered from 0.
+    n_done
+        Number of these tasks.
+    error
+        Error of the next task, if that failed.
+    begin, end
+        Seconds by the worker's clock (`time.time`).
+    """
 
     sections: Sections
-    done: TaskOutcome
+    states: NDArray[np.uint8]
+    timing: WorkerTiming
+    n_done: int
+    error: BaseException | None
+    begin: float
+    end: float
+    host: str
+    process: int
     address: str
     thread: int
 
@@ -183,21 +228,65 @@ def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
     return plugin, key, plugin.stop(key)
 
 
-def do(name: str, what: bytes, n_frames: int) -> TaskResult | None:
-    """Run a task in a worker; return None for a task that was cancelled."""
+def do(name: str, batch: BatchSpec, first: tuple[int, int]) -> BatchResult | None:
+    """Run a batch in a worker; return None for one that was cancelled.
+
+    `first` are the numbers of its first task and of the first frame of that.
+
+    Raises
+    ------
+    BaseException
+        The error of its first task; a later one ends the batch.
+    """
     plugin, key, stop = _current_task(name)
     if stop is None:
         return None
     worker = plugin.task_worker
     assert isinstance(worker, Worker)
-    sections = new_sections(worker.pass_, n_frames)
+    sections = new_sections(worker.pass_, sum(batch.n_frames))
+    timing, states = WorkerTiming(), _trajet.States(worker.pass_)
+    (number, frame), n_read, n_done = first, 0, 0
+    error: BaseException | None = None
+    begin = end = time.time()
+    with plugin.running(key, stop):
+        for text, n_frames in zip(batch.texts, batch.n_frames, strict=True):
+            if n_done and end - begin > batch.most_seconds:
+                break
+            part = slice(n_read, n_read + n_frames)
+            try:
+                done = worker.do(text, [section[part] for section in sections], stop)
+                states.add(done.states)
+            except KeyboardInterrupt:
+                # The engine raises it for a cancelled task; it would end Dask's worker.
+                return None
+            except Exception as raised:
+                if not n_done:
+                    raise
+                # Otherwise the task is the first of another batch, and Dask sends its error.
+                error = raised if _is_portable(raised) else None
+                break
+            frames = (frame + part.start, frame + part.stop)
+            timing.add(Task(number + n_done, (0, 0), frames), done)
+            n_read, n_done, end = part.stop, n_done + 1, done.end
+    return BatchResult(
+        [section[:n_read] for section in sections],
+        states.subtrees(),
+        timing,
+        n_done,
+        error,
+        begin,
+        end,
+        *(os.uname().nodename, os.getpid(), get_worker().address, threading.get_ident()),
+    )
+
+
+def _is_portable(error: BaseException) -> bool:
+    """Return whether an error can be sent within a result."""
     try:
-        with plugin.running(key, stop):
-            done = worker.do(what, sections, stop)
-    except KeyboardInterrupt:
-        # The engine raises it for a cancelled task; it would end Dask's worker.
-        return None
-    return TaskResult(sections, done, get_worker().address, threading.get_ident())
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return False
+    return True
 
 
 class _StoppedError(Exception):

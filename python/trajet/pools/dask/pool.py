@@ -1,14 +1,17 @@
 """`DaskPool`, the pool of a Dask cluster."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+import numpy as np
+
 from trajet._trajet import Pass, Plan, Reader, WorkerError
-from trajet.advise.entries import RepeatedEntry, TransitionEntry
+from trajet.advise.entries import RepeatedEntry, TaskEntry, TransitionEntry
+from trajet.advise.task_columns import TaskColumns
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
 from trajet.pools.mapping import MappingPool
@@ -169,6 +172,7 @@ class DaskPool(MappingPool):
             transitions=_transitions(timing, record),
             transitions_left_out=record.left_out,
         )
+        report["tasks"] = _with_scheduler(report["tasks"], record.spans)
         return part.output(report)
 
     def do_jobs(
@@ -216,12 +220,29 @@ class DaskPool(MappingPool):
         return {task.number: slots[k * len(slots) // len(tasks)] for k, task in enumerate(tasks)}
 
 
+def _with_scheduler(
+    tasks: Sequence[TaskEntry], spans: Mapping[tuple[int, int, int], tuple[float, float]]
+) -> TaskColumns:
+    """Return the entries of tasks with the scheduler's times of them.
+
+    The time that a batch has waited counts for each of its tasks in equal parts.
+    """
+    assert isinstance(tasks, TaskColumns)
+    if not tasks:
+        return tasks
+    keys = np.stack([tasks.numbers(name) for name in ("pass", "batch", "copy")], axis=1)
+    batches, of_task, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
+    known = [spans[number, batch, copy] for number, batch, copy in batches.tolist()]
+    given = np.array(known, np.float64).reshape(-1, 2)
+    spent = tasks.seconds("t_end") - tasks.seconds("t_begin")
+    of_batch = np.bincount(of_task, spent, len(batches))
+    waiting = ((given[:, 1] - given[:, 0] - of_batch) / counts)[of_task]
+    scheduler = spent + waiting
+    return tasks.with_columns({"t_scheduler": scheduler, "t_waiting": scheduler - spent})
+
+
 def _transitions(timing: RunTiming, record: "SchedulerRecord") -> list[TransitionEntry]:
-    """Return every state change of a task, and add the scheduler's times to the tasks."""
-    for task in timing.tasks:
-        begin, end = record.spans[task["pass"], task["task"], task["copy"]]
-        task["t_scheduler"] = end - begin
-        task["t_waiting"] = task["t_scheduler"] - (task["t_end"] - task["t_begin"])
+    """Return every state change of a batch."""
     return [
         {
             "time": change.time - timing.begin,

@@ -444,12 +444,10 @@ class MpiPool:
         for rank, record in enumerate(records):
             where: Place = {"host": record.host, "process": record.process, "rank": rank}
             timing.join(rank, self.threads, where)
-            for number, done in record.done:
-                timing.add(rank, tasks[number], record.by_clock_of(records[0], done))
+            shift = records[0].zero - record.zero
+            timing.take(rank, record.timing, where, shift=shift)
             for number, error in record.retried:
                 timing.retry(tasks[number], error)
-            for done in record.discarded:
-                timing.spend(rank, record.by_clock_of(records[0], done))
             for number, late, won in record.speculated:
                 timing.repeat(tasks[number], late, rank, won=won)
 

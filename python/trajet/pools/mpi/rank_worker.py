@@ -36,6 +36,7 @@ from trajet.pools.tasks import (
     WorkerSpec,
     sections_of,
 )
+from trajet.pools.timing import WorkerTiming
 
 # Seconds between two polls of MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
@@ -115,10 +116,9 @@ class RankRecord:
         Where it runs.
     zero
         Its clock (`time.time`) when all ranks began.
-    done
-        Tasks whose results were taken, with their outcomes.
-    discarded
-        Outcomes of tasks that another rank had done first.
+    timing
+        Times of its tasks: of those whose results were taken, and of those that another rank had
+        done first.
     retried
         Tasks that were tried again, and why.
     speculated
@@ -130,16 +130,10 @@ class RankRecord:
     host: str
     process: int
     zero: float
-    done: list[tuple[int, TaskOutcome]] = field(default_factory=list)
-    discarded: list[TaskOutcome] = field(default_factory=list)
+    timing: WorkerTiming = field(default_factory=WorkerTiming)
     retried: list[tuple[int, str]] = field(default_factory=list)
     speculated: list[tuple[int, int, bool]] = field(default_factory=list)
     seconds: Stages = field(default_factory=Stages)
-
-    def by_clock_of(self, other: "RankRecord", done: TaskOutcome) -> TaskOutcome:
-        """Return an outcome with its times moved to another rank's clock."""
-        shift = other.zero - self.zero
-        return replace(done, begin=done.begin + shift, end=done.end + shift)
 
 
 class RankWorker:
@@ -387,7 +381,8 @@ class _RankPass:
         # Hand-over between the two threads, and all of a failed attempt.
         rank_worker.wait(spent - sum(_seconds_of(done.report) for done in known))
         if not won:
-            self.record.discarded += map(_without_states, known)
+            for done in known:
+                self.record.timing.discard(done)
             return None
         return self._keep(tasks, sections, batch.outcomes, spent)
 
@@ -410,7 +405,7 @@ class _RankPass:
             with self.rank_worker.clock("t_comm"):
                 for array, transport in self.transports.items():
                     transport.put(self.tasks[number], own[array])
-            self.record.done.append((number, _without_states(done)))
+            self.record.timing.add(self.tasks[number], done)
             n_bytes += done.states.nbytes + sum(part.nbytes for part in own)
         self.sizes.add(len(tasks), spent, n_bytes)
         return None
@@ -461,8 +456,3 @@ def _cut_off(stop: _trajet.Stop, begin: float) -> TaskOutcome | None:
 def _seconds_of(report: TaskReport) -> float:
     """Return the seconds of the slowest thread."""
     return float(max(worker["t_total"] for worker in report["workers"]))
-
-
-def _without_states(done: TaskOutcome) -> TaskOutcome:
-    """Return an outcome without its states, for rank 0."""
-    return replace(done, states=NO_STATES, report={"workers": done.report["workers"]})
