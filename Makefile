@@ -10,6 +10,7 @@
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make test-torch  data sets of frames in PyTorch, which it installs; some gigabytes
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
+# make docs   the documentation site, site/index.html; warnings are errors
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
 
@@ -28,7 +29,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
+.PHONY: demo test wheel docs bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -53,8 +54,8 @@ gates: .venv/.made-tested
 	CUSTOM_LIBFUZZER_PATH=/not/linked/libfuzzer.a \
 		cargo clippy --locked --profile gate --manifest-path fuzz/Cargo.toml --target-dir target --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --profile gate --workspace --no-deps --quiet
-	$(BIN)/ruff format --check python tests benches examples packaging
-	$(BIN)/ruff check python tests benches examples packaging
+	$(BIN)/ruff format --check python tests benches examples packaging docs/*.py docs/extensions
+	$(BIN)/ruff check python tests benches examples packaging docs/*.py docs/extensions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/import_cycles.py
@@ -209,6 +210,11 @@ wheel: .venv/.made-built
 	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/python packaging/check_wheel.py dist/*.whl
 
+# Sources are pages of the whole repository, see docs/conf.py; those that the build makes are in docs/generated.
+docs: .venv/.made-docs-tools
+	$(BIN)/python -m sphinx -W --keep-going --quiet -c docs -d docs/generated/doctrees . site
+	@echo site/index.html
+
 QUICK ?=
 bench: .venv/.made-built .venv/.made-bench-tools
 	$(BIN)/python benches/trajectories.py
@@ -257,6 +263,11 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
+# Whichever build of the module is installed.
+.venv/.made-docs-tools: pyproject.toml | $(if $(wildcard .venv/.made-tested),,.venv/.made-built)
+	$(PIP) --group docs
+	@touch $@
+
 clean:
-	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .make dist target demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .make dist target site docs/generated demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile

@@ -3,12 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import click
 
 # Name of the parameter of `--help-all`, and of its mark in the context.
 HELP_ALL = "help_all"
 _NO_BREAK = "\N{NON-BREAKING HYPHEN}"
+# Options as help shows them, and their texts, by the titles of sections.
+Rows: TypeAlias = "dict[str, list[tuple[str, str]]]"
 
 
 class Command(click.Command):
@@ -102,16 +105,20 @@ class LeveledCommand(Command):
         self.format_help(ctx, formatter)
         return formatter.getvalue().rstrip("\n")
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, by sections."""
+    def rows(self, ctx: click.Context) -> Rows:
+        """Return all options with their help, by sections."""
         titles = {**self.sections, **self.more_sections}
         section_of = {name: title for title, names in titles.items() for name in names}
-        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *titles)}
+        rows: Rows = {title: [] for title in ("Options", *titles)}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if row is not None:
                 rows[section_of.get(param.name or "", "Options")].append(row)
-        for title, options in rows.items():
+        return rows
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, by sections."""
+        for title, options in self.rows(ctx).items():
             if options and (title not in self.more_sections or ctx.meta.get(HELP_ALL)):
                 with formatter.section(title):
                     formatter.write_dl(options)

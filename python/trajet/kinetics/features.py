@@ -67,7 +67,7 @@ class Features:
     ----------
     labels
         Name of each feature, as the columns of CSV files have them: "cos:phi_ALA2",
-        "distance_A:LEU6:CA_-_ALA55:CA". Those of the first trajectory.
+        `distance_A:LEU6:CA_-_ALA55:CA`. Those of the first trajectory.
     members
         Name of each trajectory.
     """
