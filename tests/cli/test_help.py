@@ -18,7 +18,6 @@ OF_OTHERS = {
     "store profile": {"--topology", "--trajectory", "--profile"},
     "bench": {"--oversubscribe"},
     "bench storage": {"--ranks", "--storage"},
-    "serve": {"--allow-http"},
 }
 PYTHON = re.compile(
     r"\b\w+=(?:True|False|None)\b|\b(?:traj|tj|np|selection|result|trajectory)\.\w+\(|\b\w+\(\)"

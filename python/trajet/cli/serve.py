@@ -72,7 +72,7 @@ def serve(
     Examples:
       trajet serve top.gro run.xtc
       trajet serve md --port 8765
-      trajet info http://trajet:TOKEN@127.0.0.1:8765/file/run.xtc --allow-http
+      trajet serve run.xtc --address 0.0.0.0 --host-name md.example.org
     """
     try:
         from trajet import server
