@@ -379,7 +379,7 @@ def test_signal_ends_the_server_at_once(adk: Adk) -> None:
             half.sendall(b"GET / HTTP")
             code, output, errors = server.end()
         assert (code, errors) == (0, "")
-        assert output.splitlines()[-1].startswith("ended after 1 requests (0 refused)")
+        assert output.splitlines()[-1].startswith("ended; requests: 1, refused: 0, sent: ")
 
 
 def test_token_of_the_user_is_not_printed(server: Served) -> None:
@@ -415,6 +415,7 @@ def test_wrong_arguments_are_one_line(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert "in use" in commands.fail("serve", adk.xtc, "--port", port)
+    assert "prints no token" in commands.misuse("serve", adk.xtc, "--quiet")
     monkeypatch.setenv("TRAJET_TOKEN", "short")
     assert "at least 16" in commands.fail("serve", adk.xtc)
 

@@ -22,7 +22,7 @@ TOKEN = "TRAJET_TOKEN"
 # Lines of what is served that are printed.
 _SHOWN = 8
 # Seconds after the end within which a thread that waits for storage is left behind.
-_END = 1.0
+_END = 5.0
 
 
 @command()
@@ -84,6 +84,8 @@ def serve(
     token = os.environ.get(TOKEN)
     if token is not None:
         server.check_token(token, TOKEN)
+    elif quiet:
+        raise click.UsageError(f"--quiet prints no token: set {TOKEN} to one of your own")
     try:
         at = server.Address(address, port)
     except OSError as error:
@@ -112,7 +114,7 @@ def serve(
     done = server.serve(table, access, at, failed=failed, started=started)
     if not quiet:
         click.echo(
-            f"ended after {done.n_requests} requests ({done.n_refused} refused) and"
+            f"ended; requests: {done.n_requests}, refused: {done.n_refused}, sent:"
             f" {done.n_bytes / 1e6:.1f} MB"
         )
     signals.end_within(_END)
