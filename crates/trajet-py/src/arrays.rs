@@ -17,6 +17,27 @@ pub(crate) enum PyFrames<'py> {
 }
 
 impl PyFrames<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            PyFrames::Strided((_, _, count)) => *count,
+            PyFrames::Listed(list) => list.as_array().len(),
+        }
+    }
+
+    /// Returns the frames at some positions. The others are not copied.
+    ///
+    /// # Panics
+    /// If `positions` extends past [`PyFrames::len`].
+    pub(crate) fn slice(&self, positions: std::ops::Range<usize>) -> Frames {
+        match self {
+            PyFrames::Strided(_) => self.to_frames().slice(positions),
+            PyFrames::Listed(list) => {
+                let list = list.as_array();
+                positions.map(|k| list[k] as u64).collect::<Vec<_>>().into()
+            }
+        }
+    }
+
     pub(crate) fn to_frames(&self) -> Frames {
         match self {
             PyFrames::Strided((first, step, count)) => {

@@ -130,14 +130,14 @@ pub(crate) fn task<'py>(
     begin: usize,
     end: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let frames = frames.to_frames();
-    reader.inner.check(&frames).map_err(|error| from_io(py, &error))?;
     let run = begin..end;
     let positions = pass_.leaves.frames_of(&run);
     if run.is_empty() || end > pass_.leaves.len() || positions.end > frames.len() {
         return Err(PyValueError::new_err(format!("there are no leaves {begin} to {end}")));
     }
+    // Not all frames for each task.
     let frames = frames.slice(positions);
+    reader.inner.check(&frames).map_err(|error| from_io(py, &error))?;
     let slice = reader.inner.slice(&pass_.inner.frames_read(&frames));
     Ok(PyBytes::new(py, &to_bytes(&Task { run, frames, slice })?))
 }
