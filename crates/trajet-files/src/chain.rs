@@ -133,8 +133,7 @@ pub fn open_with(
         return Chain::join(vec![reader], &options);
     }
     options.handles.get_or_insert_with(|| Arc::new(Handles::new(MOST_OPEN)));
-    let sizes: Vec<u64> =
-        paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
+    let sizes: Vec<u64> = paths.iter().map(|path| options.size_of(path)).collect();
     let all = sizes.iter().sum::<u64>().max(1);
     let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
     // Files after one that failed are skipped, files before it are still opened, so that the error is the same for
@@ -396,7 +395,8 @@ impl Chain {
     }
 
     /// Compares the times and offsets of all frames in a loaded index with the headers of the frames, once. An
-    /// index that was built or computed at opening needs no comparison.
+    /// index that was built or computed at opening needs no comparison, nor does one that is kept for the ETag of an
+    /// object.
     ///
     /// # Errors
     /// [`Error::Stale`] if a frame differs; as [`crate::open`] if the frames cannot be found.
@@ -404,7 +404,8 @@ impl Chain {
         for segment in &self.segments {
             let reader = &segment.reader;
             let kept = matches!(reader.opening().state, IndexState::Loaded | IndexState::Extended);
-            if !kept || segment.checked.load(Ordering::Relaxed) {
+            let is_proved = reader.source().remote().is_some();
+            if !kept || is_proved || segment.checked.load(Ordering::Relaxed) {
                 continue;
             }
             if let Some(indexing) = reader.as_reindex() {

@@ -182,7 +182,7 @@ impl Reader {
         memory::resize(&mut state.bytes, 3 * n, 0, "the bytes of a frame")?;
         let x = layout.axes[0] + 4 * span.start;
         // One request serves both if the first selected atom is near the beginning of the frame.
-        if 4 * span.start <= self.file.request_size / 4 {
+        if 4 * span.start <= self.file.source.gap(self.file.request_size) {
             memory::resize(&mut state.joined, x + n, 0, "the bytes of a frame")?;
             self.file.source.read_at(offset, &mut state.joined, meter)?;
             state.front.copy_from_slice(&state.joined[front]);
@@ -328,7 +328,8 @@ impl reader::Reader for Reader {
         let order = self.head.order;
         let spared = (layout.len as usize - layout.axes[0]).saturating_sub(12 * span.len());
         let moving = self.fixed.as_ref().filter(|_| frame > 0);
-        let spares = spared > self.file.request_size && scratch.expected.is_none();
+        let least = self.file.source.least_spared(self.file.request_size);
+        let spares = spared > least && scratch.expected.is_none();
         let (info, bytes) = if moving.is_none() && spares {
             let mut state: Box<WorkerState> = scratch.take_own();
             self.spans(frame, &layout, &span, &mut state, &mut scratch.meter)?;

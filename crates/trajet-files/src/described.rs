@@ -42,7 +42,7 @@ fn open(
     written: Option<FileIdentity>,
     options: &OpenOptions,
 ) -> Result<Option<Arc<dyn reader::Reader>>, Error> {
-    let (source, opening) = opener::begin_with_first(path, written)?;
+    let (source, opening) = opener::begin_with_first(path, written, options)?;
     let first = &opening.first[..opening.first.len().min(16)];
     if !Format::of_library().may_begin_with(first) && !h5md::sniff(first) {
         return Ok(None);

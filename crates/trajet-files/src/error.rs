@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::range_bytes::RemoteFault;
 use trajet_formats::memory::Refused;
 use trajet_formats::{AtomsError, CannotHold, DecodeError, HeaderFault, format_names};
 
@@ -214,6 +215,14 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// An object in remote storage cannot be read.
+    #[error("{}: {why}", path.display())]
+    Remote {
+        /// The redacted URL of the object.
+        path: PathBuf,
+        /// The cause, with advice.
+        why: String,
+    },
     /// A file of a chain does not have as many atoms as the first one.
     #[error(
         "{}: {found} atoms, but {} has {expected}: files that are one trajectory hold the same atoms",
@@ -416,6 +425,23 @@ impl Error {
     pub fn of_output(path: &Path, error: CannotHold) -> Error {
         let CannotHold { frame, format, what, remedy } = error;
         Error::CannotHold { path: path.to_owned(), frame, format, what, remedy }
+    }
+
+    /// Returns the error for a range of a remote object that was not returned.
+    pub fn of_remote(path: &Path, fault: RemoteFault) -> Error {
+        let path = path.to_owned();
+        let io = |kind, why: String| Error::Io {
+            path: path.clone(),
+            doing: "read it",
+            source: io::Error::new(kind, why),
+        };
+        match fault {
+            RemoteFault::Replaced => Error::Changed { path },
+            RemoteFault::Interrupted => Error::Interrupted,
+            RemoteFault::Missing(why) => io(io::ErrorKind::NotFound, why),
+            RemoteFault::Denied(why) => io(io::ErrorKind::PermissionDenied, why),
+            RemoteFault::Failed(why) => Error::Remote { path, why },
+        }
     }
 
     /// Returns the error for a fault in the bytes of a frame that begins at byte `offset`.

@@ -42,7 +42,7 @@ impl Indexed {
         }
         opening.state = state;
         opening.sidecar = sidecar;
-        opening.remark = remark;
+        opening.remark = remark.or_else(|| source.remote()?.object().remark());
         opening.index_ns = begin.elapsed().as_nanos() as u64;
         let request_size = options.request_size.max(1);
         Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })
@@ -69,9 +69,9 @@ impl Indexed {
     }
 
     /// Returns the end of the bytes to read together with frame `at` of `frames`. They include following frames,
-    /// across gaps of up to a quarter of a request.
+    /// across small gaps ([`Source::gap`]).
     pub(crate) fn wanted_until(&self, frames: &Frames, at: usize) -> u64 {
-        let gap = self.request_size as u64 / 4;
+        let gap = self.source.gap(self.request_size) as u64;
         let Range { start: begin, mut end } = self.index.extent(frames.get(at));
         for next in at + 1..frames.len() {
             let next = self.index.extent(frames.get(next));

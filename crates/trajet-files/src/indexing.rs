@@ -49,7 +49,10 @@ pub(crate) fn frames_of<I: Indexing>(
     let search = I::search(source, options, threads);
     let mut found = find(&search, source, options, meter)?;
     // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows.
-    if found.state == IndexState::Loaded && !search.has_all(&found.index, meter) {
+    if found.state == IndexState::Loaded
+        && source.remote().is_none()
+        && !search.has_all(&found.index, meter)
+    {
         let anew = OpenOptions { rebuild_index: true, ..options.clone() };
         found = find(&search, source, &anew, meter)?;
     }
@@ -70,5 +73,6 @@ pub(crate) fn indexed_again<I: Indexing>(
 ) -> Result<FrameIndex, Error> {
     let (request_size, watch) = (file.request_size, Arc::clone(watch));
     let options = &OpenOptions { request_size, watch, ..OpenOptions::default() };
-    I::search(&file.source, options, threads).build(None, &mut Meter::default())
+    let mut meter = Meter::stopped_by(&options.watch.stop);
+    I::search(&file.source, options, threads).build(None, &mut meter)
 }

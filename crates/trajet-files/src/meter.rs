@@ -1,6 +1,7 @@
 //! Counters of reading and decoding.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::transform::TransformWarnings;
@@ -12,6 +13,8 @@ pub struct Meter {
     pub opens: u64,
     /// Read requests made.
     pub requests: u64,
+    /// Requests to remote storage that were made again after a transient failure; part of `requests`.
+    pub retries: u64,
     /// Bytes that the requests returned.
     pub bytes_read: u64,
     /// Bytes read under labels that the reader of several files gives to them; part of `bytes_read`. One list per kind
@@ -37,7 +40,28 @@ pub struct Meter {
     pub transform_ns: u64,
     /// Counts of transformed positions that may be wrong.
     pub warnings: TransformWarnings,
+    /// Cancels requests that wait for remote storage.
+    pub stop: StopFlag,
 }
+
+/// A flag whose owner sets it to cancel reads; it is no count, so that all flags are equal.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Option<Arc<AtomicBool>>);
+
+impl StopFlag {
+    /// Returns the flag; `None` if nobody cancels these reads.
+    pub fn get(&self) -> Option<&AtomicBool> {
+        self.0.as_deref()
+    }
+}
+
+impl PartialEq for StopFlag {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for StopFlag {}
 
 /// The cost of decoding a frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +81,17 @@ pub(crate) struct DecodeTimer {
 }
 
 impl Meter {
+    /// Returns a meter of reads that are cancelled when `stop` is set.
+    pub fn stopped_by(stop: &Arc<AtomicBool>) -> Self {
+        Meter { stop: StopFlag(Some(Arc::clone(stop))), ..Meter::default() }
+    }
+
+    /// Returns a meter at zero, of reads that are cancelled like those of this one.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Meter { stop: self.stop.clone(), ..Meter::default() }
+    }
+
     /// Starts a timer of decoding; to be called before frames are read.
     pub(crate) fn start_decode_timer(&self) -> DecodeTimer {
         DecodeTimer {
@@ -111,6 +146,7 @@ impl Meter {
     pub fn add(&mut self, other: &Meter) {
         self.opens += other.opens;
         self.requests += other.requests;
+        self.retries += other.retries;
         self.bytes_read += other.bytes_read;
         self.bytes_used += other.bytes_used;
         self.frames += other.frames;

@@ -14,7 +14,6 @@ use trajet_formats::{DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, 
 
 use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
-use crate::options::LEAST_PIECE;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::{HeaderBytes, Source, Window};
@@ -198,9 +197,10 @@ impl Reader {
         let mut needed = [time, lengths, angles, vectors];
         needed.sort_unstable_by_key(|part| part.start);
         parts.clear();
+        let gap = self.file.source.gap(self.file.request_size);
         for part in needed.into_iter().filter(|part| !part.is_empty()) {
             match parts.last_mut() {
-                Some(last) if part.start - last.end <= self.file.request_size / 4 => {
+                Some(last) if part.start - last.end <= gap => {
                     last.end = part.end;
                 }
                 _ => parts.push(part),
@@ -338,7 +338,8 @@ impl reader::Reader for Reader {
         let mut state: Box<WorkerState> = scratch.take_own();
         self.parts(vectors, &mut state.parts);
         let len = state.parts.iter().map(Range::len).sum();
-        let info = if record_len - len > self.file.request_size && scratch.expected.is_none() {
+        let least = self.file.source.least_spared(self.file.request_size);
+        let info = if record_len - len > least && scratch.expected.is_none() {
             memory::resize(&mut state.bytes, len, 0, "the bytes of a frame")?;
             let mut rest = &mut state.bytes[..];
             for part in &state.parts {
@@ -507,13 +508,13 @@ impl Finder for Records<'_> {
     fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
         let index = base.unwrap_or_else(|| FrameIndex::new(self.head.n_atoms));
         let (first, n) = (index.n_frames() as u64, self.n_frames);
-        let pieces = (((n - first) * self.head.record_len) / LEAST_PIECE) as usize;
-        let pieces = self.threads.width().min(pieces).max(1);
+        let bytes = (n - first) * self.head.record_len;
+        let pieces = self.source.pieces(bytes, self.head.record_len, self.threads);
         let border = |k: usize| first + (n - first) * k as u64 / pieces as u64;
         let read: Vec<_> =
-            (0..pieces).map(|_| Mutex::new((Ok(Vec::new()), Meter::default()))).collect();
+            (0..pieces).map(|_| Mutex::new((Ok(Vec::new()), meter.beside()))).collect();
         self.threads.each(pieces, &|k| {
-            let mut counted = Meter::default();
+            let mut counted = Meter::stopped_by(&self.options.watch.stop);
             let times = self.times(border(k)..border(k + 1), &mut counted);
             *read[k].lock().expect("no other thread holds this piece") = (times, counted);
         });
@@ -569,8 +570,7 @@ impl Records<'_> {
         let record_len = self.head.record_len;
         let watch = &self.options.watch;
         // Short records are read in large requests: one request per time would cost more.
-        let request = self.options.request_size;
-        let request = if record_len * 16 <= request as u64 { request } else { 1 };
+        let request = self.source.header_request(record_len, self.options.request_size);
         let until = self.head.offset(frames.end);
         let mut window = Window::default();
         let mut times = Vec::new();

@@ -149,7 +149,7 @@ pub fn open_written(
     options: &OpenOptions,
     threads: &dyn ParallelFor,
 ) -> Result<Arc<dyn Reader>, Error> {
-    let (source, opening) = opener::begin_with_first(path, written)?;
+    let (source, opening) = opener::begin_with_first(path, written, options)?;
     let first = &opening.first[..opening.first.len().min(16)];
     match Format::of_file(path, first).and_then(|format| ROWS[format as usize].open) {
         Some(open) => open(source, options, threads, opening),

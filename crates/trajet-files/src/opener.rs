@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::indexed::Indexed;
 use crate::reader::Reader;
 use crate::source::{FileIdentity, Source};
-use crate::{Error, FrameIndex, OpenOptions, Opening, Stamp};
+use crate::{Error, FrameIndex, Meter, OpenOptions, Opening, Stamp};
 
 /// A reader, or the reason why a file cannot be opened.
 pub type Opened = Result<Arc<dyn Reader>, Error>;
@@ -80,9 +80,14 @@ impl KnownFile<'_> {
 ///
 /// # Errors
 /// As [`Source::open`]; [`Error::Altered`].
-pub fn begin(path: &Path, written: Option<FileIdentity>) -> Result<(Source, Opening), Error> {
-    let mut opening = Opening::default();
-    let mut source = Source::open(path, &mut opening.meter)?;
+pub fn begin(
+    path: &Path,
+    written: Option<FileIdentity>,
+    options: &OpenOptions,
+) -> Result<(Source, Opening), Error> {
+    let meter = Meter::stopped_by(&options.watch.stop);
+    let mut opening = Opening { meter, ..Opening::default() };
+    let mut source = Source::open_any(path, &options.remote, &mut opening.meter)?;
     if let Some(written) = written {
         source.must_be(written)?;
     }
@@ -96,11 +101,12 @@ pub fn begin(path: &Path, written: Option<FileIdentity>) -> Result<(Source, Open
 pub(crate) fn begin_with_first(
     path: &Path,
     written: Option<FileIdentity>,
+    options: &OpenOptions,
 ) -> Result<(Source, Opening), Error> {
     /// Enough to include the precision of an XTC file.
     const FIRST_BYTES: usize = 64;
     let begin_time = Instant::now();
-    let (source, mut opening) = begin(path, written)?;
+    let (source, mut opening) = begin(path, written, options)?;
     let mut first = [0; FIRST_BYTES];
     let n = source.size().min(FIRST_BYTES as u64) as usize;
     source.read_at(0, &mut first[..n], &mut opening.meter)?;

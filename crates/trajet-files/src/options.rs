@@ -1,20 +1,17 @@
 //! Options for opening trajectories.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use trajet_formats::FormatOptions;
 
+use crate::remote::RemoteOptions;
 use crate::source::Handles;
 
 /// Default size of a read request, in bytes. On local disks, larger requests fall out of the processor's
 /// cache before they are decoded; on parallel file systems, several MiB are better.
 pub const DEFAULT_REQUEST_SIZE: usize = 256 * 1024;
-
-/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small for fuzz targets, whose files
-/// are short.
-pub(crate) const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
 
 /// Options for opening a trajectory.
 #[derive(Clone, Debug)]
@@ -37,6 +34,8 @@ pub struct OpenOptions {
     /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
     /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
+    /// The objects in remote storage among the files.
+    pub remote: RemoteOptions,
     /// Options of single formats.
     pub formats: FormatOptions,
     /// Progress and cancellation of index building, shared with the caller.
@@ -52,6 +51,16 @@ pub struct Watch {
     pub bytes: AtomicU64,
 }
 
+impl OpenOptions {
+    /// Returns the size in bytes of the file or object that is opened under this name; 0 if it is unknown.
+    pub fn size_of(&self, path: &Path) -> u64 {
+        match self.remote.objects.get(path) {
+            Some(object) => object.len(),
+            None => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+        }
+    }
+}
+
 impl Default for OpenOptions {
     fn default() -> Self {
         OpenOptions {
@@ -63,6 +72,7 @@ impl Default for OpenOptions {
             continuous: false,
             time_step: None,
             handles: None,
+            remote: RemoteOptions::default(),
             formats: FormatOptions::default(),
             watch: Arc::default(),
         }

@@ -75,7 +75,7 @@ impl Scratch {
     /// Returns a scratch whose reads fail with [`Error::Interrupted`] once `stop` is set, which is checked
     /// once per frame.
     pub fn stopped_by(stop: Arc<AtomicBool>) -> Self {
-        Scratch { stop: Some(stop), ..Scratch::default() }
+        Scratch { meter: Meter::stopped_by(&stop), stop: Some(stop), ..Scratch::default() }
     }
 
     /// Returns the scratch for another call: cached bytes and counters are cleared, allocations are kept.
@@ -83,7 +83,7 @@ impl Scratch {
     pub fn renewed(mut self) -> Self {
         self.window.forget();
         self.call += 1;
-        self.meter = Meter::default();
+        self.meter = self.meter.beside();
         self.native_units = false;
         self
     }
@@ -101,7 +101,8 @@ impl Scratch {
     /// Returns a scratch for another file that is read in the same calls as this one.
     #[must_use]
     pub fn beside(&self) -> Scratch {
-        Scratch { stop: self.stop.clone(), call: self.call, ..Scratch::on(self.set) }
+        let (stop, meter) = (self.stop.clone(), self.meter.beside());
+        Scratch { stop, meter, call: self.call, ..Scratch::on(self.set) }
     }
 
     /// Clears cached bytes if `other`, from which this scratch was made, has been renewed since.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use trajet_formats::xxh3_64;
 
 use crate::options::OpenOptions;
+use crate::remote::Remote;
 use crate::source::Source;
 use crate::{Error, FrameIndex, IndexState, Meter, Stamp};
 
@@ -89,7 +90,9 @@ pub(crate) fn find<F: Finder>(
     meter: &mut Meter,
 ) -> Result<Found, Error> {
     let stamp = Stamp::of(source, source.size(), meter)?;
-    let places = Sidecar::of(source.path(), source.owner(), F::SIDECAR, options.cache.as_deref());
+    let places = Sidecar::of_source(source, F::SIDECAR, options.cache.as_deref());
+    // The ETag of an object, which is a part of the path, proves that it is the same.
+    let is_proved = source.remote().is_some();
     let loaded = match options.sidecar {
         true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
         false => Vec::new(),
@@ -107,7 +110,7 @@ pub(crate) fn find<F: Finder>(
     }
     let mut base = None;
     for (path, kept, index) in loaded {
-        if kept == stamp && finder.agrees(&index, meter)? {
+        if kept == stamp && (is_proved || finder.agrees(&index, meter)?) {
             let state = IndexState::Loaded;
             let sidecar = Some(path);
             return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
@@ -153,6 +156,18 @@ impl Sidecar {
         cache: Option<&Path>,
     ) -> Self {
         Sidecar { paths: Paths::of(trajectory, owner, "index", true, cache), format }
+    }
+
+    /// Returns the sidecar of an open file, or of an object in remote storage: in `cache`, if the object has an ETag.
+    fn of_source(source: &Source, format: [u8; 4], cache: Option<&Path>) -> Self {
+        let paths = match source.remote().map(Remote::object) {
+            None => return Sidecar::of(source.path(), source.owner(), format, cache),
+            Some(object) => match object.etag() {
+                Some(etag) => Paths::of_object(source.path(), etag, "index", cache),
+                None => Paths::of_object(source.path(), "", "index", None),
+            },
+        };
+        Sidecar { paths, format }
     }
 
     /// Reads the valid sidecars of this format, with their stamps. A file is ignored if it is not trusted (module

@@ -2,7 +2,8 @@
 //!
 //! Reads are positional, so that threads share one open file. Files are not memory-mapped: if another process
 //! truncated one, this process would be killed. The number of files that are open at the same time is bounded
-//! ([`Handles`]); a file that was closed is reopened when it is read.
+//! ([`Handles`]); a file that was closed is reopened when it is read. Objects in remote storage are read by ranges
+//! ([`Remote`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::codec::{HeaderSource, SLACK};
 use trajet_formats::{HeaderFault, memory, xxh3_64};
 
+use crate::remote::{Remote, RemoteOptions};
 use crate::{Error, Meter, Stamp};
 
 /// A pool of open files. When there are too many, the least recently read one is closed, or, if a thread is
@@ -124,6 +126,8 @@ enum FileHandle {
         /// Held while the file is opened: if several threads need it, one opens it and the others wait.
         opening: Mutex<()>,
     },
+    /// An object in remote storage.
+    Remote(Box<Remote>),
 }
 
 impl FileHandle {
@@ -176,6 +180,41 @@ impl Source {
         Ok(Source { path, written: None, number, size, owner, handle: FileHandle::Own(file) })
     }
 
+    /// Opens what is named `path`: an object of `remote`, or a regular file.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_any(path: &Path, remote: &RemoteOptions, meter: &mut Meter) -> Result<Self, Error> {
+        match remote.find(path) {
+            Some(remote) => {
+                meter.opens += 1;
+                Source::of_object(path.to_owned(), remote)
+            }
+            None => Source::open(path, meter),
+        }
+    }
+
+    /// Returns the source of an object in remote storage.
+    ///
+    /// # Errors
+    /// [`Error::Empty`].
+    pub(crate) fn of_object(path: PathBuf, remote: Remote) -> Result<Self, Error> {
+        let size = remote.object().len();
+        if size == 0 {
+            return Err(Error::Empty { path });
+        }
+        let handle = FileHandle::Remote(Box::new(remote));
+        Ok(Source { path, written: None, number: next_number(), size, owner: None, handle })
+    }
+
+    /// Returns the object in remote storage, if the source is one.
+    pub fn remote(&self) -> Option<&Remote> {
+        match &self.handle {
+            FileHandle::Remote(remote) => Some(remote),
+            _ => None,
+        }
+    }
+
     /// Requires the file to have a recorded identity. The size is checked at once, the head when it is first
     /// read ([`Stamp::of`]).
     ///
@@ -223,12 +262,15 @@ impl Source {
         Source { path, written: None, number: next_number(), size: stamp.size, owner: None, handle }
     }
 
-    /// Moves the file to a pool, which may close it. When it is reopened, its first [`Source::size`] bytes must
+    /// Moves a file to a pool, which may close it; an object has nothing to close. When it is reopened, its first [`Source::size`] bytes must
     /// have this `stamp`.
     ///
     /// # Errors
     /// [`Error::Io`] if the working folder was removed.
     pub(crate) fn share(&mut self, handles: &Arc<Handles>, stamp: Stamp) -> Result<(), Error> {
+        if self.remote().is_some() {
+            return Ok(());
+        }
         let absolute = absolute(&self.path)?;
         let pooled = FileHandle::pooled(handles, stamp, absolute);
         if let FileHandle::Own(file) = std::mem::replace(&mut self.handle, pooled) {
@@ -261,7 +303,7 @@ impl Source {
     ///
     /// # Errors
     /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
-    /// changed.
+    /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`].
     pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
         let pooled;
         let file = match &self.handle {
@@ -279,6 +321,7 @@ impl Source {
                 };
                 &*pooled
             }
+            FileHandle::Remote(remote) => return remote.read_at(&self.path, offset, buffer, meter),
         };
         let begin = Instant::now();
         let result = read_exact_at(file, buffer, offset);

@@ -97,7 +97,8 @@ impl Reader {
             Some(all.start + vector * span.start..all.start + vector * span.end)
         };
         let guess = state.last.as_ref().and_then(place);
-        let near = guess.filter(|guess| guess.start <= self.file.request_size / 4);
+        let near =
+            guess.filter(|guess| guess.start <= self.file.source.gap(self.file.request_size));
         let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
         memory::resize(&mut state.front, front, 0, "the bytes of a frame")?;
         self.file.source.read_at(offset, &mut state.front, meter)?;
@@ -160,7 +161,8 @@ impl reader::Reader for Reader {
         let set = scratch.set;
         // Bytes needed in double precision: an upper bound, so that no header must be read to decide.
         let needed = MOST_FRONT_BYTES + 24 * span.len();
-        let spares = len.saturating_sub(needed) > self.file.request_size;
+        let spares =
+            len.saturating_sub(needed) > self.file.source.least_spared(self.file.request_size);
         Ok(if spares && scratch.expected.is_none() {
             let mut state: Box<WorkerState> = scratch.take_own();
             let head = self.span(frame, field, &span, &mut state, &mut scratch.meter)?;

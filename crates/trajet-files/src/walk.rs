@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trajet_formats::codec::{Headed, HeaderError, Mark};
 
 use crate::indexing::{Indexing, Search};
-use crate::options::LEAST_PIECE;
 use crate::sidecar::Finder;
 use crate::source::{Source, Window};
 use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
@@ -79,10 +78,14 @@ impl<H: Headed> Finder for Walk<'_, H> {
         let size = self.source.size();
         let mut index = match base {
             Some(base) => base,
-            None => FrameIndex::new(self.first_atoms(meter)?),
+            None => FrameIndex::new(0),
         };
+        let first = self.first_frame(meter)?;
+        if index.n_frames() == 0 {
+            index = FrameIndex::new(first.n_atoms);
+        }
         let begin = index.end();
-        let pieces = self.threads.width().min(((size - begin) / LEAST_PIECE) as usize).max(1);
+        let pieces = self.source.pieces(size - begin, first.len, self.threads);
         let border = |k: usize| {
             if k == pieces {
                 size
@@ -91,7 +94,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
             }
         };
         let walked: Vec<Mutex<(FrameIndex, Meter)>> = (0..pieces)
-            .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), Meter::default())))
+            .map(|_| Mutex::new((FrameIndex::new(index.n_atoms()), meter.beside())))
             .collect();
         if pieces > 1 {
             // If the walk over the first piece fails, the others cannot be joined to it.
@@ -99,24 +102,27 @@ impl<H: Headed> Finder for Walk<'_, H> {
             self.threads.each(pieces, &|k| {
                 let mut piece = walked[k].lock().expect("no other thread holds this piece");
                 let (found, meter) = &mut *piece;
+                let mut window = Window::default();
                 let from = if k == 0 {
                     Some(begin)
                 } else {
                     let stop = &self.options.watch.stop;
                     let give_up =
                         || first_failed.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
-                    self.look_for_frame(found.n_atoms(), border(k)..border(k + 1), &give_up, meter)
+                    let piece = border(k)..border(k + 1);
+                    self.look_for_frame(&mut window, &first, piece, &give_up, meter)
                 };
                 if let Some(from) = from {
                     // Errors are ignored here: if the walk over the true frames gets here, it meets
                     // and reports them again.
-                    let walked = self.walk(found, from, border(k + 1), meter);
+                    let walked = self.walk(&mut window, found, from..border(k + 1), meter);
                     if k == 0 && !matches!(walked, Ok(true)) {
                         first_failed.store(true, Ordering::Relaxed);
                     }
                 }
             });
         }
+        let mut window = Window::default();
         'pieces: for piece in walked {
             let (found, counted) = piece.into_inner().expect("a panic would have ended the build");
             meter.add(&counted);
@@ -129,7 +135,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
                     }
                     Err(_) => {
                         let from = index.end();
-                        if !self.walk(&mut index, from, from + 1, meter)? {
+                        if !self.walk(&mut window, &mut index, from..from + 1, meter)? {
                             break 'pieces;
                         }
                     }
@@ -137,7 +143,7 @@ impl<H: Headed> Finder for Walk<'_, H> {
             }
         }
         let from = index.end();
-        self.walk(&mut index, from, size, meter)?;
+        self.walk(&mut window, &mut index, from..size, meter)?;
         if index.n_frames() == 0 {
             return Err(self.cut(&index, meter)?);
         }
@@ -206,13 +212,12 @@ impl<H: Headed> Walk<'_, H> {
     /// frame.
     fn walk(
         &self,
+        window: &mut Window,
         index: &mut FrameIndex,
-        begin: u64,
-        stop: u64,
+        Range { start: begin, end: stop }: Range<u64>,
         meter: &mut Meter,
     ) -> Result<bool, Error> {
         let watch = &self.options.watch;
-        let mut window = Window::default();
         let mut offset = begin;
         let mut step_size = 1;
         while offset < stop {
@@ -220,7 +225,7 @@ impl<H: Headed> Walk<'_, H> {
                 return Err(Error::Interrupted);
             }
             let frame = index.n_frames() as u64;
-            match self.next(&mut window, offset, frame, index.n_atoms(), step_size, meter)? {
+            match self.next(window, offset, frame, index.n_atoms(), step_size, meter)? {
                 Next::Cut { .. } => return Ok(false),
                 Next::Frame(Mark { len, time, step, .. }) => {
                     let end = offset + len;
@@ -228,22 +233,20 @@ impl<H: Headed> Walk<'_, H> {
                     index.push(offset, end, time, step);
                     offset = end;
                     watch.bytes.fetch_add(len, Ordering::Relaxed);
-                    // Short frames are read in large requests: one request per header would cost more.
-                    let request = self.options.request_size;
-                    step_size = if len * 16 <= request as u64 { request } else { 1 };
+                    step_size = self.source.header_request(len, self.options.request_size);
                 }
             }
         }
         Ok(true)
     }
 
-    /// Returns the number of atoms of the first frame.
-    fn first_atoms(&self, meter: &mut Meter) -> Result<usize, Error> {
+    /// Returns the header of the first frame.
+    fn first_frame(&self, meter: &mut Meter) -> Result<Mark, Error> {
         let n = self.source.size().min(H::HEAD_BYTES as u64) as usize;
         let mut bytes = vec![0; n];
         self.source.read_at(0, &mut bytes, meter)?;
         match H::mark(&bytes) {
-            Ok(mark) => Ok(mark.n_atoms),
+            Ok(mark) => Ok(mark),
             Err(HeaderError::Short(needed)) => Err(self.truncated(0, 0, needed as u64)),
             Err(HeaderError::Decode(fault)) => {
                 let path = self.source.path().to_owned();
@@ -252,23 +255,30 @@ impl<H: Headed> Walk<'_, H> {
         }
     }
 
-    /// Returns the first byte in a range at which a frame of `n_atoms` atoms seems to begin.
+    /// Returns the first byte in a range at which a frame with as many atoms as the first seems to begin. The bytes read
+    /// stay in `window`.
     fn look_for_frame(
         &self,
-        n_atoms: usize,
+        window: &mut Window,
+        first: &Mark,
         Range { start: from, end: to }: Range<u64>,
         give_up: &dyn Fn() -> bool,
         meter: &mut Meter,
     ) -> Option<u64> {
         const PIECE: usize = 1 << 18;
-        let mut bytes = vec![0; PIECE];
+        let size = self.source.size();
+        // The next frame of an object is half a frame away, on average.
+        let piece = match self.source.remote() {
+            Some(_) => PIECE.min((first.len / 2) as usize).max(PIECE / 8),
+            None => PIECE,
+        };
         let mut at = from;
-        while at < to && self.source.size() - at >= H::HEAD_BYTES as u64 && !give_up() {
-            let n = PIECE.min((self.source.size() - at) as usize);
-            self.source.read_at(at, &mut bytes[..n], meter).ok()?;
+        while at < to && size - at >= H::HEAD_BYTES as u64 && !give_up() {
+            let n = piece.min((size - at) as usize);
+            let bytes = window.bytes(self.source, at, n, 0, 1, meter).ok()?;
             for place in (0..=n - H::HEAD_BYTES).step_by(4) {
-                if H::may_begin(&bytes, place)
-                    && H::mark(&bytes[place..n]).is_ok_and(|mark| mark.n_atoms == n_atoms)
+                if H::may_begin(bytes, place)
+                    && H::mark(&bytes[place..n]).is_ok_and(|mark| mark.n_atoms == first.n_atoms)
                 {
                     return Some(at + place as u64);
                 }

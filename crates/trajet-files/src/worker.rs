@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -15,7 +15,9 @@ use trajet_formats::Atoms;
 use crate::chain::{Chain, Clock, MOST_OPEN, Run, Segment};
 use crate::open::open_known;
 use crate::opener::{KnownFile, WorkerOpener};
+use crate::range_bytes::{OpenObject, RemoteFault};
 use crate::reader::{Reader, WorkerFile};
+use crate::remote::{Remote, RemoteOptions};
 use crate::source::{Handles, Source, absolute};
 use crate::{Error, FrameIndex, Frames, IndexState, Meter, OpenOptions, Stamp};
 
@@ -30,6 +32,8 @@ pub struct WorkerSpec {
     n_atoms: usize,
     request_size: usize,
     allow_truncated_tail: bool,
+    connections: usize,
+    merge_gap: Option<u64>,
 }
 
 /// The data from which worker processes open a file.
@@ -41,6 +45,8 @@ struct FileSpec {
     absolute: PathBuf,
     stamp: Stamp,
     file: WorkerFile,
+    /// The data from which an object in remote storage is opened; `None` for a file.
+    object: Option<Vec<u8>>,
 }
 
 /// The files that hold some frames, by number, and the index of these frames if the format needs one.
@@ -58,8 +64,11 @@ impl Chain {
         let spec = |segment: &Segment| {
             let reader = &segment.reader;
             let path = reader.source().path().to_owned();
+            let remote = reader.source().remote();
             Ok(FileSpec {
-                absolute: absolute(&path)?,
+                absolute: if remote.is_some() { path.clone() } else { absolute(&path)? },
+                object: remote
+                    .map(|remote| remote.object().for_worker(options.remote.worker_secrets)),
                 stamp: *reader.stamp(),
                 file: reader.for_worker(&atoms)?,
                 path,
@@ -74,6 +83,8 @@ impl Chain {
             n_atoms: self.n_atoms(),
             request_size: options.request_size,
             allow_truncated_tail: options.allow_truncated_tail,
+            connections: options.remote.connections,
+            merge_gap: options.remote.merge_gap,
         })
     }
 
@@ -120,6 +131,8 @@ pub struct WorkerTrajectory {
     options: OpenOptions,
     /// Openers beside those of the formats.
     openers: &'static [WorkerOpener],
+    /// Opens objects in remote storage.
+    open_object: OpenObject,
     handles: Arc<Handles>,
     files: Mutex<Vec<FileState>>,
 }
@@ -135,6 +148,7 @@ impl WorkerTrajectory {
     /// format.
     pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
         let WorkerSpec { files, runs, alone, clock, n_frames, n_atoms, .. } = spec;
+        let WorkerSpec { connections, merge_gap, .. } = spec;
         let (request_size, allow_truncated_tail) = (spec.request_size, spec.allow_truncated_tail);
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
@@ -142,15 +156,43 @@ impl WorkerTrajectory {
             request_size,
             sidecar: false,
             handles: Some(Arc::clone(&handles)),
+            remote: RemoteOptions { connections, merge_gap, ..RemoteOptions::default() },
             ..OpenOptions::default()
         };
         let files = Mutex::new(files.into_iter().map(FileState::Closed).collect());
-        WorkerTrajectory { runs, alone, clock, n_frames, n_atoms, options, openers, handles, files }
+        WorkerTrajectory {
+            runs,
+            alone,
+            clock,
+            n_frames,
+            n_atoms,
+            options,
+            openers,
+            open_object: |_| Err(RemoteFault::Failed("no remote storage here".to_owned())),
+            handles,
+            files,
+        }
+    }
+
+    /// Returns the trajectory, whose objects in remote storage are opened by `open_object`.
+    #[must_use]
+    pub fn with_objects(self, open_object: OpenObject) -> Self {
+        WorkerTrajectory { open_object, ..self }
     }
 
     /// Returns the number of atoms in each frame.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
+    }
+
+    /// Returns the number of threads that wait for requests to remote storage; 1 if all files are here.
+    pub fn connections(&self) -> usize {
+        let is_remote = |file: &FileState| match file {
+            FileState::Closed(spec) => spec.object.is_some(),
+            FileState::Open(reader) => reader.source().remote().is_some(),
+        };
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.iter().any(is_remote) { self.options.remote.connections } else { 1 }
     }
 
     /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
@@ -193,8 +235,16 @@ impl WorkerTrajectory {
 
     /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.
     fn open(&self, spec: &FileSpec, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
-        let FileSpec { path, absolute, stamp, file } = spec;
-        let source = Source::known(path.clone(), absolute.clone(), *stamp, &self.handles);
+        let FileSpec { path, absolute, stamp, file, object } = spec;
+        let source = match object {
+            None => Source::known(path.clone(), absolute.clone(), *stamp, &self.handles),
+            Some(data) => {
+                let object =
+                    (self.open_object)(data).map_err(|fault| Error::of_remote(path, fault))?;
+                let RemoteOptions { connections, merge_gap, .. } = self.options.remote;
+                Source::of_object(path.clone(), Remote::new(object, connections, merge_gap))?
+            }
+        };
         let (opener, data) = (&file.opener[..], &file.data[..]);
         let known = KnownFile { source, stamp: *stamp, index, opener, data };
         match self.openers.iter().find(|known| known.name == opener) {

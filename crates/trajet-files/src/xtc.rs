@@ -16,6 +16,7 @@ use trajet_formats::{
 
 use crate::indexed::Indexed;
 use crate::reader::{self, ReadRequest};
+use crate::remote::EnoughBytes;
 use crate::source::Source;
 use crate::walk::Headers;
 use crate::{
@@ -29,6 +30,8 @@ pub struct Reader {
     file: Indexed,
     /// Precision (steps per nm) of the first frame, if known and if its positions are compressed.
     precision: Option<f32>,
+    /// Bytes that were enough to decode some first atoms, of an object in remote storage.
+    enough: Arc<EnoughBytes>,
 }
 
 impl Reader {
@@ -46,21 +49,24 @@ impl Reader {
         let found =
             indexing::frames_of::<Headers<Xtc>>(&source, options, threads, &mut opening.meter)?;
         let precision = head::precision(&opening.first);
-        Ok(Reader { file: Indexed::new(source, found, options, opening, begin)?, precision })
+        let file = Indexed::new(source, found, options, opening, begin)?;
+        Ok(Reader { file, precision, enough: Arc::default() })
     }
 
     /// Creates the reader of a file that is indexed already.
     pub(crate) fn known(file: Indexed) -> Reader {
-        Reader { file, precision: None }
+        Reader { file, precision: None, enough: Arc::default() }
     }
 
     /// Reads the bytes of one frame and passes them to `decode`. Reads only the front of the frame if the last
     /// frame needed no more and the rest is large enough to skip; if `decode` needs more, reads the frame
-    /// whole and calls `decode` again.
+    /// whole and calls `decode` again. Of an object in remote storage, frames before tell how much is enough for any
+    /// thread, and a little more is read if it was not.
     fn with_frame<T>(
         &self,
         frames: &Frames,
         at: usize,
+        atoms: &Atoms,
         scratch: &mut Scratch,
         mut decode: impl FnMut(&Head, &[u8], usize, &mut Memory) -> Result<(Decoded, T), DecodeError>,
     ) -> Result<(Head, T, FrameCost), Error> {
@@ -68,9 +74,14 @@ impl Reader {
         let frame = frames.get(at);
         let (offset, len) = file.place(frame);
         let mut state: Box<WorkerState> = scratch.take_own();
+        let is_remote = file.source.remote().is_some();
+        let (first_atoms, n_atoms) = (atoms.span().end, atoms.n_total());
+        if is_remote {
+            state.enough = self.enough.guess(first_atoms, n_atoms, len);
+        }
         // Margin for frames that need a little more than the last one.
         let front = state.enough + state.enough / 16 + 256;
-        let spares = len > front && len - front > file.request_size / 4;
+        let spares = len > front && len - front > file.source.gap(file.request_size);
         let Scratch { window, meter, expected, .. } = &mut *scratch;
         let mut at_hand = if spares && expected.is_none() { front } else { len };
         let (head, value, cost) = loop {
@@ -91,7 +102,13 @@ impl Reader {
             match decoded {
                 Decoded::Done(DecodeCost { bytes, atoms }) => {
                     state.enough = bytes as usize;
+                    if is_remote {
+                        self.enough.record(first_atoms, state.enough);
+                    }
                     break (head, value, FrameCost { bytes, atoms: Some(atoms) });
+                }
+                Decoded::Short { .. } if at_hand < len && is_remote => {
+                    at_hand = len.min(at_hand + at_hand / 4 + 4096);
                 }
                 Decoded::Short { .. } if at_hand < len => at_hand = len,
                 Decoded::Short { atom } => return Err(corrupt(DecodeError::Exhausted { atom })),
@@ -141,7 +158,7 @@ impl reader::Reader for Reader {
         let decode = |head: &Head, bytes: &[u8], at_hand, memory: &mut Memory| {
             decode::angstroms(set, head, bytes, at_hand, atoms, memory, out).map(|done| (done, ()))
         };
-        let (head, (), cost) = self.with_frame(frames, at, scratch, decode)?;
+        let (head, (), cost) = self.with_frame(frames, at, atoms, scratch, decode)?;
         let Mark { time, step, .. } = head.mark();
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
@@ -163,7 +180,7 @@ impl reader::Reader for Reader {
         let set = scratch.set;
         let timer = scratch.meter.start_decode_timer();
         let (head, positions, cost) =
-            self.with_frame(frames, at, scratch, |head, bytes, at_hand, memory| {
+            self.with_frame(frames, at, atoms, scratch, |head, bytes, at_hand, memory| {
                 let Some(packed) = &head.packed else {
                     let n = atoms.n_sorted();
                     let mut floats = memory::filled(n, [0.0; 3], "the atoms of a frame")?;
@@ -211,7 +228,7 @@ impl reader::Reindex for Reader {
 impl reader::PartialIndex for Reader {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, precision) = (self.file.with_index(index), self.precision);
-        Arc::new(Reader { file, precision })
+        Arc::new(Reader { file, precision, enough: Arc::clone(&self.enough) })
     }
 }
 

@@ -63,7 +63,7 @@ impl Opener for Partitions {
     fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
         let partition = self.0.get(path)?;
         let open = || -> Opened {
-            let (source, opening) = opener::begin(path, None)?;
+            let (source, opening) = opener::begin(path, None, options)?;
             Ok(Arc::new(PartitionedReader::open(source, partition, options, opening)?))
         };
         Some(open())

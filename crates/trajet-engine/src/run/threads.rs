@@ -80,8 +80,7 @@ pub fn open_with(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Chain, trajet_files::Error> {
-    let size = |path| std::fs::metadata(path).map_or(0, |m| m.len() as usize);
-    let size = paths.iter().map(size).sum();
+    let size = paths.iter().map(|path| options.size_of(path) as usize).sum();
     let open = |threads: &dyn ParallelFor| {
         trajet_files::chain::open_with(paths, options, openers, threads)
     };

@@ -45,6 +45,19 @@ impl Paths {
         Paths { candidates, n_beside, owner }
     }
 
+    /// Returns the possible paths of the sidecar of an object in remote storage: one in `cache`, which is that of this
+    /// ETag alone.
+    pub(crate) fn of_object(name: &Path, etag: &str, kind: &str, cache: Option<&Path>) -> Self {
+        let stem = name.file_name().unwrap_or_default().to_string_lossy();
+        let mut key = name.as_os_str().as_encoded_bytes().to_vec();
+        key.push(0);
+        key.extend_from_slice(etag.as_bytes());
+        let digest = xxh3_64(&key);
+        let path =
+            |cache: &Path| cache.join(kind).join(format!("{digest:016x}-{stem}.trajet-{kind}"));
+        Paths { candidates: cache.map(path).into_iter().collect(), n_beside: 0, owner: None }
+    }
+
     /// Returns the paths, best first.
     pub(crate) fn candidates(&self) -> &[PathBuf] {
         &self.candidates

@@ -90,7 +90,7 @@ fn file_of(n_frames: usize) -> Vec<u8> {
 }
 
 fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn reader::Reader>, Error> {
-    let (source, opening) = opener::begin(path, None)?;
+    let (source, opening) = opener::begin(path, None, options)?;
     let reader = Reader::<Toy, Headers<Toy>>::open(source, options, &Serial, opening)?;
     Ok(Arc::new(reader))
 }

@@ -1,0 +1,58 @@
+//! What a client of a storage service implements to have its objects read: one request for a range of bytes, which may
+//! wait and fail.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Reason why a range of an object was not returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RemoteFault {
+    /// Another object has taken its place.
+    Replaced,
+    /// The caller cancelled the request.
+    Interrupted,
+    /// There is no such object. The text says what the service answered.
+    Missing(String),
+    /// Access is denied, or credentials have expired; with advice.
+    Denied(String),
+    /// The service cannot or does not answer the request; with advice.
+    Failed(String),
+}
+
+/// An object in remote storage. Its bytes must never change: an implementation ties each read to the ETag.
+pub trait RangeBytes: Send + Sync + Debug {
+    /// Returns the size in bytes.
+    fn len(&self) -> u64;
+
+    /// Returns whether the object has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the strong ETag, if the service has given one.
+    fn etag(&self) -> Option<&str>;
+
+    /// Returns a remark on the object for the user.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on, and returns the number of requests that were made again after
+    /// a transient failure. Returns soon after `stop` is set.
+    ///
+    /// # Errors
+    /// [`RemoteFault`]; `buffer` is undefined then.
+    fn read(
+        &self,
+        offset: u64,
+        buffer: &mut [u8],
+        stop: Option<&AtomicBool>,
+    ) -> Result<u64, RemoteFault>;
+
+    /// Returns the data from which a worker process opens the object ([`OpenObject`]), with the user's secrets or without.
+    fn for_worker(&self, secrets: bool) -> Vec<u8>;
+}
+
+/// Opens an object in a worker process from the data of [`RangeBytes::for_worker`].
+pub type OpenObject = fn(&[u8]) -> Result<Arc<dyn RangeBytes>, RemoteFault>;

@@ -1,0 +1,294 @@
+//! Reads objects that lie in memory, and compares all numbers with those of files of the same bytes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use trajet_formats::{
+    Atoms, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
+};
+
+use super::{END_BYTES, RemoteOptions};
+use crate::parallel::Backwards;
+use crate::range_bytes::{RangeBytes, RemoteFault};
+use crate::worker::WorkerTrajectory;
+use crate::{
+    Chain, Error, Frames, IndexState, Meter, OpenOptions, ReadRequest, Reader, Scratch, Serial,
+    open,
+};
+
+/// Formats whose single atoms are read.
+const FORMATS: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
+
+/// Bytes that are sent by ranges.
+#[derive(Debug)]
+struct Object {
+    bytes: Vec<u8>,
+    etag: Option<String>,
+    requests: AtomicUsize,
+    /// Fault of each request from this one on.
+    fault: Option<(usize, RemoteFault)>,
+}
+
+impl Object {
+    fn new(bytes: &[u8]) -> Object {
+        let etag = Some("\"1\"".to_owned());
+        Object { bytes: bytes.to_vec(), etag, requests: AtomicUsize::new(0), fault: None }
+    }
+
+    fn n_requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+impl RangeBytes for Object {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn etag(&self) -> Option<&str> {
+        self.etag.as_deref()
+    }
+
+    fn read(
+        &self,
+        offset: u64,
+        buffer: &mut [u8],
+        stop: Option<&AtomicBool>,
+    ) -> Result<u64, RemoteFault> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(RemoteFault::Interrupted);
+        }
+        if let Some((first, fault)) = &self.fault
+            && number >= *first
+        {
+            return Err(fault.clone());
+        }
+        let begin = offset as usize;
+        buffer.copy_from_slice(&self.bytes[begin..begin + buffer.len()]);
+        Ok(0)
+    }
+
+    fn for_worker(&self, _: bool) -> Vec<u8> {
+        self.bytes.clone()
+    }
+}
+
+/// Returns the bytes of a trajectory of pseudo-random positions.
+fn trajectory(format: Format, n_frames: usize, n_atoms: usize) -> Vec<u8> {
+    let snapshot = |frame: usize| Snapshot {
+        n_atoms,
+        time: frame as f64,
+        step: frame as i64 * 10,
+        cell: [30.0, 31.0, 32.0, 90.0, 90.0, 90.0],
+        positions: Some(
+            (0..n_atoms)
+                .map(|atom| {
+                    std::array::from_fn(|axis| {
+                        let mixed = ((frame * 1009 + atom * 31 + axis * 7) as u32)
+                            .wrapping_mul(2_654_435_761);
+                        (mixed >> 17) as f32 * 0.001
+                    })
+                })
+                .collect(),
+        ),
+        ..Snapshot::default()
+    };
+    let frames: Vec<Snapshot> = (0..n_frames).map(snapshot).collect();
+    let times: Vec<f64> = frames.iter().map(|frame| frame.time).collect();
+    let steps: Vec<i64> = frames.iter().map(|frame| frame.step).collect();
+    let options = WriteOptions::default();
+    let first = Input::Snapshot(&frames[0]);
+    let plan = Plan { first, times: &times, steps: &steps, options: &options };
+    let encoder = encoder(format, &plan).unwrap();
+    let mut bytes = encoder.head();
+    let mut workspace = Workspace::default();
+    for (k, frame) in frames.iter().enumerate() {
+        encoder.encode(k as u64, Input::Snapshot(frame), &mut workspace, &mut bytes).unwrap();
+    }
+    for patch in encoder.patches(n_frames as u64) {
+        let at = patch.offset as usize;
+        bytes[at..at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+    }
+    bytes
+}
+
+/// Returns options under which `object` is opened as "s3://bucket/run", with this gap.
+fn options(object: &Arc<Object>, merge_gap: Option<u64>) -> (PathBuf, OpenOptions) {
+    let path = PathBuf::from("s3://bucket/run");
+    let shared: Arc<dyn RangeBytes> = Arc::<Object>::clone(object);
+    let objects = Arc::new([(path.clone(), shared)].into());
+    let remote = RemoteOptions { objects, connections: 4, merge_gap, ..RemoteOptions::default() };
+    (path, OpenOptions { remote, sidecar: false, ..OpenOptions::default() })
+}
+
+/// Reads frames of a reader, with all that is reported of them.
+fn read(reader: &dyn Reader, atoms: &Atoms) -> Result<(Vec<u32>, FrameMeta, Meter), Error> {
+    read_frames(reader, reader.index().n_frames(), atoms)
+}
+
+/// Reads the first frames of a reader.
+fn read_frames(
+    reader: &dyn Reader,
+    n_frames: usize,
+    atoms: &Atoms,
+) -> Result<(Vec<u32>, FrameMeta, Meter), Error> {
+    let frames = Frames::all(n_frames);
+    let mut out = vec![0.0; frames.len() * atoms.len() * 3];
+    let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
+    let request = ReadRequest::positions(&frames, atoms);
+    reader.read_into(&request, 0..frames.len(), &mut scratch, &mut out, &mut meta)?;
+    Ok((out.iter().map(|x| x.to_bits()).collect(), meta, scratch.meter))
+}
+
+fn few_and_all(n_atoms: usize) -> [Atoms; 3] {
+    let list = |numbers: &[i64]| Atoms::listed(numbers, n_atoms).unwrap();
+    [Atoms::all(n_atoms), list(&[1, 2, 40]), list(&[n_atoms as i64 - 1, 5])]
+}
+
+#[test]
+fn objects_have_the_bits_of_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        let n_atoms = 3000;
+        let bytes = trajectory(format, 12, n_atoms);
+        let path = folder.path().join("run");
+        fs::write(&path, &bytes).unwrap();
+        let no_sidecar = OpenOptions { sidecar: false, ..OpenOptions::default() };
+        let file = open(&path, &no_sidecar, &Serial).unwrap();
+        let object = Arc::new(Object::new(&bytes));
+        for gap in [None, Some(0), Some(1 << 20)] {
+            let (name, options) = options(&object, gap);
+            let reader = open(&name, &options, &Backwards(3)).unwrap();
+            assert_eq!(reader.index(), file.index(), "{format:?} {gap:?}");
+            assert_eq!(reader.stamp(), file.stamp());
+            for atoms in few_and_all(n_atoms) {
+                let (expected, known, _) = read(&*file, &atoms).unwrap();
+                let (found, meta, meter) = read(&*reader, &atoms).unwrap();
+                assert_eq!(found, expected, "{format:?} {gap:?}");
+                assert_eq!((meta.times, meta.cells), (known.times, known.cells));
+                if gap == Some(0) && atoms.len() == 3 {
+                    assert!(meter.bytes_read < bytes.len() as u64 / 2, "{format:?} {meter:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn first_atoms_of_xtc_take_one_request_a_frame() {
+    let (n_frames, n_atoms) = (40, 20_000);
+    let bytes = trajectory(Format::Xtc, n_frames, n_atoms);
+    let object = Arc::new(Object::new(&bytes));
+    let (name, options) = options(&object, Some(0));
+    let reader = open(&name, &options, &Serial).unwrap();
+    let numbers: Vec<i64> = (0..1000).collect();
+    let atoms = Atoms::listed(&numbers, n_atoms).unwrap();
+    let (_, _, meter) = read(&*reader, &atoms).unwrap();
+    assert!(meter.requests <= n_frames as u64 + 2, "{meter:?}");
+    // The ends of the object are read once more than needed.
+    let most = 2 * END_BYTES + bytes.len() as u64 / 10;
+    assert!(meter.bytes_read <= most, "{meter:?} of {}", bytes.len());
+}
+
+#[test]
+fn opening_an_object_takes_few_requests() {
+    for (format, most) in
+        [(Format::Dcd, 2), (Format::Ncdf, 42), (Format::Xtc, 42), (Format::Trr, 42)]
+    {
+        let bytes = trajectory(format, 40, 3000);
+        let object = Arc::new(Object::new(&bytes));
+        let (name, options) = options(&object, Some(0));
+        open(&name, &options, &Serial).unwrap();
+        assert!(object.n_requests() <= most + 2, "{format:?}: {}", object.n_requests());
+    }
+    // Short frames are indexed from whole pieces.
+    let bytes = trajectory(Format::Xtc, 4000, 30);
+    let object = Arc::new(Object::new(&bytes));
+    let (name, options) = options(&object, Some(1 << 16));
+    open(&name, &options, &Serial).unwrap();
+    assert!(object.n_requests() <= 4, "{}", object.n_requests());
+}
+
+#[test]
+fn indexes_are_kept_by_etag() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = trajectory(Format::Xtc, 20, 3000);
+    let opened = |etag: Option<&str>| {
+        let etag = etag.map(str::to_owned);
+        let object = Arc::new(Object { etag, ..Object::new(&bytes) });
+        let (name, options) = options(&object, Some(0));
+        let cache = Some(folder.path().to_owned());
+        let reader =
+            open(&name, &OpenOptions { sidecar: true, cache, ..options }, &Serial).unwrap();
+        (reader.opening().state, object.n_requests())
+    };
+    assert_eq!(opened(Some("\"1\"")).0, IndexState::Built);
+    assert_eq!(opened(Some("\"1\"")), (IndexState::Loaded, 2));
+    assert_eq!(opened(Some("\"2\"")).0, IndexState::Built);
+    assert_eq!(opened(None).0, IndexState::Built);
+    assert_eq!(opened(None).0, IndexState::Built);
+}
+
+#[test]
+fn faults_of_any_request_are_the_error() {
+    let bytes = trajectory(Format::Xtc, 20, 3000);
+    for number in 0..30 {
+        for fault in
+            [RemoteFault::Replaced, RemoteFault::Interrupted, RemoteFault::Failed("no".into())]
+        {
+            let object =
+                Arc::new(Object { fault: Some((number, fault.clone())), ..Object::new(&bytes) });
+            let (name, options) = options(&object, Some(0));
+            let atoms = Atoms::listed(&[3], 3000).unwrap();
+            let result = open(&name, &options, &Serial).and_then(|reader| read(&*reader, &atoms));
+            if object.n_requests() <= number {
+                continue;
+            }
+            let error = result.err().unwrap();
+            let fits = match fault {
+                RemoteFault::Replaced => matches!(error, Error::Changed { .. }),
+                RemoteFault::Interrupted => matches!(error, Error::Interrupted),
+                _ => matches!(error, Error::Remote { .. }),
+            };
+            assert!(fits, "{error} at request {number}");
+        }
+    }
+}
+
+#[test]
+fn cancelled_reads_of_objects_end() {
+    let object = Arc::new(Object::new(&trajectory(Format::Dcd, 4, 3000)));
+    let (name, options) = options(&object, Some(0));
+    let reader = open(&name, &options, &Serial).unwrap();
+    let mut meter = Meter::stopped_by(&Arc::new(AtomicBool::new(true)));
+    let read = reader.source().read_at(END_BYTES + 5, &mut [0; 4], &mut meter);
+    assert!(matches!(read, Err(Error::Interrupted)));
+    let size = object.len();
+    let read = reader.source().read_at(size - 2, &mut [0; 4], &mut Meter::default());
+    assert!(matches!(read, Err(Error::Remote { .. })), "no range is longer than the object");
+}
+
+#[test]
+fn workers_open_objects_without_a_request() {
+    let bytes = trajectory(Format::Xtc, 20, 3000);
+    let object = Arc::new(Object::new(&bytes));
+    let (name, options) = options(&object, Some(0));
+    let chain = Chain::from(open(&name, &options, &Serial).unwrap());
+    let atoms = Atoms::listed(&[3, 70], 3000).unwrap();
+    let spec = chain.worker_spec(&options, &atoms).unwrap();
+    let worker =
+        WorkerTrajectory::new(spec, &[]).with_objects(|data| Ok(Arc::new(Object::new(data))));
+    assert_eq!(worker.connections(), 4);
+    let mut meter = Meter::default();
+    let slice = chain.slice(&Frames::all(20));
+    let there = worker.chain(slice, &mut meter).unwrap();
+    assert_eq!(meter.requests, 0);
+    let read = |chain: &Chain| read_frames(&*chain.segments()[0].reader, 20, &atoms).unwrap().0;
+    let (expected, found) = (read(&chain), read(&there));
+    assert_eq!(found, expected);
+    let path: &Path = there.path();
+    assert_eq!(path, name);
+}
