@@ -8,6 +8,7 @@ from trajet._trajet import FormatError as FormatError
 from trajet._trajet import FrameError as FrameError
 from trajet._trajet import MissingPackageError as MissingPackageError
 from trajet._trajet import OutputError as OutputError
+from trajet._trajet import RemoteError as RemoteError
 from trajet._trajet import SelectionError as SelectionError
 from trajet._trajet import StaleIndexError as StaleIndexError
 from trajet._trajet import StoreError as StoreError

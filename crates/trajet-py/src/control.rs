@@ -1,5 +1,9 @@
 //! Threads, progress and Ctrl-C: calls into the interpreter while the work runs without the GIL.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use trajet_engine::Control;
 
@@ -7,6 +11,34 @@ use trajet_engine::Control;
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The exception of a signal that came while a request waited, until [`interruption`] takes it.
+static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
+
+/// Number of signals that came while requests waited.
+static SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of signals that have ended waiting requests so far.
+pub(crate) fn n_signals() -> u64 {
+    SIGNALS.load(Ordering::Relaxed)
+}
+
+/// Returns whether a signal came that ends what the main thread does. The exception is kept for [`interruption`].
+pub(crate) fn has_signal() -> bool {
+    let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let has = raised.is_some();
+    if has {
+        SIGNALS.fetch_add(1, Ordering::Relaxed);
+        *RAISED.lock().unwrap_or_else(PoisonError::into_inner) = raised;
+    }
+    has
+}
+
+/// Returns the exception of a cancelled read: that of the signal that came, if one did.
+pub(crate) fn interruption() -> PyErr {
+    let raised = RAISED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
 }
 
 /// Shows progress and checks for Ctrl-C in the interpreter.

@@ -12,6 +12,9 @@ use pyo3::types::PyDict;
 use trajet_engine::{AnalysisError, Failure, RunError, TaskError, TaskFault};
 use trajet_files::Error;
 
+use crate::control;
+use crate::remote::path_object;
+
 /// Python module that defines the exceptions with two base classes.
 const MODULE: &std::ffi::CStr = c"
 class TrajetError(Exception):
@@ -63,6 +66,9 @@ class WorkerError(TrajetError, RuntimeError):
 class StoreError(TrajetError, ValueError):
     '''What a store refuses, or what is wrong with one.'''
 
+class RemoteError(TrajetError, OSError):
+    '''An object in remote storage that cannot be read.'''
+
 class MissingPackageError(TrajetError, ImportError):
     '''A package that only this needs is not installed.'''
 
@@ -72,7 +78,7 @@ def describe_panic(error):
 ";
 
 /// Names of the exceptions, all of which the package exports.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "TrajetError",
     "FormatError",
     "TruncatedError",
@@ -84,6 +90,7 @@ const NAMES: [&str; 12] = [
     "TaskError",
     "WorkerError",
     "StoreError",
+    "RemoteError",
     "MissingPackageError",
 ];
 
@@ -135,7 +142,7 @@ pub(crate) fn from_os(source: &std::io::Error, message: String) -> PyErr {
 pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     let name = match error.root() {
-        Error::Interrupted => return PyKeyboardInterrupt::new_err(()),
+        Error::Interrupted => return control::interruption(),
         Error::Memory { .. } => return PyMemoryError::new_err(message),
         Error::Io { source, .. } => {
             return from_os(source, message);
@@ -146,6 +153,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
         Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
         Error::PartGone { .. } => "StoreError",
+        Error::Remote { .. } => "RemoteError",
         Error::FrameOutOfRange { .. } => "FrameError",
         Error::AtomOutOfRange { .. } => "SelectionError",
         Error::InPart { .. } => "StoreError",
@@ -155,7 +163,7 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
     let exception = raised(py, name, message);
     if let Some(path) = error.changed() {
         // The attribute is a convenience: the message contains the path.
-        let _ = exception.value(py).setattr("path", path);
+        let _ = exception.value(py).setattr("path", path_object(py, path));
     }
     exception
 }

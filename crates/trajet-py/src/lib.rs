@@ -18,6 +18,7 @@ mod pairwise;
 mod parts;
 mod plan;
 mod reader;
+mod remote;
 mod report;
 mod run;
 mod selection;

@@ -25,6 +25,7 @@ use crate::arrays::PyFrames;
 use crate::error::{from_failure, from_io, from_run};
 use crate::plan::Plan;
 use crate::reader::Reader;
+use crate::remote::open_in_worker;
 use crate::report::{counts, report_dict};
 use crate::run::{PyFolded, folded};
 use crate::serialize::{from_bytes, to_bytes};
@@ -192,7 +193,7 @@ impl PyWorkerTrajectory {
     fn new(worker_input: &[u8]) -> PyResult<Self> {
         let WorkerInput { spec, transforms } = from_bytes(worker_input)?;
         Ok(PyWorkerTrajectory {
-            inner: WorkerTrajectory::new(spec, &[WORKER_OPENER]),
+            inner: WorkerTrajectory::new(spec, &[WORKER_OPENER]).with_objects(open_in_worker),
             transform: transforms.as_ref().map(of_chain),
         })
     }
@@ -292,6 +293,8 @@ impl PyWorkerTrajectory {
         let chain = self.chain(slice, &mut opening).map_err(TaskError::Input)?;
         let (opened, waited) = (opens.elapsed(), Duration::from_nanos(opening.wait_ns));
         let PyPass { inner, leaves, .. } = pass_;
+        // Threads that wait for remote storage take no core.
+        let threads = threads.max(self.inner.connections());
         let n_frames = frames.len();
         let out = FrameArrays::new(inner.per_frame().into_iter(), parts, n_frames);
         let out = out.filter(|_| leaves.frames_of(&run).len() == n_frames);

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::{lock, with_progress};
+use trajet_files::remote::DEFAULT_CONNECTIONS;
 use trajet_files::{
     Chain, FieldReader, Frames, HdfLayouts, Meter, OpenOptions, ReadRequest, Scratch, Watch,
 };
@@ -22,6 +23,7 @@ use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
 use crate::control::{FromPython, available_threads};
 use crate::error::from_io;
 use crate::h5md::PyDescription;
+use crate::remote::{path_of, remote_options};
 use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
 use crate::stored::Stored;
@@ -74,7 +76,7 @@ pub(crate) struct Reader {
 #[pymethods]
 impl Reader {
     #[new]
-    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, format_options = "{}", time_step = None))]
+    #[pyo3(signature = (paths, *, continuous, allow_truncated_tail, request_size, sidecar, rebuild_index, cache, threads, progress, described, format_options = "{}", time_step = None, objects = None, connections = DEFAULT_CONNECTIONS, merge_gap = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -90,6 +92,9 @@ impl Reader {
         described: HashMap<PathBuf, PyDescription<'_>>,
         format_options: &str,
         time_step: Option<f64>,
+        objects: Option<HashMap<PathBuf, Py<PyAny>>>,
+        connections: usize,
+        merge_gap: Option<u64>,
     ) -> PyResult<Self> {
         if paths.is_empty() {
             return Err(PyValueError::new_err("a trajectory has at least one file"));
@@ -106,6 +111,7 @@ impl Reader {
             continuous,
             time_step,
             formats: checked_format_options(format_options)?,
+            remote: remote_options(py, objects, connections, merge_gap)?,
             ..OpenOptions::default()
         };
         let mut control = FromPython::new(progress);
@@ -118,14 +124,16 @@ impl Reader {
     }
 
     /// Returns the bytes from which a worker process opens the trajectory, to read these atoms.
-    #[pyo3(signature = (atoms_wanted))]
+    #[pyo3(signature = (atoms_wanted, *, secrets = false))]
     fn worker_input<'py>(
         &self,
         py: Python<'py>,
         atoms_wanted: Option<Aligned1<'py, i64>>,
+        secrets: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let (atoms, options) = (self.atoms(py, atoms_wanted)?, self.whole()?);
-        let spec = self.inner.worker_spec(options, &atoms).map_err(|error| from_io(py, &error))?;
+        let (atoms, mut options) = (self.atoms(py, atoms_wanted)?, self.whole()?.clone());
+        options.remote.worker_secrets = secrets;
+        let spec = self.inner.worker_spec(&options, &atoms).map_err(|error| from_io(py, &error))?;
         let transforms = self.transforms.clone();
         Ok(PyBytes::new(py, &to_bytes(&WorkerInput { spec, transforms })?))
     }
@@ -269,6 +277,14 @@ impl Reader {
         self.inner.format()
     }
 
+    /// Number of threads that wait for requests to remote storage; `None` if all files are here.
+    #[getter]
+    fn connections(&self) -> Option<usize> {
+        let mut files = self.inner.segments().iter();
+        let is_remote = files.any(|segment| segment.reader.source().remote().is_some());
+        is_remote.then(|| self.options.as_ref().map_or(1, |options| options.remote.connections))
+    }
+
     #[getter]
     fn n_frames(&self) -> usize {
         self.inner.n_frames()
@@ -336,7 +352,7 @@ impl Reader {
         for segment in self.inner.segments() {
             let reader = &segment.reader;
             let dict = PyDict::new(py);
-            dict.set_item("path", reader.source().path())?;
+            dict.set_item("path", path_of(py, reader.source())?)?;
             dict.set_item("format", reader.format())?;
             dict.set_item("size", reader.size())?;
             dict.set_item("digest", reader.stamp().digest())?;

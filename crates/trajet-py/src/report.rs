@@ -20,6 +20,9 @@ pub(crate) fn of_loss(loss: Loss) -> PyLoss {
 pub(crate) fn counts<'py>(py: Python<'py>, meter: &Meter) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("requests", meter.requests)?;
+    if meter.retries > 0 {
+        dict.set_item("retries", meter.retries)?;
+    }
     dict.set_item("opens", meter.opens)?;
     dict.set_item("bytes_read", meter.bytes_read)?;
     dict.set_item("bytes_used", meter.bytes_used)?;

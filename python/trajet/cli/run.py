@@ -11,6 +11,7 @@ from types import NoneType
 import click
 
 import trajet
+from trajet import remote
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
 from trajet.cli.members import MembersChoice
@@ -114,7 +115,7 @@ def run(
     given = _Given(
         members=None if members is None else str(Path(members).absolute()),
         topology=None if topology is None else str(Path(topology).absolute()),
-        trajectories=[str(Path(path).absolute()) for path in trajectory],
+        trajectories=[str(remote.absolute(path)) for path in trajectory],
     )
     if verify and resume is None:
         raise click.UsageError("--verify compares with results of earlier runs: add --resume")

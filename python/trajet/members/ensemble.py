@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, Self, TypeAlias, Unpack, runtime_checkable
 
+from trajet import remote
 from trajet.members.member import Member, MemberOptions, OpenMember
 from trajet.members.rows import Key, expanded, rows_of_table
 from trajet.topology import parsed
@@ -251,7 +252,7 @@ def ensemble(
                 row.keys,
                 # The working folder may change.
                 None if row.topology is None else Path(row.topology).absolute(),
-                tuple(Path(path).absolute() for path in row.trajectories),
+                tuple(map(remote.absolute, row.trajectories)),
                 options,
                 shared,
             )

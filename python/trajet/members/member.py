@@ -8,6 +8,7 @@ from typing import TypedDict, cast
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.members.rows import Key
+from trajet.remote import StorageOptions
 from trajet.trajectory import (
     MakeSteps,
     SharedTopologies,
@@ -31,6 +32,10 @@ class OpenOptions(TypedDict, total=False):
     format_options: FormatOptions | None
     atoms: str | None
     time_step: float | None
+    storage_options: StorageOptions | None
+    allow_http: bool
+    connections: int
+    merge_gap: int | None
 
 
 class MemberOptions(OpenOptions, total=False):

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from trajet.natural_order import natural
+from trajet.remote import is_url
 
 # A value that tells members apart.
 Key: TypeAlias = str | int | float
@@ -77,7 +78,10 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
 def _within(folder: Path, row: Mapping[str, object]) -> dict[str, object]:
     """Return the paths of a row, relative to a folder; empty ones are left empty."""
     paths = {name: str(row[name] or "").strip() for name in FILES if name in row}
-    return {name: os.path.join(folder, path) if path else "" for name, path in paths.items()}
+    return {
+        name: os.path.join(folder, path) if path and not is_url(path) else path
+        for name, path in paths.items()
+    }
 
 
 def expanded(given: Iterable[Mapping[str, object]], topology: str | None) -> list[Row]:
@@ -193,13 +197,16 @@ def _filled_whole(path: str, keys: Mapping[str, str]) -> str:
 def _matches(pattern: str) -> Iterator[tuple[dict[str, str], str]]:
     """Yield the paths that match a pattern, in natural order, with the values of placeholders.
 
-    A path without placeholders and wildcards need not exist.
+    A path without placeholders and wildcards need not exist, and a URL is no pattern.
 
     Raises
     ------
     FileNotFoundError
         If no file matches.
     """
+    if is_url(pattern):
+        yield {}, pattern
+        return
     has_placeholders = _PLACEHOLDER.search(pattern) is not None
     if not has_placeholders and (not re.search(r"[*?\[]", pattern) or os.path.lexists(pattern)):
         yield {}, pattern

@@ -56,7 +56,8 @@ class LocalPool(MappingPool):
             reader,
             plan,
             frames,
-            threads=self.n_threads,
+            # Threads that wait for remote storage take no core.
+            threads=max(self.n_threads, reader.connections or 1),
             task_frames=self.task_frames,
             progress=progress,
         )

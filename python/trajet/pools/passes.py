@@ -256,13 +256,17 @@ def passes(
     threads: int,
     make_tasks: Callable[[_trajet.Pass], Sequence[Task]],
     make_sections: MakeSections = new_sections,
+    secrets: bool = False,
 ) -> Iterator[PassRun]:
-    """Iterate over the passes of a plan; each must be done before the next is requested."""
+    """Iterate over the passes of a plan; each must be done before the next is requested.
+
+    Secrets of remote storage are sent to workers on this machine alone.
+    """
     n_frames = n_frames_of(frames)
     states: list[NDArray[np.uint8]] = []
     while True:
         pass_ = _trajet.Pass(plan, reader.n_atoms, n_frames, states)
-        worker_input = reader.worker_input(pass_.atoms)
+        worker_input = reader.worker_input(pass_.atoms, secrets=secrets)
         worker_spec = WorkerSpec(worker_input, plan, n_frames, tuple(states), threads)
         sections, merged = make_sections(pass_, n_frames), _trajet.States(pass_)
         tasks = make_tasks(pass_)

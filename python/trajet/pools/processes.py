@@ -102,6 +102,11 @@ class ProcessPool(MappingPool):
         progress: Progress | None = None,
     ) -> RunOutput:
         """Run a plan; see `trajet.pools.pool.Pool.run`."""
+        if self.fork and reader.connections is not None:
+            raise ValueError(
+                "forked processes cannot read remote storage, as its threads are not copied: leave"
+                " fork=True out"
+            )
         workers = self._n_workers
         timing, numbers = RunTiming(), _WorkerNumbers()
         n_frames = n_frames_of(frames)
@@ -121,6 +126,7 @@ class ProcessPool(MappingPool):
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
                 make_sections=make_sections,
+                secrets=True,
             )
             # After a failure, processes end before the files that they use are closed.
             with self._processes() as processes:

@@ -7,17 +7,18 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from trajet import _trajet, cache, h5md, universes
+from trajet import _trajet, cache, h5md, remote, universes
 from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.box import Box
 from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of, hdf5_options
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
+from trajet.remote import StorageOptions
 from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
@@ -28,7 +29,13 @@ from trajet.trajectory.steps import Step
 from trajet.trajectory.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
+    from trajet.remote.objects import RemoteFile
     from trajet.universes import AtomGroup
+
+# The name of a file or of an object in remote storage.
+TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
+# Requests to remote storage that wait at the same time.
+DEFAULT_CONNECTIONS = 32
 
 # The trajectories of Universes, by the id of the Universe, while several analyses share them.
 _shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default=None)
@@ -37,7 +44,7 @@ _shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default
 @root_only("trajectory")
 def open(
     topology: str | os.PathLike[str] | None,
-    *trajectories: str | os.PathLike[str],
+    *trajectories: TrajectoryName,
     continuous: bool = False,
     allow_truncated_tail: bool = False,
     request_size: int = DEFAULT_REQUEST_SIZE,
@@ -49,6 +56,10 @@ def open(
     atoms: AtomChoice | None = None,
     time_step: float | None = None,
     pool: Pool | None = None,
+    storage_options: StorageOptions | None = None,
+    allow_http: bool = False,
+    connections: int = DEFAULT_CONNECTIONS,
+    merge_gap: int | None = None,
 ) -> Trajectory:
     """Open a trajectory.
 
@@ -68,7 +79,10 @@ def open(
         of Amber, or several files of the same atoms, in any of these formats. Several files are
         read as one trajectory: frames are numbered consecutively in the order of the files; times
         and steps are those of the files. Frames of PDB and GRO files have the times that GROMACS
-        writes into titles (`t= …`), else 0, 1, 2, … ps.
+        writes into titles (`t= …`), else 0, 1, 2, … ps. XTC, TRR, DCD and NetCDF files may also be
+        objects in remote storage: URLs ("https://…", "s3://bucket/key", "gs://…", "az://…"), or
+        `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
+        wanted atoms and frames are read (docs/remote.md).
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
@@ -113,6 +127,17 @@ def open(
     pool
         A pool whose processes all run this script (`MpiPool`): rank 0 opens the trajectory. The
         other ranks get a placeholder, which `select` and the analyses accept.
+    storage_options
+        Options of the stores of URLs, as obstore takes them: `{"skip_signature": True}`,
+        `{"endpoint": …}`; `"client_options"` for headers and timeouts. Credentials may also be in
+        the environment. Secrets are shown nowhere, and sent to no other machine.
+    allow_http
+        Whether `http://`, without encryption, is read.
+    connections
+        Requests to remote storage that wait at the same time, each in a thread of its own.
+    merge_gap
+        Largest gap between wanted ranges of an object, bytes, that is read along, as another
+        request would take longer; None to decide by the latency and rate of earlier requests.
 
     Returns
     -------
@@ -121,7 +146,9 @@ def open(
     Raises
     ------
     FileNotFoundError, IsADirectoryError, PermissionError
-        If the operating system cannot open a file.
+        If the operating system cannot open a file, or a store an object.
+    RemoteError
+        If a store does not answer, or sends no ranges of bytes.
     TruncatedError
         If a file ends inside a frame.
     FormatError
@@ -134,7 +161,7 @@ def open(
         If `atoms` has another number of atoms than the files, or a PDB or GRO trajectory has the
         names of the topology in an order that is not unique.
     MissingPackageError
-        If a file is HDF5 and h5py is not installed.
+        If a file is HDF5 and h5py is not installed, or a file is remote and obstore is not.
 
     Examples
     --------
@@ -147,6 +174,11 @@ def open(
     time_step = check_time_step(time_step)
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
+    if topology is not None and remote.is_url(topology):
+        raise ValueError(
+            f"{remote.shown(topology)}: topologies are read from files: download it, and give the"
+            " path"
+        )
     if not trajectories and topology is not None and is_structure(topology):
         trajectories = (topology,)
     if not trajectories:
@@ -166,8 +198,12 @@ def open(
     _check_paths(trajectories)
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
-    paths = [Path(trajectory) for trajectory in trajectories]
-    hdf5 = [path for path in paths if h5md.is_hdf5(path)]
+    if connections < 1 or (merge_gap is not None and merge_gap < 0):
+        raise ValueError("connections must be at least 1, and merge_gap at least 0 bytes")
+    if storage_options is not None and not any(map(remote.is_object, trajectories)):
+        raise ValueError("storage_options= is for objects in remote storage: no file is one")
+    paths, objects = _named(trajectories, storage_options, allow_http=allow_http)
+    hdf5 = [path for path in paths if path not in objects and h5md.is_hdf5(path)]
     options_text = json.dumps(format_options or {})
     _trajet.check_format_options(options_text)
     chosen: FormatOptions = json.loads(options_text)
@@ -185,11 +221,14 @@ def open(
         sidecar=sidecar,
         rebuild_index=rebuild_index,
         cache=cache.folder(),
-        threads=threads or _trajet.available_threads(),
+        threads=max(threads or _trajet.available_threads(), connections if objects else 1),
         progress=progress,
         described=described,
         format_options=options_text,
         time_step=time_step,
+        objects=objects,
+        connections=connections,
+        merge_gap=merge_gap,
     )
     _check_used(chosen, reader, paths[0])
     topology_path = None if topology is None else Path(topology)
@@ -201,6 +240,10 @@ def open(
         "format_options": chosen,
         "atoms": atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
         "time_step": time_step,
+        "storage_options": remote.without_secrets(storage_options),
+        "allow_http": allow_http,
+        "connections": connections,
+        "merge_gap": merge_gap,
     }
     made = Trajectory(
         topology_path,
@@ -247,9 +290,33 @@ def _check_numbers(described: Mapping[Path, "_trajet.FileLayout"]) -> None:
             )
 
 
-def _check_paths(trajectories: Sequence[str | os.PathLike[str]]) -> None:
+def _named(
+    trajectories: Sequence[TrajectoryName], options: StorageOptions | None, *, allow_http: bool
+) -> tuple[list[Path], "dict[Path, RemoteFile]"]:
+    """Return the paths of files and objects, and the objects, which it opens."""
+    of_objects = [name for name in trajectories if remote.is_object(name)]
+    paths: list[Path] = []
+    objects: dict[Path, RemoteFile] = {}
+    if not of_objects:
+        return [Path(name) for name in trajectories if not isinstance(name, tuple)], objects
+    from trajet.remote.objects import open_objects
+
+    opened = iter(open_objects(of_objects, options, allow_http=allow_http))
+    for name in trajectories:
+        if isinstance(name, tuple) or remote.is_url(name):
+            found = next(opened)
+            objects[found.path] = found
+            paths.append(found.path)
+        else:
+            paths.append(Path(name))
+    return paths, objects
+
+
+def _check_paths(trajectories: Sequence[TrajectoryName]) -> None:
     """Raise an error for a trajectory that is no path, or that of a data set."""
     for path in trajectories:
+        if remote.is_object(path):
+            continue
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(
                 f"a trajectory must be a path, not {path!r}: give several as open(topology, *files)"
@@ -278,7 +345,19 @@ def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[ob
             f"{trajectory!r} cannot be pickled, as its topology is that of a Universe: open its"
             " files with trajet.open"
         )
+    _check_complete(call)
     return _reopened, (call, _stamps(trajectory), _topology_digest(call), trajectory.transforms)
+
+
+def _check_complete(call: OpenCall | DatasetCall) -> None:
+    """Raise an error for a file that its name alone does not open again."""
+    paths = call.paths if isinstance(call, OpenCall) else ()
+    for path in paths:
+        if isinstance(path, remote.ObjectPath) and not path.is_complete:
+            raise TypeError(
+                f"{path}: a trajectory cannot be pickled if its URL holds secrets, or it was opened"
+                " through a store: open it where it is used, or give a URL and credentials apart"
+            )
 
 
 def _reopened(

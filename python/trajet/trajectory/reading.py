@@ -154,6 +154,8 @@ class ReadingByColumns(FilesWithTopology):
             raise ValueError(f"threads must be at least 1, not {threads}")
         if threads is None:
             threads = _trajet.available_threads() if positions.nbytes > MUCH_BYTES else 1
+            # Threads that wait for remote storage take no core.
+            threads = max(threads, self._reader.connections or 1)
         if run is not None and shape[0]:
             # Frames of the run after these change nothing.
             run = run[run <= frame_numbers(numbers).max()]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet.dataset import DatasetPath
 from trajet.formats import FormatOptions
+from trajet.remote import StorageOptions
 
 
 class DatasetOptions(TypedDict):
@@ -26,6 +27,10 @@ class FileOptions(DatasetOptions):
     sidecar: bool
     format_options: FormatOptions
     atoms: str | NDArray[np.integer] | None
+    storage_options: StorageOptions | None
+    allow_http: bool
+    connections: int
+    merge_gap: int | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""Failures of requests: their kinds, and descriptions without a word of the server or the URL.
+
+The texts of obstore's errors hold the whole URL, with its signature and password.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from trajet._trajet import RemoteError
+
+Kind: TypeAlias = Literal["transient", "replaced", "missing", "denied", "refused"]
+Failure: TypeAlias = tuple[Kind, str]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Answers that are failures of one kind.
+
+    An answer fits if its status is among `statuses`, or the error is of one of the classes, and if
+    it has the text, where there is one.
+    """
+
+    kind: Kind
+    what: str
+    statuses: range | frozenset[int] = frozenset()
+    classes: frozenset[str] = frozenset()
+    text: re.Pattern[str] = re.compile("")
+
+    def fits(self, name: str, status: int, text: str) -> bool:
+        """Return whether an error of a class, status and text is such a failure."""
+        is_listed = status in self.statuses or name in self.classes
+        return is_listed and self.text.search(text) is not None
+
+
+# The first that fits counts.
+_RULES = (
+    _Rule(
+        "denied",
+        "the credentials have expired: renew them (or the signed URL), and open it again",
+        frozenset({400, 401, 403}),
+        text=re.compile(r"expired|TokenRefreshRequired", re.IGNORECASE),
+    ),
+    _Rule(
+        "denied",
+        "access is denied: give credentials (storage_options=, or the environment), or"
+        " storage_options={'skip_signature': True} for a public bucket",
+        frozenset({401, 403}),
+        frozenset({"PermissionDeniedError", "UnauthenticatedError"}),
+    ),
+    _Rule("replaced", "", frozenset({412, 416}), frozenset({"PreconditionError"})),
+    _Rule(
+        "missing",
+        "there is no such object",
+        frozenset({404, 410}),
+        frozenset({"FileNotFoundError", "NotFoundError"}),
+    ),
+    _Rule(
+        "refused",
+        "the server sends no ranges of bytes: download the file, and open the copy",
+        classes=frozenset({"NotSupportedError", "NotImplementedError"}),
+    ),
+    _Rule("transient", "the server is busy or failed", frozenset({408, 425, 429})),
+    _Rule("transient", "the server is busy or failed", range(500, 600)),
+    _Rule("refused", "the server does not take the request: check the URL", range(300, 500)),
+)
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the kind and description of an error of obstore.
+
+    Errors without a status are those of connections, which may succeed later.
+    """
+    text = str(error).partition("\n\nDebug source")[0]
+    found = re.search(r"status code: (\d{3})", text)
+    status, name = int(found[1]) if found else 0, type(error).__name__
+    for rule in _RULES:
+        if rule.fits(name, status, text):
+            return rule.kind, f"{rule.what} (status {status})" if status else rule.what
+    if "Requested " in text:
+        return "transient", "other bytes were sent than asked for"
+    return "transient", "the connection failed, or took too long"
+
+
+def exception_of(shown: str, failure: Failure) -> Exception:
+    """Return the exception for an object that cannot be opened."""
+    kind, what = failure
+    message = f"{shown}: cannot open it: {what}"
+    if kind == "missing":
+        return FileNotFoundError(message)
+    return PermissionError(message) if kind == "denied" else RemoteError(message)

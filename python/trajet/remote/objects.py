@@ -1,0 +1,302 @@
+"""Opening and reading objects in remote storage, through obstore or an fsspec filesystem.
+
+The native module calls `read` from threads of its own. It makes requests again that failed for a
+moment; obstore itself does not, as it would go on after a cut connection without the ETag.
+"""
+
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+
+from trajet._trajet import RemoteError
+from trajet.remote.failures import Failure, exception_of, failure_of
+from trajet.remote.names import ObjectName, ObjectPath, StorageOptions, address_of
+from trajet.remote.stores import Opening, check_process
+
+if TYPE_CHECKING:
+    from obstore import Bytes, GetOptions, GetResult
+    from obstore.store import ObjectStore
+
+Answer: TypeAlias = "Bytes | bytes | memoryview | Failure"
+
+# Bytes of the first request; the native module keeps as many of both ends.
+_END_BYTES = 64 * 1024
+# Most attempts to open an object, and the first pause between them, seconds.
+_ATTEMPTS = 3
+_PAUSE = 0.3
+# Objects of a trajectory that are opened at the same time.
+_MOST_OPENED = 16
+_WEAK = (
+    "{} gives it no strong ETag: if another object of the same size takes its place, the {}headers"
+    " of frames alone tell"
+)
+
+
+class FileSystem(Protocol):
+    """The methods of an fsspec filesystem that are called."""
+
+    def info(self, path: str) -> Mapping[str, object]:
+        """Return size and other properties of a file."""
+        ...
+
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """Return a range of a file."""
+        ...
+
+
+@dataclass(repr=False)
+class RemoteFile:
+    """An open object, as the native module reads it.
+
+    Attributes
+    ----------
+    path
+        Its name.
+    key
+        Its path in the store.
+    size
+        Bytes.
+    etag
+        Its strong ETag; None if the server gives none.
+    remark
+        A remark on it for the user.
+    """
+
+    path: ObjectPath
+    key: str
+    size: int
+    etag: str | None
+    remark: str | None
+
+    def read(self, start: int, end: int) -> Answer:
+        """Return bytes `start` to `end`, or a kind of failure and its description."""
+        raise NotImplementedError
+
+    def for_worker(self, secrets: bool) -> bytes:
+        """Return the data from which a worker process opens it; empty if it cannot."""
+        raise NotImplementedError
+
+
+@dataclass(repr=False)
+class StoredObject(RemoteFile):
+    """An object that obstore reads; `front` are its first bytes, as far as they are known."""
+
+    store: "ObjectStore"
+    modified: datetime
+    opening: Opening | None
+    front: memoryview
+
+    def read(self, start: int, end: int) -> Answer:
+        """Return bytes `start` to `end`, or a kind of failure and its description."""
+        if end <= len(self.front):
+            return self.front[start:end]
+        options: GetOptions = {"range": (start, end)}
+        if self.etag is not None:
+            options["if_match"] = self.etag
+        else:
+            options["if_unmodified_since"] = self.modified
+        try:
+            found = self.store.get(self.key, options=options)
+            data = found.bytes()
+        except Exception as error:
+            return failure_of(error)
+        return self._fault(found, start, end) or data
+
+    def _fault(self, found: "GetResult", start: int, end: int) -> Failure | None:
+        """Return what is wrong with an answer that the server takes for right."""
+        meta = found.meta
+        # Servers may not know If-Match.
+        is_same = meta["size"] == self.size and meta["last_modified"] == self.modified
+        if not is_same or (self.etag is not None and meta["e_tag"] != self.etag):
+            return "replaced", ""
+        if (first := found.range) != (start, end):
+            return "transient", f"bytes {first[0]} to {first[1]} were sent"
+        return _compression(found)
+
+    def for_worker(self, secrets: bool) -> bytes:
+        """Return the data from which a worker process opens it; empty if it cannot."""
+        known = (str(self.path), self.key, self.size, self.etag, self.remark, self.modified)
+        if self.opening is None:
+            return pickle.dumps((known, self.store)) if secrets else b""
+        if secrets:
+            return pickle.dumps((known, self.opening))
+        if self.opening.address.has_secrets:
+            return b""
+        return pickle.dumps((known, self.opening.without_secrets()))
+
+
+@dataclass(repr=False)
+class FilesystemObject(RemoteFile):
+    """A file of an fsspec filesystem."""
+
+    filesystem: FileSystem
+
+    def read(self, start: int, end: int) -> Answer:
+        """Return bytes `start` to `end`, or a kind of failure and its description."""
+        try:
+            return self.filesystem.cat_file(self.key, start=start, end=end)
+        except FileNotFoundError:
+            return "replaced", ""
+        except PermissionError:
+            return "denied", "access is denied: renew the credentials of the filesystem"
+        except (OSError, TimeoutError) as error:
+            return "transient", type(error).__name__
+        except Exception as error:
+            return "refused", f"the filesystem failed ({type(error).__name__})"
+
+    def for_worker(self, secrets: bool) -> bytes:
+        """Return the data from which a worker process opens it; empty if it cannot."""
+        return pickle.dumps(self) if secrets else b""
+
+
+def _compression(found: "GetResult") -> Failure | None:
+    """Return the fault of an object that is sent compressed."""
+    for name, value in found.attributes.items():
+        if str(name).lower() == "content-encoding" and str(value).lower() not in {"", "identity"}:
+            return "refused", (
+                "it is sent compressed (Content-Encoding), and a range of that is none of the"
+                " trajectory: download and unpack it, or store it without"
+            )
+    return None
+
+
+def _opened(
+    path: ObjectPath, store: "ObjectStore", key: str, opening: Opening | None
+) -> StoredObject:
+    """Return an object, after one request for its first bytes."""
+    failure: Failure = "transient", ""
+    for attempt in range(_ATTEMPTS):
+        time.sleep(_PAUSE * attempt)
+        try:
+            found = store.get(key, options={"range": (0, _END_BYTES)})
+            front = memoryview(found.bytes())
+        except Exception as error:
+            failure = failure_of(error)
+            if failure[0] == "replaced":
+                failure = "refused", "it is empty (0 bytes): was the copy cut short?"
+            if failure[0] == "transient":
+                continue
+            break
+        if (compressed := _compression(found)) is not None:
+            failure = compressed
+            break
+        meta = found.meta
+        etag, size = meta["e_tag"], meta["size"]
+        if etag is not None and etag.startswith("W/"):
+            etag = None
+        remark = None
+        if etag is None:
+            remark = _WEAK.format("the server", "time of modification and the ")
+        modified = meta["last_modified"]
+        return StoredObject(path, key, size, etag, remark, store, modified, opening, front)
+    raise exception_of(str(path), failure)
+
+
+def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredObject:
+    """Return the object with a URL."""
+    address = address_of(url)
+    if address.scheme == "http" and not allow_http:
+        raise ValueError(
+            f"{address.shown}: plain HTTP is neither encrypted nor protected against changes on the"
+            " way: give https://, or allow_http=True"
+        )
+    opening = Opening(address, dict(options), allow_http)
+    path = ObjectPath(address.shown, is_complete=not address.has_secrets)
+    return _opened(path, opening.store(), address.path, opening)
+
+
+def _open_in_store(store: object, key: str) -> RemoteFile:
+    """Return the object of an obstore store or an fsspec filesystem."""
+    path = ObjectPath(f"{_scheme_of(store)}://{key.lstrip('/')}", is_complete=False)
+    if hasattr(store, "cat_file"):
+        filesystem = cast(FileSystem, store)
+        size = filesystem.info(key)["size"]
+        if not isinstance(size, int):
+            raise RemoteError(f"{path}: the filesystem does not know its size: download it")
+        remark = _WEAK.format("an fsspec filesystem", "")
+        return FilesystemObject(path, key, size, None, remark, filesystem)
+    if hasattr(store, "get") and hasattr(store, "head"):
+        check_process()
+        return _opened(path, cast("ObjectStore", store), key, None)
+    raise TypeError(
+        f"{type(store).__name__} is neither a store of obstore nor an fsspec filesystem"
+    )
+
+
+def _scheme_of(store: object) -> str:
+    """Return the name of a kind of store, for messages: "s3" of S3Store."""
+    protocol: object = getattr(store, "protocol", None)
+    if isinstance(protocol, (tuple, list)):
+        protocol = protocol[0]
+    kind = type(store).__name__.removesuffix("Store").lower()
+    return re.sub(r"[^a-z0-9]", "", protocol if isinstance(protocol, str) else kind) or "store"
+
+
+def open_objects(
+    names: Sequence[ObjectName], options: StorageOptions | None, *, allow_http: bool
+) -> list[RemoteFile]:
+    """Open objects, each with one request; several at the same time.
+
+    Parameters
+    ----------
+    names
+        URLs, or stores of obstore or fsspec filesystems, each with a path.
+    options
+        Options of the stores of URLs.
+    allow_http
+        Whether `http://` is read.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, RemoteError
+        If an object cannot be opened.
+    MissingPackageError
+        If obstore is not installed.
+    ValueError
+        If a URL or an option is wrong.
+    """
+
+    def opened(name: ObjectName) -> RemoteFile:
+        if isinstance(name, tuple):
+            return _open_in_store(*name)
+        return _open_url(os.fspath(name), options or {}, allow_http=allow_http)
+
+    if len(names) < 2:
+        return [opened(name) for name in names]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(names), _MOST_OPENED)) as threads:
+        return list(threads.map(opened, names))
+
+
+def open_in_worker(data: bytes) -> RemoteFile:
+    """Open an object in a worker process, without a request; see `RemoteFile.for_worker`.
+
+    Raises
+    ------
+    RemoteError
+        If the data is empty.
+    """
+    if not data:
+        raise RemoteError(
+            "its URL or its store holds secrets, which are sent to no other machine: give a URL"
+            " without, and credentials in the environment of the workers"
+        )
+    check_process()
+    load: Callable[[bytes], object] = pickle.loads
+    found = load(data)
+    if isinstance(found, RemoteFile):
+        return found
+    (shown, key, size, etag, remark, modified), how = cast(
+        "tuple[tuple[str, str, int, str | None, str | None, datetime], Opening | ObjectStore]",
+        found,
+    )
+    opening = how if isinstance(how, Opening) else None
+    store = how.store() if isinstance(how, Opening) else how
+    path, front = ObjectPath(shown), memoryview(b"")
+    return StoredObject(path, key, size, etag, remark, store, modified, opening, front)

@@ -1,0 +1,103 @@
+"""`Opening`: how the store of a URL is opened through obstore."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from trajet._trajet import MissingPackageError, RemoteError
+from trajet.remote.names import Address, StorageOptions, without_secrets
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, ObjectStore
+
+_CLIENT: "ClientConfig" = {"connect_timeout": "10s", "read_timeout": "15s", "timeout": "5m"}
+# The process that was the first to use obstore, which starts threads.
+_processes: list[int] = []
+
+
+@dataclass(frozen=True, repr=False)
+class Opening:
+    """How a store is opened: where, with which options, and whether without encryption."""
+
+    address: Address
+    options: StorageOptions
+    allow_http: bool
+
+    def without_secrets(self) -> "Opening":
+        """Return it with options that may be sent to other machines."""
+        return Opening(self.address, without_secrets(self.options) or {}, self.allow_http)
+
+    def store(self) -> "ObjectStore":
+        """Return the store; no request is made.
+
+        Raises
+        ------
+        MissingPackageError
+            If obstore is not installed.
+        ValueError
+            If the options are none of this store.
+        RemoteError
+            In a process that was forked from one that has used obstore.
+        """
+        try:
+            from obstore import store as stores
+        except ImportError as error:
+            raise MissingPackageError(
+                "reading from remote storage needs obstore: pip install 'trajet[remote]'"
+            ) from error
+        check_process()
+        config = dict(self.options)
+        client = cast(Mapping[str, object], config.pop("client_options", {}))
+        # A request that is made again must name the ETag, be counted, and end when it is cancelled.
+        if config.pop("retry_config", None) is not None:
+            raise ValueError(f"{self.address.shown}: leave 'retry_config' out of the options")
+        merged: dict[str, object] = {**_CLIENT, **client, "allow_http": self.allow_http}
+        authorization = self.address.authorization
+        if authorization is not None:
+            headers = cast(Mapping[str, str], merged.get("default_headers", {}))
+            merged["default_headers"] = {**headers, "authorization": authorization}
+        is_http = self.address.scheme in {"http", "https"}
+        if is_http and config:
+            raise ValueError(
+                f"{self.address.shown}: HTTP has no option {min(config)!r}: give"
+                " storage_options={'client_options': {…}} for headers and timeouts"
+            )
+        url, options = self.address.store, cast("ClientConfig", merged)
+        try:
+            if is_http:
+                return stores.HTTPStore.from_url(
+                    url, client_options=options, retry_config={"max_retries": 0}
+                )
+            # The types that obstore declares depend on the scheme.
+            return stores.from_url(
+                url,
+                config=cast("None", config),
+                client_options=cast("None", options),
+                retry_config=cast("None", {"max_retries": 0}),
+            )
+        except Exception as error:
+            # The text may quote the options.
+            given = ", ".join(sorted(self.options)) or "none were given"
+            raise ValueError(
+                f"{self.address.shown}: the storage options do not fit"
+                f" ({type(error).__name__}): {given}"
+            ) from None
+
+
+def check_process() -> None:
+    """Raise an error in a process that was forked after obstore had started its threads.
+
+    Raises
+    ------
+    RemoteError
+        In such a process.
+    """
+    if not _processes:
+        _processes.append(os.getpid())
+    if os.getpid() not in _processes:
+        raise RemoteError(
+            "remote storage cannot be read in a process that was forked from one that has read it,"
+            " as threads are not copied: start the processes anew (ProcessPool without fork=True,"
+            " the method 'spawn')"
+        )

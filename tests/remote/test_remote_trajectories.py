@@ -1,0 +1,334 @@
+"""Trajectories in remote storage have the numbers of local files, or end in one precise error."""
+
+import pickle
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import pool_laws
+from helpers import range_server as faults
+from helpers.golden_files import READ, Adk, same_bits
+from helpers.range_server import RangeServer
+from helpers.systems import FILES
+from MDAnalysisTests import datafiles
+
+SECRET = "hunter2"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RangeServer]:
+    """Return a server of an empty folder."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with RangeServer(folder) as running:
+        yield running
+
+
+def opened(
+    server: RangeServer, name: str, topology: object = None, **options: Any
+) -> tj.Trajectory:
+    """Open a file of the server."""
+    options = {"connections": 4, **options}
+    return tj.open(topology, server.url(name), allow_http=True, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def adk_server(server: RangeServer, adk: Adk) -> RangeServer:
+    """Return a server of adk.xtc."""
+    shutil.copyfile(adk.xtc, server.folder / "adk.xtc")
+    return server
+
+
+FEW = {
+    name: path
+    for format in ("XTC", "TRR", "DCD", "NCDF", "PDB", "GRO", "RST7")
+    for name, path in list(READ[format].files().items())[:2]
+}
+
+
+@pytest.mark.parametrize("gap", [0, None])
+@pytest.mark.parametrize("name", sorted(FEW))
+def test_frames_have_the_bits_of_the_local_file(
+    server: RangeServer, name: str, gap: int | None
+) -> None:
+    """Each format is read whole and in part, by the narrowest ranges and by measured ones."""
+    shutil.copyfile(FEW[name], server.folder / name)
+    try:
+        here = tj.open(None, FEW[name], sidecar=False, allow_truncated_tail=True)
+    except tj.TrajetError as error:
+        with pytest.raises(type(error)) as there:
+            opened(server, name, allow_truncated_tail=True)
+        assert str(FEW[name]) in str(error)
+        assert server.url(name) in str(there.value)
+        return
+    remote = opened(server, name, allow_truncated_tail=True, merge_gap=gap)
+    assert np.array_equal(remote.times, here.times, equal_nan=True)
+    assert np.array_equal(remote.steps, here.steps)
+    some = [0, 1, here.n_atoms // 3, here.n_atoms - 1]
+    for atoms in (None, some):
+        ours, theirs = remote.read(atoms=atoms), here.read(atoms=atoms)
+        assert same_bits(ours.positions, theirs.positions)
+        assert same_bits(ours.cells, theirs.cells)
+
+
+@pytest.mark.parametrize("name", ["solvated.xtc", "solvated.trr"])
+def test_rmsd_of_a_solvated_protein_reads_a_part(server: RangeServer, name: str) -> None:
+    """The bytes of the protein, and one or two requests a frame."""
+    topology, source = FILES[name]
+    shutil.copyfile(source, server.folder / name)
+    here = tj.rmsd(tj.open(topology, source, sidecar=False).select("protein"))
+    traj = opened(server, name, topology, merge_gap=0)
+    assert traj.paths == (traj.path,)
+    assert str(traj.path) == server.url(name)
+    server.clear()
+    there = tj.rmsd(traj.select("protein"))
+    assert same_bits(there.values, here.values)
+    size = Path(source).stat().st_size
+    assert server.sent < size / 3
+    assert server.count() <= 2 * traj.n_frames + 3
+    # Frames, and the reference beside.
+    report = there.report
+    assert 0 < report["bytes_read"] <= server.sent
+    assert report["inputs"][0]["size"] == size
+    assert report["inputs"][0]["path"] == server.url(name)
+
+
+def test_analyses_have_the_bits_of_the_local_file(adk_server: RangeServer, adk: Adk) -> None:
+    """One analysis of each shape."""
+    here = pool_laws.analyses(tj.open(adk.psf, adk.xtc), pool_laws.HALVES[0])
+    there = pool_laws.analyses(opened(adk_server, "adk.xtc", adk.psf), pool_laws.HALVES[0])
+    for name, compute in here.items():
+        pool = tj.LocalPool(threads=2)
+        assert there[name](pool).tobytes() == compute(pool).tobytes(), name
+
+
+def test_chains_and_transforms_have_the_bits_of_local_files(
+    adk_server: RangeServer, adk: Adk, tmp_path: Path
+) -> None:
+    """Objects alone, and with a local file."""
+    second = tmp_path / "served" / "second.dcd"
+    shutil.copyfile(datafiles.DCD, second)
+    url = adk_server.url
+    here = tj.open(adk.psf, adk.xtc, second).fit("name CA")
+    there = tj.open(adk.psf, url("adk.xtc"), url("second.dcd"), allow_http=True).fit("name CA")
+    mixed = tj.open(adk.psf, url("adk.xtc"), second, allow_http=True).fit("name CA")
+    expected = tj.rmsf(here.select("backbone")).values
+    assert same_bits(tj.rmsf(there.select("backbone")).values, expected)
+    assert same_bits(tj.rmsf(mixed.select("backbone")).values, expected)
+
+
+def test_members_of_ensembles_may_be_objects(adk_server: RangeServer, adk: Adk) -> None:
+    """A table in a folder names URLs beside files."""
+    table = adk.psf.parent / "members.csv"
+    table.write_text(f"replica,topology,trajectory\n1,adk.psf,{adk_server.url('adk.xtc')}\n")
+    members = tj.ensemble(table, allow_http=True)
+    found = tj.rmsd(members.select("name CA"))
+    expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    assert same_bits(found[0].values, expected.values)
+    with pytest.raises(ValueError, match="give a URL without"):
+        tj.ensemble([{"topology": adk.psf, "trajectory": "https://host/run.xtc?sig=1"}])
+
+
+def test_worker_processes_open_objects_by_themselves(adk_server: RangeServer, adk: Adk) -> None:
+    """Processes that are started do; forked ones are refused."""
+    traj = opened(adk_server, "adk.xtc", adk.psf, sidecar=False)
+    atoms = traj.select("name CA")
+    expected = tj.rmsd(atoms).values
+    adk_server.clear()
+    there = tj.rmsd(atoms, pool=tj.ProcessPool(workers=2))
+    assert same_bits(there.values, expected)
+    assert adk_server.count() > 1
+    with pytest.raises(ValueError, match="leave fork=True out"):
+        tj.rmsd(atoms, pool=tj.ProcessPool(workers=2, fork=True))
+
+
+def test_pickled_trajectories_open_the_object_again(adk_server: RangeServer, adk: Adk) -> None:
+    """The object must be the same."""
+    traj = opened(adk_server, "adk.xtc", adk.psf)
+    again = pickle.loads(pickle.dumps(traj))
+    assert same_bits(again.read(frames=[3]).positions, traj.read(frames=[3]).positions)
+    adk_server.replace("adk.xtc", (adk_server.folder / "adk.xtc").read_bytes()[:-1])
+    with pytest.raises(tj.TrajetError):
+        pickle.loads(pickle.dumps(traj))
+
+
+def test_indexes_are_kept_in_the_cache_by_etag(adk_server: RangeServer, adk: Adk) -> None:
+    """Another object of the same bytes is indexed anew."""
+    first = opened(adk_server, "adk.xtc")
+    assert first.index_state == "built"
+    adk_server.clear()
+    assert opened(adk_server, "adk.xtc").index_state == "loaded"
+    assert adk_server.count() <= 4
+    adk_server.replace("adk.xtc", adk.xtc.read_bytes())
+    assert opened(adk_server, "adk.xtc").index_state == "built"
+
+
+def test_transient_failures_are_tried_again_and_counted(adk_server: RangeServer, adk: Adk) -> None:
+    """Throttling, cuts, closed connections and short bodies."""
+    traj = opened(adk_server, "adk.xtc", adk.psf, merge_gap=0, connections=1)
+    atoms = traj.select("name CA")
+    expected = tj.rmsd(atoms).values
+    adk_server.clear()
+    kinds: list[faults.Fault] = [
+        faults.throttled(503),
+        faults.throttled(429),
+        faults.cut(100),
+        faults.closed(),
+        faults.shortened(),
+    ]
+    for number, fault in enumerate(kinds):
+        adk_server.on_request(3 + 3 * number, fault)
+    again = tj.rmsd(atoms)
+    assert same_bits(again.values, expected)
+    retries = sum(worker.get("retries", 0) for worker in again.report["workers"])
+    assert 1 <= retries <= len(kinds)
+
+
+FAULTS: dict[str, tuple[faults.Fault, type[Exception], str]] = {
+    "gzip": (faults.gzipped(), tj.RemoteError, "Content-Encoding"),
+    "no ranges": (faults.without_ranges(), tj.RemoteError, "no ranges of bytes: download"),
+    "expired": (faults.expired_token(400), PermissionError, "have expired: renew"),
+    "expired 403": (faults.expired_token(403), PermissionError, "have expired: renew"),
+    "denied": (lambda _: faults.error(403, ""), PermissionError, "access is denied"),
+    "missing": (lambda _: faults.error(404, ""), FileNotFoundError, "no such object"),
+    "another ETag": (faults.header("ETag", '"other"'), tj.StaleIndexError, "has changed"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("during", ["opening", "reading"])
+def test_failures_are_one_precise_error(
+    adk_server: RangeServer, name: str, during: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """One line with the URL, and no word of the secrets in it, its causes or the output."""
+    fault, kind, words = FAULTS[name]
+    if during == "opening" and kind is tj.StaleIndexError:
+        return
+    url = adk_server.url("adk.xtc").replace("://", f"://user:{SECRET}@") + f"?sig={SECRET}"
+    options: dict[str, Any] = {"allow_http": True, "sidecar": False, "connections": 2}
+    if during == "reading":
+        traj = tj.open(None, url, **options)
+    adk_server.always(fault)
+    with pytest.raises(kind, match=words) as raised:
+        if during == "opening":
+            tj.open(None, url, **options)
+        else:
+            traj.read()
+    message = str(raised.value)
+    assert message.startswith(adk_server.url("adk.xtc")), message
+    assert "\n" not in message
+    error: BaseException | None = raised.value
+    while error is not None:
+        assert SECRET not in repr(error) + str(error)
+        error = error.__cause__
+    assert SECRET not in "".join(capfd.readouterr())
+
+
+def test_no_secret_is_shown_or_sent(adk_server: RangeServer, adk: Adk) -> None:
+    """Secrets of the URL go to the server, and to processes of this machine."""
+    url = adk_server.url("adk.xtc").replace("://", f"://user:{SECRET}@") + f"?sig={SECRET}"
+    traj = tj.open(adk.psf, url, allow_http=True, connections=2)
+    assert {request.headers["authorization"] for request in adk_server.requests}
+    result = tj.rmsd(traj.select("name CA"))
+    shown = [repr(traj), str(traj.paths), repr(result), str(result.report), str(traj.remarks)]
+    assert SECRET not in "".join(shown)
+    for secrets in (True, False):
+        assert (SECRET.encode() in traj.reader.worker_input(None, secrets=secrets)) == secrets
+    with pytest.raises(TypeError, match="cannot be pickled") as raised:
+        pickle.dumps(traj)
+    assert SECRET not in str(raised.value)
+
+
+def test_a_replaced_object_is_never_mixed(adk_server: RangeServer, adk: Adk) -> None:
+    """Replaced before any request, it ends the run."""
+    traj = opened(adk_server, "adk.xtc", adk.psf, merge_gap=0, connections=2)
+    other = bytearray(adk.xtc.read_bytes())
+    other[200] ^= 1
+    for number in (0, 1, 5, 20):
+        adk_server.replace("adk.xtc", adk.xtc.read_bytes())
+        traj = opened(adk_server, "adk.xtc", adk.psf, merge_gap=0, connections=2)
+        adk_server.on_request(number, faults.replaced("adk.xtc", bytes(other)))
+        with pytest.raises(tj.StaleIndexError, match="open it again") as raised:
+            tj.rmsd(traj.select("name CA"))
+        assert str(raised.value.path) == adk_server.url("adk.xtc")
+
+
+def test_objects_without_a_strong_etag_have_a_remark(adk_server: RangeServer, adk: Adk) -> None:
+    """Its index is not kept."""
+    adk_server.always(faults.header("ETag", 'W/"1"'))
+    traj = opened(adk_server, "adk.xtc", adk.psf)
+    assert any("no strong ETag" in remark for remark in traj.remarks)
+    assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
+    assert traj.index_path is None
+
+
+def test_waiting_requests_are_interrupted(adk_server: RangeServer) -> None:
+    """Ctrl-C ends a run and a read while the server is silent."""
+    import _thread
+
+    traj = opened(adk_server, "adk.xtc", merge_gap=0)
+    adk_server.clear()
+    adk_server.always(faults.stalled(0))
+
+    def interrupt() -> None:
+        faults.wait_until(lambda: adk_server.most_at_once > 0)
+        _thread.interrupt_main()
+
+    for read in (lambda: tj.rmsd(traj.select([0, 1, 2])), traj.read):
+        other = threading.Thread(target=interrupt)
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            read()
+        other.join()
+        adk_server.clear()
+        adk_server.always(faults.stalled(0))
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("http://127.0.0.1:1/run.xtc", {}, "give https://, or allow_http=True"),
+    ("ftp://host/run.xtc", {}, "URLs of this kind are not read"),
+    ("s3://bucket", {}, "names no object"),
+    ("s3://key:hunter2@bucket/run.xtc", {}, "not in the URL"),
+    ("https://host/run.xtc", {"storage_options": {"region": "x"}}, "HTTP has no option 'region'"),
+    ("run.xtc", {"storage_options": {"region": "x"}}, "no file is one"),
+]
+
+
+@pytest.mark.parametrize(("url", "options", "words"), WRONG)
+def test_wrong_names_are_errors_without_a_request(
+    url: str, options: dict[str, Any], words: str
+) -> None:
+    """The URL is checked first."""
+    with pytest.raises(ValueError, match=words) as raised:
+        tj.open(None, url, **options)
+    assert SECRET not in str(raised.value)
+
+
+def test_stores_and_filesystems_are_read(adk_server: RangeServer, adk: Adk) -> None:
+    """A store of obstore, and whatever has the methods of fsspec."""
+    from obstore.store import LocalStore
+
+    expected = tj.open(None, adk.xtc).read().positions
+    traj = tj.open(adk.psf, (LocalStore(adk.xtc.parent), adk.xtc.name))
+    assert same_bits(traj.read().positions, expected)
+
+    class FileSystem:
+        protocol = ("made", "other")
+
+        def info(self, path: str) -> dict[str, object]:
+            return {"size": adk.xtc.stat().st_size}
+
+        def cat_file(self, path: str, start: int, end: int) -> bytes:
+            return adk.xtc.read_bytes()[start:end]
+
+    traj = tj.open(adk.psf, (FileSystem(), "md/adk.xtc"), merge_gap=0)
+    assert str(traj.path) == "made://md/adk.xtc"
+    assert same_bits(traj.read().positions, expected)
+    assert any("no strong ETag" in remark for remark in traj.remarks)
+    with pytest.raises(TypeError, match="neither a store"):
+        tj.open(None, (object(), "run.xtc"))
