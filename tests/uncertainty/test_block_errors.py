@@ -8,7 +8,8 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from trajet.analysis.block_errors import fluctuations
+from helpers.golden_files import Adk
+from trajet.analysis.block_errors import fluctuations, frames_of_blocks
 from trajet.result.profiles import profile_of
 from trajet.uncertainty.statistics import statistics_of_blocks
 
@@ -191,6 +192,44 @@ def test_errors_of_densities_are_columns_bands_and_errors_within_runs(
     voxels = CASES["voxels"](made.all_atoms(), errors=True)
     assert np.array_equal(profile_of(voxels).errors, voxels.standard_errors.ravel())
     assert voxels.csv_header()[-2:] == ["standard_error_1/A3", "half_width_95_1/A3"]
+
+
+@pytest.mark.parametrize("by", ["bond", "residue"])
+def test_errors_of_occupancies_are_those_of_the_blocks(adk: Adk, tmp_path: Any, by: Any) -> None:
+    """A run over each block counts the pairs; pairs that it lacks count as 0 there."""
+    traj = tj.open(adk.psf, adk.xtc)
+    # Two frames a block, and one that is in none.
+    frames = np.r_[0:98, 0:98, 5]
+    atoms = traj.select("protein and resid 1:60")
+    pairs = tj.hbonds(atoms, by=by, frames=frames, errors=True).pairs
+    assert pairs is not None
+    row_of = {tuple(row): k for k, row in enumerate(pairs.members.tolist())}
+    series = np.zeros((98, len(pairs)))
+    alone = [tj.hbonds(atoms, by=by, frames=frames[2 * k : 2 * k + 2]).pairs for k in range(98)]
+    for row, some in zip(series, alone, strict=True):
+        assert some is not None
+        for members, occupancy in zip(some.members.tolist(), some.occupancies, strict=True):
+            row[row_of[tuple(members)]] = occupancy
+    expected = statistics_of_blocks(series).estimates
+    np.testing.assert_allclose(pairs.standard_errors, expected.standard_error, rtol=1e-12)
+    np.testing.assert_allclose(pairs.half_widths, expected.half_width, rtol=1e-12)
+    assert {"standard_error", "half_width_95"} < set(pairs.csv_header())
+    threads = tj.LocalPool(threads=2, task_frames=7)
+    again = tj.hbonds(atoms, by=by, frames=frames, errors=True, pool=threads)
+    assert again.pairs is not None
+    assert again.pairs.half_widths.tobytes() == pairs.half_widths.tobytes()
+    assert again[3:9].pairs is None
+    again.pairs.save(tmp_path / "pairs.npz")
+    assert tj.load(tmp_path / "pairs.npz").half_widths.tobytes() == pairs.half_widths.tobytes()
+    assert again.pairs.plot().axes[0].get_title(loc="left").endswith("bars: 95 % intervals")
+
+
+def test_frames_of_blocks_follow_from_their_number() -> None:
+    """Whatever the power of two, and the frames that are left."""
+    for size in (1, 2, 64, 1024):
+        for n_blocks in (1, 2, 65, 128):
+            for rest in {0, size // 2, size - 1}:
+                assert frames_of_blocks(size * n_blocks + rest, n_blocks) == size
 
 
 def test_few_frames_have_no_errors(made: tj.Trajectory) -> None:

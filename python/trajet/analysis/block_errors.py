@@ -59,6 +59,39 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     return BlockErrors(found.standard_error, found.half_width, remarks)
 
 
+def frames_of_blocks(n_frames: int, n_blocks: int) -> int:
+    """Return the number of frames of each of some blocks, which is a power of two.
+
+    It is the only one by which `n_frames` frames give so many whole blocks.
+    """
+    return 1 << ((n_frames // n_blocks).bit_length() - 1)
+
+
+def occupancy_series(
+    blocks: Sequence[Block], keys: NDArray[np.int64], n_frames: int
+) -> NDArray[np.float64]:
+    """Return the fraction of the frames of each block in which pairs are bonded.
+
+    Parameters
+    ----------
+    blocks
+        Of each block `keys`, ascending, and `counts`, the numbers of frames.
+    keys
+        `(n_pairs,)`, int64, ascending: the pairs of all frames.
+    n_frames
+        Number of all frames.
+
+    Returns
+    -------
+    ndarray
+        `(n_blocks, n_pairs)`, float64.
+    """
+    values = np.zeros((len(blocks), len(keys)))
+    for row, block in zip(values, blocks, strict=True):
+        row[np.searchsorted(keys, block["keys"])] = block["counts"]
+    return values / frames_of_blocks(n_frames, len(blocks)) if len(blocks) else values
+
+
 def fluctuations(blocks: Sequence[Block], n_atoms: int) -> NDArray[np.float64]:
     """Return jackknife pseudo-values of RMSFs, `(n_blocks, n_atoms)`, Å.
 

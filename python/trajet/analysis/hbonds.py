@@ -20,6 +20,7 @@ from trajet.analysis.arguments import (
     ParsedOption,
     Unit,
 )
+from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
 from trajet.analysis.bond_lifetimes import (
     add_bonds,
     frames_of_lag,
@@ -41,6 +42,7 @@ from trajet.analysis.runner import (
     selection_seconds,
 )
 from trajet.checked_numbers import whole_number
+from trajet.memory import check_memory
 from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -54,6 +56,8 @@ from trajet.trajectory import Selection
 
 # Default cut-offs, Å.
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
+# Bytes of a pair in up to 128 blocks, and of the series that are made of them.
+_ERROR_BYTES = 3 * 8 * 128
 # Bytes per entry of a state, while two states are merged and the result is made.
 _BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
 DEFAULT_MEMORY = 2**30
@@ -103,6 +107,7 @@ def hbonds(
     intermittency: Annotated[int, Unit("frames"), Between(0)] = 0,
     by: Literal["bond", "pair", "residue"] = "bond",
     pbc: bool = True,
+    errors: bool = False,
     max_memory: Annotated[int, BYTES] = DEFAULT_MEMORY,
     **run: Unpack[RunOptions],
 ) -> Steps[HydrogenBonds]:
@@ -158,6 +163,9 @@ def hbonds(
         for each donor with an acceptor, "residue" for residues of donors and acceptors.
     pbc
         Whether distances and angles are those of nearest images, in frames with a cell.
+    errors
+        Whether errors of occupancies are estimated from blocks of frames. They take up to 3 kB per
+        pair.
     max_memory
         Memory for the table of pairs, for the list of bonds, and for the bonds that are correlated
         at a time.
@@ -251,6 +259,7 @@ def hbonds(
             lambda _: plan,
             t_select=selection_seconds(first, second, *chosen),
             too_large=too_large,
+            in_blocks=errors and fold == "occupancies",
             **run,
         )
 
@@ -303,6 +312,7 @@ def hbonds(
         "max_lag": max_lag,
         "intermittency": intermittency,
         "by": by,
+        "errors": errors,
         "max_memory": max_memory,
     }
     if pbc:
@@ -311,9 +321,10 @@ def hbonds(
             f"distances up to the cut-off of {limit:g} Å are bonds, but",
             "only the nearest image of a pair counts: choose a smaller cut-off",
         )
+    members, counts, order = search.table(outcome)
+    of_pairs = _errors(outcome, order, remarks) if errors else None
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
-    members, counts = search.table(outcome)
     return HydrogenBonds(
         values=values,
         times=outcome.times,
@@ -330,6 +341,8 @@ def hbonds(
             topology=main.trajectory.topology,
             stored_labels=None,
             report=report,
+            standard_errors=None if of_pairs is None else of_pairs.standard_errors,
+            half_widths=None if of_pairs is None else of_pairs.half_widths,
         ),
         bonds=None if listed is None else _list_of(main, listed, report),
         lifetimes=None
@@ -451,13 +464,35 @@ class _Search:
             first = last
         return parts
 
-    def table(self, outcome: AnalysisOutcome) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the members of each pair and its count, the most frequent first."""
+    def table(
+        self, outcome: AnalysisOutcome
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return members and count of each pair, the most frequent first, and its place by key."""
         keys, counts = outcome.integers("keys"), outcome.integers("counts")
         donors, acceptors = np.divmod(keys, len(self._acceptors))
         order = np.argsort(-counts, kind="stable")
         members = np.column_stack([self._donors[donors], self._acceptors[acceptors]])
-        return members[order], counts[order]
+        return members[order], counts[order], order
+
+
+def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[str]) -> BlockErrors:
+    """Return the errors of occupancies, and add a remark on those that are not resolved.
+
+    Parameters
+    ----------
+    outcome
+        Of a run over blocks.
+    order
+        `(n_pairs,)`, the place of each pair by its key.
+    remarks
+        Remarks on the result.
+    """
+    n_bytes = _ERROR_BYTES * len(order)
+    check_memory([("errors of occupancies", n_bytes)], None, "choose fewer atoms")
+    series = occupancy_series(outcome.blocks, outcome.integers("keys"), len(outcome.frames))
+    found = block_errors(series[:, order], "occupancies of pairs")
+    remarks += found.remarks
+    return found
 
 
 def _with_labels(

@@ -156,11 +156,23 @@ def hydrogen_bonds(
 
 
 def occupancies(
-    values: NDArray[np.float64], labels: Sequence[str], *, title: str, ax: "Axes | None" = None
+    values: NDArray[np.float64],
+    labels: Sequence[str],
+    *,
+    title: str,
+    half_widths: NDArray[np.float64] | None = None,
+    ax: "Axes | None" = None,
 ) -> "Figure":
-    """Draw the occupancies (`(n_pairs,)`, descending) of the pairs that have labels."""
+    """Draw occupancies (`(n_pairs,)`, descending) of the pairs that have labels, with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
     _bars(axes, values, labels)
+    if half_widths is not None:
+        n = len(labels)
+        bars = np.nan_to_num(half_widths[:n])
+        axes.errorbar(
+            values[:n], np.arange(n), xerr=bars, fmt="none", ecolor="0.2", linewidth=1, capsize=2
+        )
+        title += "; bars: 95 % intervals"
     titled(axes, title)
     return figure_of(axes)
 

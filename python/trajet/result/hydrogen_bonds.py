@@ -62,6 +62,9 @@ class HydrogenBondPairs(Result):
         Timings and counters of the run.
     stored_residue_names, stored_residues
         `(n_pairs, 2)`, str and int64, the residues of donor and acceptor, if the result was loaded.
+    standard_errors, half_widths
+        `(n_pairs,)`, float64: standard errors of the occupancies, and half of their 95 % intervals;
+        None if they were not asked for, and in a slice of some frames.
     """
 
     by: Literal["bond", "pair", "residue"]
@@ -73,9 +76,12 @@ class HydrogenBondPairs(Result):
     report: Report
     stored_residue_names: NDArray[np.str_] | None = None
     stored_residues: NDArray[np.int64] | None = None
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("counts", "members", "stored_labels", "stored_residue_names", "stored_residues"),
+        *("standard_errors", "half_widths"),
     )
 
     @property
@@ -106,7 +112,11 @@ class HydrogenBondPairs(Result):
         from trajet import plots
 
         return plots.occupancies(
-            self.occupancies, self.labels(plots.MOST_BARS), title=self._about(), ax=ax
+            self.occupancies,
+            self.labels(plots.MOST_BARS),
+            title=self._about(),
+            half_widths=self.half_widths,
+            ax=ax,
         )
 
     def of_bonds(
@@ -163,6 +173,8 @@ class HydrogenBondPairs(Result):
             stored_labels=labels,
             stored_residue_names=names,
             stored_residues=residues,
+            standard_errors=None,
+            half_widths=None,
         )
 
     def _about(self) -> str:
@@ -198,6 +210,14 @@ class HydrogenBondPairs(Result):
             *residue_columns("acceptor", names, numbers, np.s_[:, 1]),
             ("frames", self.counts),
             ("occupancy", self.occupancies),
+            *(
+                (name, errors)
+                for name, errors in (
+                    ("standard_error", self.standard_errors),
+                    ("half_width_95", self.half_widths),
+                )
+                if errors is not None
+            ),
             ("label", np.array(self.labels(), np.str_)),
         ]
 
