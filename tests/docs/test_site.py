@@ -11,8 +11,8 @@ DOCS = ROOT / "docs"
 TOCTREE = re.compile(
     r"^```\{toctree\}\n(.*?)^```$|^\.\. toctree::\n(.*?)\Z", re.MULTILINE | re.DOTALL
 )
-# A line of such a table: the page.
-ENTRY = re.compile(r"^ *([\w./-]+)$", re.MULTILINE)
+# A line of such a table: the page, or a title and the page.
+ENTRY = re.compile(r"^ *(?:\w[^<\n]*<)?([\w./-]+)>?$", re.MULTILINE)
 # Made by the build.
 GENERATED = "docs/generated/"
 
