@@ -78,6 +78,22 @@ def test_conditions_on_the_etag(server: Served, adk: Adk) -> None:
     assert server.get("file/adk.xtc", If_Range=etag, **ranged).status == 206
 
 
+def test_another_trajet_reads_what_is_served(server: Served, adk: Adk, wet: Solvated) -> None:
+    """By ranges, with the token as the password of the URL, which is shown nowhere."""
+    base = f"http://trajet:{TOKEN}@127.0.0.1:{server.port}/file"
+    remote = tj.open(adk.psf, f"{base}/adk.xtc", allow_http=True)
+    result = tj.rmsd(remote.select("name CA"))
+    local = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    assert np.array_equal(result.values, local.values)
+    assert TOKEN not in f"{remote!r} {remote.paths} {dict(result.report)}"
+    tag = tj.open(None, f"{base}/store/wet%40protein.xtc", allow_http=True)
+    expected = tj.open(f"{wet.store.folder}/wet@protein")[4].positions
+    assert np.array_equal(tag[4].positions, expected)
+    with pytest.raises(PermissionError) as denied:
+        tj.open(None, f"{base.replace(TOKEN, TOKEN + 'x')}/adk.xtc", allow_http=True)
+    assert TOKEN not in str(denied.value)
+
+
 def test_files_of_a_store_are_those_of_its_tags(server: Served, wet: Solvated) -> None:
     """Each tag has its trajectory, structure and index; the data set its topology."""
     listed = json.loads(server.get("dir/").body)
