@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trajet as tj
 from trajet.advise.task_columns import TaskColumns
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming, WorkerTiming, _covered
@@ -132,3 +133,15 @@ def test_covered_time_counts_once() -> None:
         for begin, end in spans.astype(np.int64).tolist():
             covered[begin:end] = True
         assert _covered(spans) == covered.sum()
+
+
+def test_result_with_columns_is_saved_as_json(tmp_path: Path) -> None:
+    """The report within a result has the entries of its tasks."""
+    path = tmp_path / "one.dcd"
+    tj.write(path, np.zeros((4, 1, 3), np.float32), times=np.arange(4.0))
+    traj = tj.open(None, path)
+    pool = tj.ProcessPool(workers=1, fork=True)
+    result = tj.rmsf(traj.select([0]), pool=pool)
+    result.save(tmp_path / "rmsf.json")
+    saved = json.loads((tmp_path / "rmsf.json").read_text())
+    assert saved["report"]["tasks"] == list(result.report["tasks"])
