@@ -26,10 +26,10 @@ export CARGO_MAKEFLAGS :=
 RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Fuzzing links without optimisation across crates, which takes half of the time: results have the same bits.
-fuzz: export CARGO_PROFILE_RELEASE_LTO := off
-fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 0
+fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_LTO := off
+fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel docs bench gates rust-tests rust-tests-and-fuzz fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
+.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -38,21 +38,14 @@ demo: .venv/.made-built
 # Compilers and pip leave a core idle half of the time: two targets at once. The Python tests use both
 # cores themselves, and come last, so that their closing line ends the output.
 test:
-	$(MAKE) --jobs=2 gates rust-tests-and-fuzz
+	$(MAKE) --jobs=2 gates rust-tests
 	$(MAKE) python-tests
-
-# One after the other: each would wait for the other's builds.
-rust-tests-and-fuzz:
-	$(MAKE) rust-tests
-	$(MAKE) fuzz
 
 gates: .venv/.made-tested
 	cargo fmt --check
-	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --locked --profile gate --workspace --all-targets --quiet -- -D warnings
 # Nothing is linked, so that libFuzzer itself need not be compiled.
-	CUSTOM_LIBFUZZER_PATH=/not/linked/libfuzzer.a \
-		cargo clippy --locked --profile gate --manifest-path fuzz/Cargo.toml --target-dir target --quiet -- -D warnings
+	CUSTOM_LIBFUZZER_PATH=/not/linked/libfuzzer.a cargo clippy --locked --profile gate --workspace --all-targets \
+		--features trajet-fuzz/libfuzzer --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --profile gate --workspace --no-deps --quiet
 	$(BIN)/ruff format --check python tests benches examples packaging docs/*.py docs/extensions
 	$(BIN)/ruff check python tests benches examples packaging docs/*.py docs/extensions
@@ -60,15 +53,16 @@ gates: .venv/.made-tested
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/import_cycles.py
 
-# The bindings are tested from Python.
+# The bindings are tested from Python. There are no examples in the documentation to run, which tests/docs checks.
+# trajet-fuzz puts the corpus of each fuzz target and random changes of it through the parsers.
 rust-tests: tools
-	PROPTEST_CASES=128 cargo test --locked --profile gate --workspace --exclude trajet-py
+	PROPTEST_CASES=128 cargo test --locked --profile gate --workspace --exclude trajet-py --tests
 
-# Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the
-# corpus. FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The property tests of the parsers are part of
-# rust-tests.
+# Damaged, cut and random files through the parsers: libFuzzer on each target, starting from the seeds and the corpus.
+# FUZZ_SECONDS=600 is a long run, FUZZ_TARGETS=xtc a part. The gate does without: measuring coverage, it would have to
+# compile everything again.
 FUZZ_SECONDS ?= 1
-FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/src/bin/*.rs)))
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/src/targets/*.rs)))
 fuzz: tools fuzz-tools
 	$(FUZZ_CARGO) build $(FUZZ_PACKAGE)
 	@mkdir -p fuzz/artifacts
@@ -77,7 +71,7 @@ fuzz: tools fuzz-tools
 fuzz-target-%:
 	@mkdir -p fuzz/found/$* fuzz/found/seeds/$* fuzz/corpus/$*; log=fuzz/found/$*.log; \
 	echo "fuzz: $* for $(FUZZ_SECONDS) s, $$log"; \
-	FUZZ_SEEDS=fuzz/found/seeds/$* $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $* -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
+	FUZZ_TARGET=$* FUZZ_SEEDS=fuzz/found/seeds/$* $(FUZZ_CARGO) run $(FUZZ_PACKAGE) -- -max_total_time=$(FUZZ_SECONDS) $(FUZZ_OPTIONS) \
 		-artifact_prefix=fuzz/artifacts/$*- \
 		fuzz/found/$* fuzz/found/seeds/$* fuzz/corpus/$* >$$log 2>&1 || { \
 		tail -n 60 $$log; \
@@ -87,27 +81,30 @@ fuzz-target-%:
 	sed -n 's/^.*DONE */  $*: /p; s/^Done /  $*: /p' $$log
 
 # Coverage as cargo fuzz asks for it where there is no sanitizer: that much is in stable Rust.
-FUZZ_FLAGS := -Cpasses=sancov-module --cfg fuzzing $(addprefix -Cllvm-args=-sanitizer-coverage-,\
+FUZZ_FLAGS := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,\
 	level=4 inline-8bit-counters pc-table trace-compares)
 # Little optimisation builds in half of the time; long runs are faster with 3.
 FUZZ_LEVEL ?= 1
-FUZZ_CARGO = CARGO_PROFILE_RELEASE_OPT_LEVEL=$(FUZZ_LEVEL) CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 RUSTFLAGS="$(FUZZ_FLAGS)" cargo
+# Overflows and failed assertions are crashes here; coverage is measured over whole crates.
+FUZZ_CARGO = CARGO_PROFILE_RELEASE_OPT_LEVEL=$(FUZZ_LEVEL) CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
+	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true \
+	RUSTFLAGS="$(FUZZ_FLAGS)" cargo
 # Where the target is named, the flags are not those of build scripts.
-FUZZ_PACKAGE = --quiet --locked --release --manifest-path fuzz/Cargo.toml \
+FUZZ_PACKAGE = --quiet --locked --release -p trajet-fuzz --features libfuzzer --bin libfuzzer --target-dir fuzz/target \
 	--target $(shell rustc -vV | sed -n 's/^host: //p')
 # Seconds that a case may last, bytes that an input may have.
 FUZZ_OPTIONS := -timeout=10 -max_len=4096
 
 # One input: what a failed run has kept.
 fuzz-again: tools fuzz-tools
-	$(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $(firstword $(subst -, ,$(notdir $(CASE)))) -- $(FUZZ_OPTIONS) $(CASE)
+	FUZZ_TARGET=$(firstword $(subst -, ,$(notdir $(CASE)))) $(FUZZ_CARGO) run $(FUZZ_PACKAGE) -- $(FUZZ_OPTIONS) $(CASE)
 
 # Makes the corpus anew from itself, the seeds and what runs have found: the fewest inputs for all edges.
 fuzz-corpus: tools fuzz-tools
 	@for target in $(FUZZ_TARGETS); do \
 		rm -rf fuzz/found/merged; \
 		mkdir -p fuzz/found/merged fuzz/found/$$target fuzz/found/seeds/$$target fuzz/corpus/$$target; \
-		FUZZ_SEEDS=fuzz/found/seeds/$$target $(FUZZ_CARGO) run $(FUZZ_PACKAGE) --bin $$target -- -set_cover_merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
+		FUZZ_TARGET=$$target FUZZ_SEEDS=fuzz/found/seeds/$$target $(FUZZ_CARGO) run $(FUZZ_PACKAGE) -- -set_cover_merge=1 -use_counters=0 $(FUZZ_OPTIONS) \
 			fuzz/found/merged fuzz/corpus/$$target fuzz/found/seeds/$$target fuzz/found/$$target || exit 1; \
 		rm -rf fuzz/corpus/$$target fuzz/found/$$target; mv fuzz/found/merged fuzz/corpus/$$target; \
 	done

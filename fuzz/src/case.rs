@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use libfuzzer_sys::Corpus;
 use trajet_files::{HdfLayouts, OpenOptions};
 use trajet_formats::{Format, Writing};
 
@@ -32,10 +31,10 @@ fn format_of(input: &[u8]) -> Option<Format> {
 /// - a frame that a format can hold can be written and read again: with the same bits if the format is the same or
 ///   holds floats in our units.
 ///
-/// Inputs of another target's format are rejected.
-pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
+/// Returns `false` for inputs of another target's format.
+pub(crate) fn trajectory(format: Format, input: &[u8]) -> bool {
     if format_of(input).is_some_and(|other| other != format) {
-        return Corpus::Reject;
+        return false;
     }
     // Text files are recognised by their suffix.
     let file = OnDisk::named(input, &format!("input.{}", format.suffix()));
@@ -48,12 +47,12 @@ pub fn trajectory(format: Format, input: &[u8]) -> Corpus {
         turn: input.len(),
     };
     case.check();
-    Corpus::Keep
+    true
 }
 
 /// Checks an HDF5 file. The input is an encoded description of its tables ([`tables::read`]), followed by the file.
 /// Only the first bytes of the file and the ranges in the description are read.
-pub fn h5md(input: &[u8]) {
+pub(crate) fn h5md(input: &[u8]) {
     let (mut description, rest) = tables::read(input);
     if input.len().is_multiple_of(2) {
         description = description.condensed();
@@ -73,5 +72,10 @@ pub fn h5md(input: &[u8]) {
 }
 
 pub(crate) fn without_sidecar() -> OpenOptions {
-    OpenOptions { sidecar: false, ..OpenOptions::default() }
+    OpenOptions { sidecar: false, ..in_pieces() }
+}
+
+/// Returns the default options, but that several threads index even small files.
+pub(crate) fn in_pieces() -> OpenOptions {
+    OpenOptions { least_piece: 64, ..OpenOptions::default() }
 }

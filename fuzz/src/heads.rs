@@ -8,7 +8,7 @@ use crate::memory::{Budget, EACH, FIXED};
 
 /// Loads the input as it is, and with a corrected digest, so that its contents are trusted. Every head that loads must
 /// have no atoms, be the same after it was stored again, and join with no parts.
-pub fn heads(input: &[u8]) {
+pub(crate) fn heads(input: &[u8]) {
     check(input);
     if let Some((body, _)) = input.split_last_chunk::<8>() {
         check(&[body, &xxh3_64(body).to_le_bytes()].concat());

@@ -10,35 +10,30 @@ mod disk;
 mod heads;
 mod laws;
 mod memory;
+mod mutations;
 mod reading;
 mod records;
-pub mod seeds;
+mod seeds;
 mod selection;
 mod sidecar;
 mod store;
 mod stored;
 mod structure;
 mod tables;
+mod targets;
 mod topology;
 mod written;
 
-pub use case::{h5md, trajectory};
-pub use heads::heads;
-pub use records::{Record, record};
-pub use selection::selection;
-pub use sidecar::sidecar;
-pub use store::{StoredFile, stored_file};
-pub use structure::structure;
-pub use topology::topology;
-pub use trajet_formats::Format;
+use case::{h5md, trajectory};
+use heads::heads;
+use records::{Record, record};
+use selection::selection;
+use sidecar::sidecar;
+use store::{StoredFile, stored_file};
+use structure::structure;
+use topology::topology;
+use trajet_formats::Format;
 
-/// Defines a fuzz target: its initial inputs, and the check of an input.
-#[macro_export]
-macro_rules! target {
-    ($seeds:expr, |$input:ident| $check:expr) => {
-        libfuzzer_sys::fuzz_target!(
-            init: $crate::seeds::write(|| $seeds),
-            |$input: &[u8]| -> libfuzzer_sys::Corpus { $check.into() }
-        );
-    };
-}
+pub use mutations::{Mutations, watch};
+pub use seeds::write_seeds;
+pub use targets::{TARGETS, Target, target};

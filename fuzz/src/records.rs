@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use trajet_files::{OpenOptions, Serial, chain};
 use trajet_store::{Access, AddedFiles, Error, Spec, Store};
 
+use crate::case::in_pieces;
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
 use crate::seeds;
@@ -17,7 +18,7 @@ pub(crate) const HERE: &str = "@HERE@";
 
 /// A record of a store other than its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub(crate) enum Record {
     /// `manifest.json`.
     Manifest,
     /// `store.json`.
@@ -52,7 +53,7 @@ impl Record {
 
 /// Uses a store with the input for one of its records. Nothing outside of the store and its tier may change, and memory
 /// must be bounded by the size of the files.
-pub fn record(which: Record, input: &[u8]) {
+pub(crate) fn record(which: Record, input: &[u8]) {
     let file = OnDisk::new(&[]);
     let folder = file.path().parent().expect("a file has a folder");
     let here = folder.to_str().expect("a plain name");
@@ -114,7 +115,7 @@ fn work(folder: &Path) {
     check_error(store.names().map(drop));
     check_error(store.used().map(drop));
     check_error(store.verify("set", 1, &mut Quiet).map(drop));
-    let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+    let options = OpenOptions { sidecar: false, ..in_pieces() };
     check_error(store.dataset("set").and_then(|set| set.chain(None, &options)).map(drop));
     Access::new("read", 1, []).write_down(&folder.join("store/set"));
     check_error(store.repair().map(drop));
@@ -134,7 +135,7 @@ fn divide(folder: &Path, text: &str) {
     }
     let source = folder.join("source");
     std::fs::write(&source, &seeds::indexed()[0]).expect("it can be written");
-    let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+    let options = OpenOptions { sidecar: false, ..in_pieces() };
     let chain = chain::open(&[source], &options, &Serial).expect("it is sound");
     let structures = vec![Vec::new(); spec.tags.len()];
     let topology = folder.join("home/file");
@@ -169,7 +170,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Returns initial inputs: as the store writes them, and as an attacker would.
-pub fn seeds_of(which: Record) -> Vec<Vec<u8>> {
+pub(crate) fn seeds_of(which: Record) -> Vec<Vec<u8>> {
     let texts = match which {
         Record::Manifest => {
             let sound = which.sound();

@@ -1,28 +1,30 @@
 //! Initial inputs: small files of every kind, written by naive code that shares nothing with the readers.
 
-pub mod dcd;
-pub mod h5md;
-pub mod heads;
-pub mod kept;
-pub mod ncdf;
-pub mod store;
-pub mod topology;
+pub(crate) mod dcd;
+pub(crate) mod h5md;
+pub(crate) mod heads;
+pub(crate) mod kept;
+pub(crate) mod ncdf;
+pub(crate) mod store;
+pub(crate) mod topology;
 // The writer that the tests of the parser use.
 #[path = "../../crates/trajet-topology/src/tpr/tests/made.rs"]
 mod tpr;
-pub mod trr;
-pub mod xtc;
+pub(crate) mod trr;
+pub(crate) mod xtc;
 
 use std::path::Path;
 
-pub use crate::records::seeds_of as of_record;
-pub use crate::selection::seeds as of_selections;
+pub(crate) use crate::records::seeds_of as of_record;
+pub(crate) use crate::selection::seeds as of_selections;
+use crate::targets::Target;
 
 /// Reproducible pseudorandom numbers (xorshift).
-struct Drawn(u64);
+#[derive(Debug)]
+pub(crate) struct Drawn(pub(crate) u64);
 
 impl Drawn {
-    fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -30,7 +32,7 @@ impl Drawn {
     }
 
     /// Returns a number below `n`.
-    fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
         self.next() % n
     }
 
@@ -44,11 +46,11 @@ impl Drawn {
 ///
 /// # Panics
 /// If they cannot be written.
-pub fn write(files: impl FnOnce() -> Vec<Vec<u8>>) {
+pub fn write_seeds(target: Target) {
     let Some(folder) = std::env::var_os("FUZZ_SEEDS") else { return };
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder).expect("the folder of seeds can be made");
-    for (k, bytes) in files().iter().enumerate() {
+    for (k, bytes) in (target.seeds)().iter().enumerate() {
         let path = folder.join(format!("seed-{k:02}"));
         std::fs::write(path, bytes).expect("a seed can be written");
     }
@@ -61,18 +63,18 @@ pub(crate) fn indexed() -> [Vec<u8>; 3] {
 }
 
 /// Returns a TPR file of each version that changed the layout.
-pub fn tpr_files() -> Vec<Vec<u8>> {
+pub(crate) fn tpr_files() -> Vec<Vec<u8>> {
     let versions = [103, 113, 116, 117, 119, 120, 121, 127, 128, 134, 137, 139];
     versions.into_iter().map(|version| tpr::file(version, version % 3 == 0, 2)).collect()
 }
 
 /// Returns mmCIF files.
-pub fn mmcif_files() -> Vec<Vec<u8>> {
+pub(crate) fn mmcif_files() -> Vec<Vec<u8>> {
     vec![include_bytes!("../../crates/trajet-topology/src/mmcif/tests/small.cif").to_vec()]
 }
 
 /// Returns the files, and each with its end cut off.
-pub fn with_cut(files: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+pub(crate) fn with_cut(files: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let cut: Vec<_> = files.iter().map(|file| file[..file.len() - 5].to_vec()).collect();
     files.into_iter().chain(cut).collect()
 }

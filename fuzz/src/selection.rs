@@ -57,7 +57,7 @@ static POSITIONS: LazyLock<Vec<[f32; 3]>> = LazyLock::new(|| {
 
 /// Parses a selection and evaluates it. Memory must be bounded, errors must point into the text, and positions of atoms
 /// that are not needed must not matter.
-pub fn selection(input: &[u8]) {
+pub(crate) fn selection(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let budget = Budget::of(FIXED + EACH * text.len());
     let selection = match budget.limited(|| Selection::parse(&text)) {
@@ -94,7 +94,7 @@ fn evaluate(selection: &Selection, cell: Option<&Cell>) {
 }
 
 /// Returns selections of every keyword.
-pub fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     [
         "all",
         "protein and not backbone or nucleic and (nucleicbackbone or nucleicbase or nucleicsugar)",

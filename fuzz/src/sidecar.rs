@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use trajet_files::{Error, HdfLayouts, OpenOptions};
 use trajet_formats::xxh3_64;
 
-use crate::case::without_sidecar;
+use crate::case::{in_pieces, without_sidecar};
 use crate::disk::OnDisk;
 use crate::laws::Case;
 use crate::memory::{EACH, FIXED};
@@ -48,7 +48,7 @@ const STAMP_BYTES: usize = 4096;
 ///
 /// The input names the format. The lowest bits of its last byte select whether the file is truncated, and whether the
 /// digests of the file are corrected, too.
-pub fn sidecar(input: &[u8]) {
+pub(crate) fn sidecar(input: &[u8]) {
     let format = match input.get(8..12) {
         Some(b"TRR ") => 1,
         Some(b"NCD2") => 2,
@@ -65,7 +65,7 @@ pub fn sidecar(input: &[u8]) {
     let often = fitting.iter().flat_map(|bytes| [(&bytes[..], false), (&bytes[..], true)]);
     for (bytes, allow_truncated_tail) in once.into_iter().chain(often) {
         std::fs::write(&kept, bytes).expect("the sidecar can be written");
-        let options = OpenOptions { allow_truncated_tail, ..OpenOptions::default() };
+        let options = OpenOptions { allow_truncated_tail, ..in_pieces() };
         let read = &truth.read[usize::from(allow_truncated_tail)];
         check(&case, &options, 1, read);
         // The sidecar that the first opening used or wrote serves the second.
@@ -104,7 +104,7 @@ fn case<'a>(file: &'a OnDisk, bytes: &'a [u8]) -> Case<'a> {
     Case {
         path: file.path(),
         bytes,
-        options: OpenOptions::default(),
+        options: in_pieces(),
         described: HdfLayouts::default(),
         most,
         turn: 0,

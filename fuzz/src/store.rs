@@ -11,6 +11,7 @@ use trajet_formats::{Atoms, FrameMeta, vectors_from_cell, xxh3_64};
 use trajet_store::hdf5::{Job, Writer};
 use trajet_store::{AddedFiles, Spec, Store};
 
+use crate::case::in_pieces;
 use crate::disk::OnDisk;
 use crate::memory::{Budget, EACH, FIXED};
 use crate::seeds;
@@ -21,7 +22,7 @@ pub(crate) const PIECE: usize = 1 << 20;
 
 /// A file that a store keeps beside a manifest.
 #[derive(Clone, Copy, Debug)]
-pub enum StoredFile {
+pub(crate) enum StoredFile {
     /// Layout and digests of an HDF5 file.
     Chunks,
     /// Frame table of a segment.
@@ -40,7 +41,7 @@ pub(crate) struct Truth {
 pub(crate) static TRUTH: LazyLock<Truth> = LazyLock::new(|| {
     let source = OnDisk::new(&seeds::indexed()[0]);
     let folder = source.path().parent().expect("a file has a folder");
-    let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+    let options = OpenOptions { sidecar: false, ..in_pieces() };
     let chain = chain::open(&[source.path().to_owned()], &options, &Serial).expect("it is sound");
     let (n_atoms, n_frames) = (chain.n_atoms(), chain.n_frames());
     let tag = |name: &str, format: &str, atoms: [usize; 2]| {
@@ -102,7 +103,7 @@ impl StoredFile {
 /// Reads a data set that has the input for one of its tables, with a corrected digest, so that the table is trusted.
 /// Errors must be one line. Each frame is the original one or an error, except for tables of chunks, which alone define
 /// how values are stored in HDF5.
-pub fn stored_file(which: StoredFile, input: &[u8]) {
+pub(crate) fn stored_file(which: StoredFile, input: &[u8]) {
     let folder = OnDisk::new(&[]);
     let folder = folder.path().parent().expect("a file has a folder");
     let (path, sound) = which.find();
@@ -125,7 +126,7 @@ pub fn stored_file(which: StoredFile, input: &[u8]) {
     let found = budget.limited(|| {
         let store = Store::open(&folder.join("store"))?;
         store.verify("set", 1, &mut Quiet)?;
-        let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
+        let options = OpenOptions { sidecar: false, ..in_pieces() };
         let chain = store.dataset("set")?.chain(None, &options)?;
         Ok::<_, trajet_store::Error>(chain)
     });

@@ -9,7 +9,7 @@ const EACH: usize = 256;
 
 /// Parses an input of a format with and without positions. If it is read, all columns have as many rows as there are atoms,
 /// residues or segments, and indices are of those that there are.
-pub fn structure(format: &str, input: &[u8]) {
+pub(crate) fn structure(format: &str, input: &[u8]) {
     let format = FORMATS.iter().find(|known| known.name == format).expect("a format that is read");
     let budget = Budget::of(EACH * input.len() + FIXED);
     let result = budget.limited(|| format.parse(input, true));

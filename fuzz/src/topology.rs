@@ -11,7 +11,7 @@ const GRID: usize = 256 << 10;
 
 /// Parses the input as a format. Columns have a row for each atom, indices are those of rows, positions change nothing
 /// else, and what can be written is read again.
-pub fn topology(format: &str, input: &[u8]) {
+pub(crate) fn topology(format: &str, input: &[u8]) {
     let format = find(format);
     let budget = Budget::of(EACH * input.len() + FIXED);
     let parsed = budget.limited(|| format.parse(input, true));

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from MDAnalysisTests import datafiles
 
+ROOT = Path(__file__).parents[2]
 # `trajet.torch` has no examples, as the gate has no PyTorch.
 MODULES = [
     name
@@ -32,3 +34,16 @@ def test_examples_print_what_they_show(own_adk: Adk, monkeypatch: pytest.MonkeyP
         assert outcome.failed == 0, name
         tried += outcome.attempted
     assert tried >= 10
+
+
+def test_documentation_of_crates_has_no_examples_that_nothing_runs() -> None:
+    """The gate runs no documentation tests: blocks of code need a language that is not Rust."""
+    opening = re.compile(
+        r"^\s*//[/!] ```(\w*)[^\n]*\n(?:\s*//[/!][^\n]*\n)*?\s*//[/!] ```$", re.MULTILINE
+    )
+    languages = {
+        language
+        for path in ROOT.glob("crates/**/*.rs")
+        for language in opening.findall(path.read_text(encoding="utf-8"))
+    }
+    assert languages == {"text"}

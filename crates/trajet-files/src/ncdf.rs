@@ -509,7 +509,8 @@ impl Finder for Records<'_> {
         let index = base.unwrap_or_else(|| FrameIndex::new(self.head.n_atoms));
         let (first, n) = (index.n_frames() as u64, self.n_frames);
         let bytes = (n - first) * self.head.record_len;
-        let pieces = self.source.pieces(bytes, self.head.record_len, self.threads);
+        let least = self.options.least_piece;
+        let pieces = self.source.pieces(bytes, self.head.record_len, least, self.threads);
         let border = |k: usize| first + (n - first) * k as u64 / pieces as u64;
         let read: Vec<_> =
             (0..pieces).map(|_| Mutex::new((Ok(Vec::new()), meter.beside()))).collect();

@@ -20,6 +20,8 @@ pub struct OpenOptions {
     pub allow_truncated_tail: bool,
     /// Size of a read request, in bytes.
     pub request_size: usize,
+    /// Smallest piece of a file, in bytes, that a thread of its own indexes.
+    pub least_piece: u64,
     /// Whether to load the index from a sidecar and to save it in one.
     pub sidecar: bool,
     /// Whether to build the index even if a matching sidecar exists.
@@ -66,6 +68,7 @@ impl Default for OpenOptions {
         OpenOptions {
             allow_truncated_tail: false,
             request_size: DEFAULT_REQUEST_SIZE,
+            least_piece: 16 << 20,
             sidecar: true,
             rebuild_index: false,
             cache: None,

@@ -4,9 +4,6 @@
 use crate::ParallelFor;
 use crate::source::Source;
 
-/// Smallest piece of a file, in bytes, that is given to a thread of its own. Small for fuzz targets, whose files
-/// are short.
-const LEAST_PIECE: u64 = if cfg!(fuzzing) { 64 } else { 16 << 20 };
 /// Least number of frames of an object, approximately, that are searched by a walker of its own.
 const FRAMES_OF_WALKER: u64 = 4;
 
@@ -23,11 +20,18 @@ impl Source {
     }
 
     /// Returns the number of pieces of `bytes` of the file in which frames of about `frame` bytes are searched at the
-    /// same time. Walkers of an object wait for most of their time, so that each connection has one.
-    pub(crate) fn pieces(&self, bytes: u64, frame: u64, threads: &dyn ParallelFor) -> usize {
+    /// same time, each of at least `least` bytes. Walkers of an object wait for most of their time, so that each connection
+    /// has one.
+    pub(crate) fn pieces(
+        &self,
+        bytes: u64,
+        frame: u64,
+        least: u64,
+        threads: &dyn ParallelFor,
+    ) -> usize {
         let (most, least) = match self.remote() {
             Some(remote) => (remote.connections().min(threads.width()), FRAMES_OF_WALKER * frame),
-            None => (threads.width(), LEAST_PIECE),
+            None => (threads.width(), least),
         };
         most.min((bytes / least.max(1)) as usize).max(1)
     }

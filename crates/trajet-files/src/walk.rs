@@ -85,7 +85,8 @@ impl<H: Headed> Finder for Walk<'_, H> {
             index = FrameIndex::new(first.n_atoms);
         }
         let begin = index.end();
-        let pieces = self.source.pieces(size - begin, first.len, self.threads);
+        let least = self.options.least_piece;
+        let pieces = self.source.pieces(size - begin, first.len, least, self.threads);
         let border = |k: usize| {
             if k == pieces {
                 size

@@ -98,7 +98,7 @@ impl File {
 }
 
 /// Returns DCD files.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for is_big in [false, true] {
         let plain = File { is_big, ..PLAIN };

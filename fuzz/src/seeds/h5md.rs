@@ -166,7 +166,7 @@ fn packed(
 }
 
 /// Returns HDF5 files, each preceded by the description of its tables.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let packed = |frames, atoms, level| Place::Packed(Packing { frames, atoms, level });
     let mut files = Vec::new();
     for (is_double, is_big) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -7,7 +7,7 @@ use crate::case::without_sidecar;
 use crate::disk::OnDisk;
 
 /// Returns those of each file that opens, and those of all files together.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let sources =
         [super::xtc::files(), super::trr::files(), super::dcd::files(), super::ncdf::files()];
     let (mut all, mut files) = (FrameMetadata::default(), Vec::new());

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use trajet_files::{OpenOptions, Serial};
 
+use crate::case::in_pieces;
 use crate::disk::OnDisk;
 use crate::sidecar::beside;
 
@@ -12,7 +13,7 @@ const END_AT: usize = 32;
 const FRAMES_AT: usize = 56;
 
 /// Returns stored indexes, sound and damaged.
-pub fn indices() -> Vec<Vec<u8>> {
+pub(crate) fn indices() -> Vec<Vec<u8>> {
     let mut kept = Vec::new();
     for file in super::indexed() {
         let n = file.len();
@@ -69,7 +70,7 @@ fn only(index: &[u8], frames: Range<usize>) -> Vec<u8> {
 
 fn index_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let file = OnDisk::new(bytes);
-    let options = OpenOptions { allow_truncated_tail: true, ..OpenOptions::default() };
+    let options = OpenOptions { allow_truncated_tail: true, ..in_pieces() };
     trajet_files::open(file.path(), &options, &Serial).ok()?;
     std::fs::read(beside(file.path())).ok()
 }

@@ -234,7 +234,7 @@ pub(super) fn many_frames() -> Vec<u8> {
 }
 
 /// Returns NetCDF files.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let scaled = |form: Form, scale| Form { scale: Some(scale), ..form };
     let float = Scale::Float(20.455);
     let double = Scale::Double(20.455);

@@ -4,7 +4,7 @@ use crate::store::StoredFile;
 
 /// Returns the table of a small data set, and variants that single-byte mutations do not find: a part of it, and one
 /// with its end repeated.
-pub fn stored_file(which: StoredFile) -> Vec<Vec<u8>> {
+pub(crate) fn stored_file(which: StoredFile) -> Vec<Vec<u8>> {
     let sound = which.sound();
     let half = sound[..sound.len() / 2].to_vec();
     let longer = [&sound[..], &sound[sound.len() - 40..]].concat();

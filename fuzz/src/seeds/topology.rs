@@ -15,7 +15,7 @@ const ATOMS: [(&str, &str, u32, &str, f64, f64, u32); 8] = [
 const BONDS: [[usize; 2]; 5] = [[1, 2], [2, 3], [3, 4], [5, 6], [5, 7]];
 
 /// Returns GRO files.
-pub fn gro() -> Vec<Vec<u8>> {
+pub(crate) fn gro() -> Vec<Vec<u8>> {
     let file = |box_line: &str, decimals: usize, velocities: bool| {
         let mut text = format!("title\n{:5}\n", ATOMS.len());
         for (i, (name, residue, number, ..)) in ATOMS.iter().enumerate() {
@@ -41,7 +41,7 @@ pub fn gro() -> Vec<Vec<u8>> {
 }
 
 /// Returns PDB files.
-pub fn pdb() -> Vec<Vec<u8>> {
+pub(crate) fn pdb() -> Vec<Vec<u8>> {
     let atoms = |first: usize, segment: &str, element: &str| {
         let mut text = String::new();
         for (i, (name, residue, number, ..)) in ATOMS.iter().enumerate() {
@@ -70,7 +70,7 @@ pub fn pdb() -> Vec<Vec<u8>> {
 }
 
 /// Returns PSF files.
-pub fn psf() -> Vec<Vec<u8>> {
+pub(crate) fn psf() -> Vec<Vec<u8>> {
     let file = |flags: &str, first: usize, width: usize| {
         let number = |n: usize| format!("{n:first$}");
         let mut text = format!("PSF {flags}\n\n{} !NTITLE\n title\n\n", number(1));
@@ -95,7 +95,7 @@ pub fn psf() -> Vec<Vec<u8>> {
 }
 
 /// Returns PRMTOP files.
-pub fn prmtop() -> Vec<Vec<u8>> {
+pub(crate) fn prmtop() -> Vec<Vec<u8>> {
     let lines = |values: Vec<String>, per_line: usize| {
         let rows: Vec<String> = values.chunks(per_line).map(|row| row.concat()).collect();
         rows.join("\n") + "\n"

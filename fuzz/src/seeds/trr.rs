@@ -33,7 +33,7 @@ pub(super) fn many_frames() -> Vec<u8> {
 }
 
 /// Returns TRR files.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let mut files = Vec::new();
     for is_double in [false, true] {
         let one = |n_atoms, parts, step| frame(is_double, n_atoms, parts, step);

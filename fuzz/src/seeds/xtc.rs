@@ -117,7 +117,7 @@ pub(super) fn many_frames() -> Vec<u8> {
 }
 
 /// Returns XTC files.
-pub fn files() -> Vec<Vec<u8>> {
+pub(crate) fn files() -> Vec<Vec<u8>> {
     let large = Frame { magic: 2023, ..WATER };
     let everywhere = Frame { min: [i32::MIN; 3], sizes: [u32::MAX; 3], ..WATER };
     let frames = [

@@ -1,16 +1,18 @@
 //! The input is a byte that chooses a text format, and a whole file, of this format or of no known one.
-#![no_main]
 
 use std::slice::from_ref;
 
-use trajet_fuzz::{Format, seeds, target, trajectory};
+use crate::{Format, Target, seeds, trajectory};
 
 const FORMATS: [Format; 3] = [Format::Gro, Format::Pdb, Format::Rst7];
 
-target!(files(), |input| match input.split_first() {
-    Some((&k, file)) => trajectory(FORMATS[usize::from(k) % FORMATS.len()], file),
-    None => libfuzzer_sys::Corpus::Reject,
-});
+pub(crate) const TARGET: Target = Target {
+    seeds: files,
+    check: |input| match input.split_first() {
+        Some((&k, file)) => trajectory(FORMATS[usize::from(k) % FORMATS.len()], file),
+        None => false,
+    },
+};
 
 /// Returns files of all formats.
 fn files() -> Vec<Vec<u8>> {
