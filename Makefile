@@ -9,6 +9,8 @@
 # make test-mdakits  kits of MDAnalysis with our readers, in an environment of their own
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make test-torch  data sets of frames in PyTorch, which it installs; some gigabytes
+# make viewer the programs of others that draw the page of `trajet view`, with npm; part of make wheel
+# make test-browser  the page of `trajet view` in Chromium, which it installs where apt-get is and may; needs npm
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
 # make docs   the documentation site, site/index.html; warnings are errors
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
@@ -29,7 +31,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch tools clean
+.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-browser viewer tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -197,9 +199,22 @@ test-mdakits: .venv-kits/.made
 	$(KITS) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
+# Fetched, ignored by git and contained in wheels, as the plug-in for VMD is built.
+VIEWER := python/trajet/viewer/vendor
+viewer: $(VIEWER)/.made
+$(VIEWER)/.made: packaging/fetch_viewer.py | tools
+	$(PYTHON) packaging/fetch_viewer.py
+	@touch $@
+
+# The gate runs these tests too where Chromium, Playwright and the viewer are installed.
+test-browser: .venv/.made-tested viewer
+	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
+	$(PIP) 'playwright>=1.49'
+	TRAJET_TEST_BROWSER=1 $(BIN)/python -m pytest tests/view/test_page.py
+
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 TARGET := x86_64-unknown-linux-gnu
-wheel: .venv/.made-built
+wheel: .venv/.made-built viewer
 	$(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
 	rm -rf dist
 	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(TARGET).2.17 -- -C strip=symbols
@@ -267,4 +282,4 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 
 clean:
 	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .make dist target site docs/generated demo-output benches/molly/target benches/data
-	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile
+	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile $(VIEWER)

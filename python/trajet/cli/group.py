@@ -19,6 +19,7 @@ _MODULES = {
     "trajet.cli.reports": "advise",
     "trajet.cli.viewers": "molfile",
     "trajet.cli.serve": "serve",
+    "trajet.cli.view": "view",
     "trajet.cli.bench": "bench",
 }
 # The module that makes the commands of analyses.

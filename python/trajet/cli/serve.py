@@ -111,7 +111,10 @@ def serve(
     def failed(error: Exception) -> None:
         click.echo(f"trajet: {one_line(error)}", err=True)
 
-    done = server.serve(table, access, at, failed=failed, started=started)
+    app = server.App(table, failed)
+    done = server.serve(
+        app, access, at, headers=server.FILE_HEADERS, failed=failed, started=started
+    )
     if not quiet:
         click.echo(
             f"ended; requests: {done.n_requests}, refused: {done.n_refused}, sent:"

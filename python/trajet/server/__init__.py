@@ -1,10 +1,23 @@
-"""Serves files and frames over HTTP, read-only.
+"""Serves files, frames and the page of the viewer over HTTP, read-only.
 
 Imports Starlette and uvicorn, which the extra `trajet[serve]` installs.
 """
 
-from trajet.server.access import Access, check_token, new_token
+from trajet.server.access import FILE_HEADERS, Access, check_token, new_token
+from trajet.server.app import App
 from trajet.server.running import Address, serve
 from trajet.server.table import Table
+from trajet.server.view import PAGE_HEADERS, ViewApp
 
-__all__ = ["Access", "Address", "Table", "check_token", "new_token", "serve"]
+__all__ = [
+    "FILE_HEADERS",
+    "PAGE_HEADERS",
+    "Access",
+    "Address",
+    "App",
+    "Table",
+    "ViewApp",
+    "check_token",
+    "new_token",
+    "serve",
+]

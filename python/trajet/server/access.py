@@ -6,7 +6,7 @@ import hmac
 import ipaddress
 import re
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import MutableHeaders
@@ -16,14 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Fewer characters can be guessed.
 LEAST_TOKEN = 16
-# Of every answer. A page of any origin may read answers, as viewers do: the token admits it.
+# Headers of every answer.
 _HEADERS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag",
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+}
+# Further headers of files and frames. A page of any origin may read answers, as viewers do: the
+# token admits it.
+FILE_HEADERS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "Accept-Ranges, Content-Range, ETag",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
@@ -109,10 +113,19 @@ class Guard:
         What admits requests.
     failed
         Called with an error of the application, which is not sent to the client.
+    headers
+        Headers of every answer, besides those that all servers have.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        failed: Callable[[Exception], None],
+        headers: Mapping[str, str] = FILE_HEADERS,
+    ) -> None:
         self._app, self._access, self._failed = app, access, failed
+        self._headers = {**_HEADERS, **headers}
         self.n_requests = self.n_refused = self.n_bytes = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -124,7 +137,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 is_started = True
                 headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
+                headers.update(self._headers)
                 # What is left of a refused request is not read.
                 if int(message["status"]) >= 400:
                     headers["Connection"] = "close"

@@ -47,12 +47,12 @@ class App:
         self._frames = Semaphore(_FRAMES)
         self._router = Router(
             [
-                Route("/file/{name:path}", _answered(self._file), methods=["GET"]),
-                Route("/dir/{name:path}", _answered(self._listing), methods=["GET"]),
-                Route("/traj/numframes/{name:path}", _answered(self._n_frames), methods=["GET"]),
+                Route("/file/{name:path}", answered(self._file), methods=["GET"]),
+                Route("/dir/{name:path}", answered(self._listing), methods=["GET"]),
+                Route("/traj/numframes/{name:path}", answered(self._n_frames), methods=["GET"]),
                 Route(
                     "/traj/frame/{number:int}/{name:path}",
-                    _answered(self._frame),
+                    answered(self._frame),
                     methods=["POST"],
                 ),
             ],
@@ -62,6 +62,10 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         await self._router(scope, receive, send)
+
+    def close(self) -> None:
+        """Close all trajectories."""
+        self.frames.close()
 
     async def _file(self, request: Request) -> Response:
         file = await self._in_thread(
@@ -157,7 +161,7 @@ async def _body(request: Request) -> str:
         raise RequestError("the body of the request is no form", 400) from error
 
 
-def _answered(
+def answered(
     endpoint: Callable[[Request], Awaitable[Response]],
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint that answers errors of requests with their status and text."""

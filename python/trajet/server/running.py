@@ -6,16 +6,16 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
+from typing import Protocol
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trajet.server.access import Access, Guard
-from trajet.server.app import App
-from trajet.server.table import Table
 
 # Connections; further ones are answered with 503.
 _CONNECTIONS = 256
@@ -35,6 +35,16 @@ class Served:
     n_requests: int
     n_refused: int
     n_bytes: int
+
+
+class Application(Protocol):
+    """An ASGI application that has open files."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    def close(self) -> None:
+        """Close the files."""
 
 
 class Address:
@@ -129,24 +139,26 @@ class _Protocol(H11Protocol):
 
 
 def serve(
-    table: Table,
+    app: Application,
     access: Access,
     address: Address,
     *,
+    headers: Mapping[str, str],
     failed: Callable[[Exception], None],
     started: Callable[[], None],
 ) -> Served:
-    """Serve a table until SIGINT, SIGTERM or SIGHUP.
+    """Serve an application until SIGINT, SIGTERM or SIGHUP, and close it.
 
     Parameters
     ----------
+    headers
+        Headers of every answer, besides those that all servers have.
     failed
         Called with errors that requests have met.
     started
         Called when connections are accepted.
     """
-    app = App(table, failed)
-    guard = Guard(app, access, failed)
+    guard = Guard(app, access, failed, headers)
     # Log lines would contain the token, which is part of paths.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
     config = uvicorn.Config(
@@ -169,7 +181,7 @@ def serve(
         _Server(config, started).run(sockets=[address.socket])
     finally:
         address.socket.close()
-        app.frames.close()
+        app.close()
     return Served(guard.n_requests, guard.n_refused, guard.n_bytes)
 
 

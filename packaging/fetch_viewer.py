@@ -1,0 +1,101 @@
+"""Fetch the programs that draw molecules and plots on the page of `trajet view`, with npm.
+
+`npm pack` takes packages from the registry that npm is configured for. Their digests, as npm
+publishes them, are compared before anything is unpacked; of each package only the files that the
+page needs are kept, with its licence.
+"""
+
+import base64
+import hashlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "python" / "trajet" / "viewer" / "vendor"
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of npm.
+
+    Attributes
+    ----------
+    name, version
+        Its name and version.
+    sha512
+        Digest of its archive, as npm writes it.
+    files
+        Paths within the archive, with the names that the files get.
+    """
+
+    name: str
+    version: str
+    sha512: str
+    files: dict[str, str]
+
+
+PACKAGES = (
+    # Draws molecules; MIT. The bundle names the licences of its parts.
+    Package(
+        "molstar",
+        "5.11.0",
+        "Jv2oHkKoCpzrhqLmGlknepm0pfRsoTDebsGRkvXpbUFb6p+JIAkhLyM3uqV2twC6VR83ZbXtdswOtouPhozpuQ==",
+        {"build/viewer/molstar.js": "molstar.js", "LICENSE": "molstar-LICENSE"},
+    ),
+    # Draws lines; MIT.
+    Package(
+        "uplot",
+        "1.6.32",
+        "KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
+        {
+            "dist/uPlot.esm.js": "uPlot.esm.js",
+            "dist/uPlot.min.css": "uPlot.min.css",
+            "LICENSE": "uPlot-LICENSE",
+        },
+    ),
+)
+
+
+def main() -> None:
+    """Fetch all packages."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for package in PACKAGES:
+            fetch(package, Path(folder))
+
+
+def fetch(package: Package, folder: Path) -> None:
+    """Fetch a package into a temporary folder, and keep its files."""
+    named = f"{package.name}@{package.version}"
+    command = ["npm", "pack", "--silent", "--ignore-scripts", named]
+    try:
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    except FileNotFoundError:
+        sys.exit("npm is missing, which fetches the viewer: apt-get install npm")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"npm pack {named} failed with exit code {error.returncode}")
+    archive = folder / f"{package.name}-{package.version}.tgz"
+    keep_files(package, archive.read_bytes(), archive)
+    print(f"{named}: {', '.join(package.files.values())}")
+
+
+def keep_files(package: Package, content: bytes, archive: Path) -> None:
+    """Compare the digest of an archive, and copy the files of a package from it."""
+    found = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    if found != package.sha512:
+        sys.exit(f"{archive.name}: has the sha512 {found}, not {package.sha512}: nothing is used")
+    with tarfile.open(archive) as packed:
+        for path, name in package.files.items():
+            member = packed.extractfile(f"package/{path}")
+            if member is None:
+                sys.exit(f"{archive.name}: {path} is no file")
+            made = FOLDER / f"{name}.part"
+            made.write_bytes(member.read())
+            made.replace(FOLDER / name)
+
+
+if __name__ == "__main__":
+    main()

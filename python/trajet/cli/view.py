@@ -1,0 +1,209 @@
+"""`trajet view`: shows a trajectory in the browser."""
+
+import contextlib
+import os
+import socket
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from trajet import signals, viewer
+from trajet._trajet import MissingPackageError
+from trajet.cli import options
+from trajet.cli.command import command
+from trajet.cli.tables import escaped, one_line
+from trajet.formats import FormatOptions
+from trajet.trajectory import Trajectory
+from trajet.viewer.layers import make_layer
+
+# Seconds after the end within which a thread that reads or analyses is left behind.
+_END = 1.0
+
+
+@command()
+@options.files
+@click.option(
+    "--select",
+    metavar="SELECTION",
+    help="Atoms of the first layer. Default: protein and nucleic acids, or else all.",
+)
+@click.option(
+    "--layer",
+    "layers",
+    multiple=True,
+    metavar="SELECTION[:STYLE[:COLOUR]]",
+    help="A layer. STYLE: cartoon, ball, spheres, lines, surface or points; COLOUR: chain, residue,"
+    " element, secondary or sequence. May be repeated.",
+)
+@click.option(
+    "--series",
+    multiple=True,
+    metavar="FILE|ANALYSIS,…",
+    help="A result that -o wrote (.npz, .json), or an analysis of the first layer, such as rmsd or"
+    " gyration: plotted beside the picture. May be repeated.",
+)
+@click.option(
+    "--as-stored",
+    is_flag=True,
+    help="Show positions as they are stored at first, neither whole nor superposed.",
+)
+@click.option(
+    "--quantise",
+    is_flag=True,
+    help="Send positions in steps of 0.01 Å, in half of the bytes; for slow connections.",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="PORT", help="Default: a free one."
+)
+@click.option(
+    "--no-browser",
+    is_flag=True,
+    help="Print the address, and how to reach it from another machine, instead of opening it.",
+)
+@options.continuous
+@options.truncated
+@options.format_options
+@options.time_step
+@options.quiet
+def view(
+    files: list[str],
+    select: str | None,
+    layers: tuple[str, ...],
+    series: tuple[str, ...],
+    as_stored: bool,
+    quantise: bool,
+    port: int,
+    no_browser: bool,
+    continuous: bool,
+    allow_truncated_tail: bool,
+    format_options: FormatOptions | None,
+    time_step: float | None,
+    quiet: bool,
+) -> None:
+    """Show a trajectory in the browser, frame by frame.
+
+    FILE... is a topology and trajectories, or a data set of a store (STORE/NAME, STORE/NAME@TAG).
+    Only frames that are shown are read, and of these only the atoms of the layers. Where there are
+    a cell and bonds, molecules are made whole, and frames are superposed on frame 0 by the protein
+    or the nucleic acid of the first layer; a switch on the page shows positions as stored.
+
+    Lines of --series have a cursor at the frame, and a click on them shows a frame.
+
+    The page is on 127.0.0.1, and its address has a token. From another machine, take --no-browser
+    and forward the port as the command says. Other users of this machine cannot reach the page
+    without the token. Ctrl-C ends the command. It needs pip install 'trajet[view]'.
+
+    \b
+    Examples:
+      trajet view top.tpr run.xtc --select protein
+      trajet view top.tpr run.xtc --layer protein --layer "resname LIG:ball"
+      trajet view top.tpr run.xtc --series rmsd,gyration --no-browser
+      trajet view md/run@protein --series rmsd.npz
+    """
+    try:
+        from trajet import server
+    except ImportError as error:
+        raise MissingPackageError(
+            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
+        ) from error
+    if missing := viewer.missing_files():
+        raise MissingPackageError(
+            f"trajet view: {', '.join(missing)} are not part of this installation: take a wheel, or"
+            " run `make viewer` in the sources, which needs npm"
+        )
+    if len(files) == 1:
+        topology, trajectories = None, files
+    else:
+        topology, trajectories = files[0], files[1:]
+    linked = [each for text in series for each in viewer.parse_series(text)]
+    opened = options.open_files(
+        topology,
+        trajectories,
+        quiet=quiet,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        format_options=format_options,
+        time_step=time_step,
+    )
+    options.read_topology(opened, quiet=quiet)
+    scene = viewer.Scene(
+        opened,
+        _layers(opened, select, layers),
+        as_stored=as_stored,
+        quantise=quantise,
+        series=linked,
+    )
+    for remark in scene.remarks:
+        click.echo(f"note: {escaped(remark)}", err=True)
+    at = server.Address("127.0.0.1", port)
+    access = server.Access(server.new_token(), at.names())
+    address = f"http://127.0.0.1:{at.port}/{access.token}/"
+
+    def failed(error: Exception) -> None:
+        click.echo(f"trajet: {one_line(error)}", err=True)
+
+    with contextlib.ExitStack() as kept:
+
+        def started() -> None:
+            if no_browser:
+                _introduce(address, at.port)
+            else:
+                kept.enter_context(_opened_browser(address))
+                if not quiet:
+                    click.echo("the page opens in the browser; Ctrl-C ends the command")
+
+        server.serve(
+            server.ViewApp(scene, failed),
+            access,
+            at,
+            headers=server.PAGE_HEADERS,
+            failed=failed,
+            started=started,
+        )
+    signals.end_within(_END)
+
+
+def _layers(opened: Trajectory, select: str | None, layers: tuple[str, ...]) -> list[viewer.Layer]:
+    """Return the layers of the options, or the usual ones."""
+    first = [] if select is None else [make_layer(opened.select(select))]
+    found = [*first, *(viewer.parse_layer(opened, text) for text in layers)]
+    return found or viewer.default_layers(opened)
+
+
+def _introduce(address: str, port: int) -> None:
+    """Print the address of the page, and how it is reached from another machine."""
+    click.echo(f"open {address}")
+    name = socket.gethostname()
+    click.echo(f"from another machine, first: ssh -L {port}:127.0.0.1:{port} {name}")
+    click.echo("whoever has the address sees the trajectory; Ctrl-C ends the command")
+
+
+@contextlib.contextmanager
+def _opened_browser(address: str) -> Iterator[None]:
+    """Open a page in the browser; print the address if there is no browser.
+
+    The command line of the browser, which other users see, names a file of mode 0600 that leads to
+    the page: the address has the token.
+    """
+    descriptor, name = tempfile.mkstemp(prefix="trajet-view-", suffix=".html")
+    path = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(viewer.redirect_page(address))
+
+        def open_browser() -> None:
+            # A browser of the terminal runs until it is left.
+            if not webbrowser.open(path.as_uri()):
+                click.echo(f"there is no browser here: open {address}", err=True)
+
+        threading.Thread(target=open_browser, daemon=True).start()
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+COMMANDS = (view,)

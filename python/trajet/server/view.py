@@ -1,0 +1,141 @@
+"""The page of the viewer: its files, the scene, structures, frames and series."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from trajet._trajet import TrajetError
+from trajet.server.app import answered
+from trajet.server.frames import RequestError
+from trajet.trajectory import Selection
+from trajet.viewer import Scene, page_files
+
+# Threads that read frames and structures; those that run analyses are others, so that neither waits
+# for the other.
+_READERS = 8
+_ANALYSES = 1
+# Status of an answer that nobody waits for.
+_GONE = 400
+# The page loads nothing from elsewhere. Mol*'s bundle makes functions of text, and styles of
+# elements.
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline';"
+        " img-src 'self' data: blob:; connect-src 'self' data: blob:; base-uri 'none';"
+        " form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+_T = TypeVar("_T")
+
+
+class ViewApp:
+    """Serves a scene and the page that draws it; an ASGI application.
+
+    Parameters
+    ----------
+    scene
+        The scene, which is closed with the application.
+    failed
+        Called with an error that a request has met; its text, which may name paths, is not sent.
+    """
+
+    def __init__(self, scene: Scene, failed: Callable[[Exception], None]) -> None:
+        self._scene, self._failed = scene, failed
+        self._readers, self._analyses = CapacityLimiter(_READERS), CapacityLimiter(_ANALYSES)
+        self._files = page_files()
+        self._router = Router(
+            [
+                Route("/scene.json", answered(self._description), methods=["GET"]),
+                Route("/structure/{layer:int}", answered(self._structure), methods=["GET"]),
+                Route("/frame/{number:int}", answered(self._frame), methods=["GET"]),
+                Route("/series/{number:int}", answered(self._series), methods=["GET"]),
+                Route("/{name:path}", answered(self._file), methods=["GET"]),
+            ],
+            redirect_slashes=False,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._router(scope, receive, send)
+
+    def close(self) -> None:
+        """Close the scene."""
+        self._scene.close()
+
+    async def _file(self, request: Request) -> Response:
+        name: str = request.path_params["name"]
+        if name not in self._files:
+            raise RequestError("no such file")
+        path, media_type = self._files[name]
+        return Response(await self._in_thread(path.read_bytes), media_type=media_type)
+
+    async def _description(self, _: Request) -> Response:
+        return _json(self._scene.describe())
+
+    async def _structure(self, request: Request) -> Response:
+        layer: int = request.path_params["layer"]
+        if layer >= len(self._scene.layers):
+            raise RequestError("no such layer")
+        return _binary(await self._in_thread(partial(self._scene.structure, layer)))
+
+    async def _frame(self, request: Request) -> Response:
+        number: int = request.path_params["number"]
+        if number >= self._scene.n_frames:
+            raise RequestError(f"no such frame: there are {self._scene.n_frames}, from 0 on")
+        stored = request.query_params.get("positions") == "stored"
+        async with self._readers:
+            # A page that has moved on to another frame has ended its request.
+            if await request.is_disconnected():
+                return Response(status_code=_GONE)
+            frame = await self._in_thread(
+                partial(self._scene.frame, number, stored=stored), CapacityLimiter(1)
+            )
+        return _binary(frame)
+
+    async def _series(self, request: Request) -> Response:
+        number: int = request.path_params["number"]
+        if number >= len(self._scene.series):
+            raise RequestError("no such series")
+        first = self._scene.layers[0].selection
+        selection = Selection(self._scene.repaired, first.columns, first.text)
+        document = partial(self._scene.series[number].document, selection)
+        try:
+            return _json(await self._in_thread(document, self._analyses))
+        except ValueError as error:
+            if isinstance(error, (TrajetError, RequestError)):
+                raise
+            raise RequestError(str(error), 409) from error
+
+    async def _in_thread(
+        self, call: Callable[[], _T], limiter: CapacityLimiter | None = None
+    ) -> _T:
+        """Call a function in a thread.
+
+        Raises
+        ------
+        RequestError
+            For errors of trajectories, without their texts.
+        """
+        try:
+            return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
+        except (TrajetError, OSError, MemoryError) as error:
+            self._failed(error)
+            raise RequestError("the server cannot read this: see its terminal", 500) from error
+
+
+def _json(value: object) -> Response:
+    text = json.dumps(value, allow_nan=False)
+    return Response(text, media_type="application/json")
+
+
+def _binary(data: bytes) -> Response:
+    return Response(data, media_type="application/octet-stream")

@@ -1,0 +1,201 @@
+// The picture: Mol* behind a few functions, so that another viewer can take its place.
+
+const { PluginContext, DefaultPluginSpec, StateTransforms, PluginConfig } = molstar.lib.plugin;
+
+const TYPES = {
+  cartoon: ["cartoon", {}],
+  ball: ["ball-and-stick", { sizeFactor: 0.2 }],
+  spheres: ["spacefill", {}],
+  lines: ["line", { sizeFactor: 1.5 }],
+  surface: ["gaussian-surface", {}],
+  points: ["point", { sizeFactor: 2 }],
+};
+const COLOURS = {
+  chain: "chain-id",
+  residue: "residue-name",
+  element: "element-symbol",
+  secondary: "secondary-structure",
+  sequence: "sequence-id",
+};
+export const REPRESENTATIONS = Object.keys(TYPES);
+export const COLOUR_NAMES = Object.keys(COLOURS);
+
+export class Molecules {
+  // Make the picture within an element.
+  static async create(element, scene) {
+    const made = new Molecules();
+    const spec = DefaultPluginSpec();
+    spec.config = [
+      [PluginConfig.VolumeStreaming.Enabled, false],
+      ...(spec.config ?? []),
+    ];
+    made.plugin = new PluginContext(spec);
+    await made.plugin.init();
+    if (!(await made.plugin.mountAsync(element))) {
+      throw new Error("this browser has no WebGL, which draws the molecules");
+    }
+    made.plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
+    made.layers = [];
+    for (const [number, layer] of scene.layers.entries()) {
+      made.layers.push(await made.addLayer(number, layer));
+    }
+    made.cell = await made.addCell();
+    return made;
+  }
+
+  async addLayer(number, layer) {
+    const response = await fetch(`structure/${number}`);
+    if (!response.ok) throw new Error((await response.text()).trim());
+    const data = new Uint8Array(await response.arrayBuffer());
+    const build = this.plugin.build().toRoot();
+    const model = build
+      .apply(StateTransforms.Data.RawData, { data, label: layer.label })
+      .apply(StateTransforms.Data.ParseCif)
+      .apply(StateTransforms.Model.TrajectoryFromMmCif)
+      .apply(StateTransforms.Model.ModelFromTrajectory, { modelIndex: 0 })
+      .apply(StateTransforms.Model.ModelWithCoordinates);
+    const structure = model.apply(StateTransforms.Model.StructureFromModel);
+    const drawn = structure.apply(
+      StateTransforms.Representation.StructureRepresentation3D,
+      representation(layer),
+    );
+    await build.commit({ revertOnError: false });
+    // Mol* reports errors of steps to its log only.
+    if (!drawn.selector.isOk) throw new Error(`layer ${layer.label}: ${drawn.selector.cell?.errorText}`);
+    const n = layer.n_atoms;
+    return {
+      coordinates: model.ref,
+      drawn: drawn.ref,
+      ranges: layer.ranges,
+      // Two sets: Mol* compares a frame with the one before.
+      sets: [0, 1].map(() => [0, 1, 2].map(() => new Float32Array(n))),
+    };
+  }
+
+  // The cell is a structure of eight atoms, whose bonds are the edges.
+  async addCell() {
+    const build = this.plugin.build().toRoot();
+    const model = build
+      .apply(StateTransforms.Data.RawData, { data: cellStructure(), label: "cell" })
+      .apply(StateTransforms.Data.ParseCif)
+      .apply(StateTransforms.Model.TrajectoryFromMmCif)
+      .apply(StateTransforms.Model.ModelFromTrajectory, { modelIndex: 0 })
+      .apply(StateTransforms.Model.ModelWithCoordinates);
+    const drawn = model.apply(StateTransforms.Model.StructureFromModel).apply(
+      StateTransforms.Representation.StructureRepresentation3D,
+      {
+        type: { name: "line", params: { sizeFactor: 1, quality: "lowest" } },
+        colorTheme: { name: "uniform", params: { value: 0x8a94a0 } },
+        sizeTheme: { name: "uniform", params: { value: 1 } },
+      },
+    );
+    await build.commit({ revertOnError: false });
+    return { coordinates: model.ref, drawn: drawn.ref, turn: 0 };
+  }
+
+  // Show a frame: the only function that changes positions.
+  async setFrame(number, frame) {
+    const update = this.plugin.build();
+    for (const layer of this.layers) {
+      const [x, y, z] = layer.sets.reverse()[0];
+      let k = 0;
+      for (const [first, end] of layer.ranges) {
+        for (let atom = first; atom < end; atom++, k++) {
+          x[k] = frame.positions[3 * atom];
+          y[k] = frame.positions[3 * atom + 1];
+          z[k] = frame.positions[3 * atom + 2];
+        }
+      }
+      update.to(layer.coordinates).update(coordinates(number, x, y, z));
+    }
+    update.to(this.cell.coordinates).update(coordinates(number, ...corners(frame)));
+    await update.commit();
+    this.plugin.canvas3d?.commit(true);
+  }
+
+  async setStyle(number, layer) {
+    await this.plugin.build().to(this.layers[number].drawn).update(representation(layer)).commit();
+  }
+
+  setVisible(number, isVisible) {
+    this.show(this.layers[number].drawn, isVisible);
+  }
+
+  setCellVisible(isVisible) {
+    this.show(this.cell.drawn, isVisible);
+  }
+
+  show(ref, isVisible) {
+    const cell = this.plugin.state.data.cells.get(ref);
+    if (cell?.obj) {
+      this.plugin.state.data.updateCellState(ref, { isHidden: !isVisible });
+      cell.obj.data.repr.setState({ visible: isVisible, pickable: isVisible });
+      this.plugin.canvas3d?.syncVisibility();
+      this.plugin.canvas3d?.requestDraw();
+    }
+  }
+
+  // Turn the camera to all layers.
+  look() {
+    const spheres = this.layers.map(({ drawn }) =>
+      this.plugin.state.data.cells.get(drawn)?.obj?.data.sourceData.boundary.sphere);
+    const sphere = spheres.filter(Boolean).sort((a, b) => b.radius - a.radius)[0];
+    if (sphere) this.plugin.managers.camera.focusSphere(sphere, { durationMs: 0, extraRadius: 2 });
+  }
+}
+
+function representation(layer) {
+  const [name, params] = TYPES[layer.representation];
+  return {
+    type: { name, params },
+    colorTheme: { name: COLOURS[layer.colour], params: {} },
+    sizeTheme: { name: name === "cartoon" ? "uniform" : "physical", params: {} },
+  };
+}
+
+function coordinates(number, x, y, z) {
+  return {
+    frameIndex: number,
+    atomicCoordinateFrame: {
+      elementCount: x.length,
+      time: { value: 0, unit: "step" },
+      xyzOrdering: { isIdentity: true },
+      x,
+      y,
+      z,
+    },
+  };
+}
+
+// The corners of the cell, as x, y and z; all at one point without a cell.
+function corners({ vectors, corner }) {
+  const axes = [0, 1, 2].map((axis) => new Float32Array(8).map((_, point) => {
+    let value = corner[axis];
+    for (let k = 0; k < 3; k++) if (point & (1 << k)) value += vectors[3 * k + axis];
+    return value;
+  }));
+  return axes;
+}
+
+function cellStructure() {
+  const lines = [
+    "data_CELL", "loop_", "_entity.id", "_entity.type", "1 non-polymer",
+    "loop_",
+    ...["group_PDB", "id", "type_symbol", "label_atom_id", "label_alt_id", "label_comp_id",
+      "label_asym_id", "label_entity_id", "label_seq_id", "Cartn_x", "Cartn_y", "Cartn_z",
+      "auth_seq_id", "auth_asym_id", "pdbx_PDB_model_num"].map((name) => `_atom_site.${name}`),
+  ];
+  for (let k = 0; k < 8; k++) {
+    lines.push(`HETATM ${k + 1} X X${k} . CEL c1 1 1 ${k & 1} ${(k >> 1) & 1} ${k >> 2} 1 c1 1`);
+  }
+  lines.push(
+    "loop_",
+    ...["atom_id_1", "atom_id_2", "value_order", "type_id"].map((n) => `_molstar_bond_site.${n}`),
+  );
+  for (let k = 0; k < 8; k++) {
+    for (const bit of [1, 2, 4]) {
+      if (!(k & bit)) lines.push(`${k + 1} ${(k | bit) + 1} sing covale`);
+    }
+  }
+  return lines.join("\n") + "\n";
+}

@@ -1,0 +1,333 @@
+"""A scene: the layers of a trajectory, and its frames as bytes.
+
+A frame has the atoms of all layers, each once, in the order of the frames of the trajectory. It
+begins with a header of `HEADER_SIZE` bytes, little-endian:
+
+======  ==========  ====================================================================
+offset  type        content
+======  ==========  ====================================================================
+0       uint32      number of the frame
+4       uint32      number of atoms
+8       float64     time, ps; NaN if it is unknown
+16      float64     bytes of files that were read for frames so far
+24      9 float32   box vectors row by row, Å; 0 without a box
+60      3 float32   corner of the cell, Å
+72      3 float32   origin of the positions, Å
+84      float32     step of the positions, Å: they are int16; 0: they are float32
+======  ==========  ====================================================================
+
+The positions follow, x, y, z of one atom after the other: float32 in Å, or int16, which times the
+step plus the origin are Å.
+"""
+
+import struct
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet._trajet import SelectionError
+from trajet.box import Box
+from trajet.trajectory import Selection, Trajectory
+from trajet.trajectory.cursor import Cursor
+from trajet.viewer.layers import Layer, polymer_atoms
+from trajet.viewer.series import LinkedSeries
+from trajet.viewer.structure import structure_of
+
+_HEADER = struct.Struct("<IIdd9f3f3ff")
+HEADER_SIZE = _HEADER.size
+# Step of quantised positions, Å.
+QUANTUM = 0.01
+_LARGEST_INT16 = 32767
+# Atoms by which frames are superposed: one a residue of proteins, nucleic acids and beads of both.
+_FITTED = "CA P BB"
+_LEAST_FITTED = 3
+
+
+class Scene:
+    """The layers of a trajectory, and its frames as bytes; for several threads at a time.
+
+    Parameters
+    ----------
+    trajectory
+        The trajectory.
+    layers
+        Its layers, at least one.
+    as_stored
+        Whether positions are shown as stored at first. Otherwise, where there are a cell and bonds,
+        molecules are made whole around the first layer, and where there is a protein or a nucleic
+        acid, frames are superposed by it.
+    quantise
+        Whether frames have positions of 16 bits in steps of 0.01 Å. Frames that are larger than
+        655 Å have positions of 32 bits anyway.
+    series
+        Series that are plotted beside it.
+
+    Attributes
+    ----------
+    remarks
+        Reasons why positions are not repaired or fitted, for the user.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        layers: Sequence[Layer],
+        *,
+        as_stored: bool = False,
+        quantise: bool = False,
+        series: Sequence[LinkedSeries] = (),
+    ) -> None:
+        self._trajectory, self.layers, self.series = trajectory, tuple(layers), tuple(series)
+        self._quantise = quantise
+        self.remarks: list[str] = []
+        columns = np.unique(np.concatenate([layer.selection.columns for layer in self.layers]))
+        self._columns = columns.astype(np.int64)
+        self._first = np.searchsorted(self._columns, _sorted(self.layers[0].selection))
+        self._guesses_bonds = False
+        repaired = self._repaired(self.layers[0].selection)
+        self.has_repaired = repaired is not trajectory
+        self.shows_stored = as_stored or not self.has_repaired
+        self.repaired = repaired
+        self._cursors = {True: _Frames(trajectory, self._columns)}
+        self._cursors[False] = (
+            _Frames(repaired, self._columns) if self.has_repaired else self._cursors[True]
+        )
+        self._structures: dict[int, bytes] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames."""
+        return self._trajectory.n_frames
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms of a frame."""
+        return len(self._columns)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of files that were read for frames so far."""
+        return sum(frames.bytes_read for frames in set(self._cursors.values()))
+
+    @property
+    def frames_read(self) -> int:
+        """Number of frames that were read so far."""
+        return sum(frames.n_read for frames in set(self._cursors.values()))
+
+    def describe(self) -> dict[str, object]:
+        """Return what the page needs to know, as values that JSON has; no path is among them."""
+        trajectory = self._trajectory
+        dataset = trajectory.dataset
+        return {
+            "title": trajectory.stem if dataset is not None else trajectory.path.name,
+            "n_frames": self.n_frames,
+            "n_atoms": trajectory.n_atoms,
+            "n_shown": self.n_atoms,
+            "size": trajectory.reader.size if dataset is None else dataset.size,
+            "header_size": HEADER_SIZE,
+            "bytes_an_atom": 6 if self._quantise else 12,
+            "has_repaired": self.has_repaired,
+            "shows_stored": self.shows_stored,
+            "remarks": self.remarks,
+            "layers": [
+                {
+                    "label": layer.label,
+                    "n_atoms": layer.selection.n_atoms,
+                    "representation": layer.representation,
+                    "colour": layer.colour,
+                    "ranges": _ranges(np.searchsorted(self._columns, _sorted(layer.selection))),
+                }
+                for layer in self.layers
+            ],
+            "series": [series.title for series in self.series],
+        }
+
+    def structure(self, layer: int) -> bytes:
+        """Return the structure of a layer as BinaryCIF, at the positions of frame 0.
+
+        Raises
+        ------
+        TrajetError, OSError
+            If frame 0 cannot be read.
+        """
+        with self._lock:
+            if layer not in self._structures:
+                columns = _sorted(self.layers[layer].selection)
+                positions, _ = self._cursors[self.shows_stored].read(0)
+                indices = self._trajectory.indices_of(columns)
+                self._structures[layer] = structure_of(
+                    self._trajectory.topology,
+                    indices,
+                    positions[np.searchsorted(self._columns, columns)],
+                    self._bonds(),
+                )
+            return self._structures[layer]
+
+    def frame(self, number: int, *, stored: bool) -> bytes:
+        """Return a frame as bytes; see the module.
+
+        Parameters
+        ----------
+        number
+            Its number, from 0 to `n_frames` - 1.
+        stored
+            Whether positions are as stored, not repaired and fitted.
+
+        Raises
+        ------
+        TrajetError, OSError
+            If the frame cannot be read.
+        """
+        positions, metadata = self._cursors[stored].read(number)
+        data, origin, quantum = _encoded(positions) if self._quantise else _plain(positions)
+        vectors = metadata.box.vectors if metadata.box.exists else np.zeros((3, 3))
+        corner = np.zeros(3)
+        if not stored and self.has_repaired and metadata.box.exists:
+            # The corner of a periodic cell is arbitrary: the first layer is in its centre.
+            corner = _centre(positions[self._first]) - vectors.sum(axis=0) / 2
+        header = _HEADER.pack(
+            number,
+            len(positions),
+            metadata.time,
+            float(self.bytes_read),
+            *vectors.ravel().tolist(),
+            *corner.tolist(),
+            *origin.tolist(),
+            quantum,
+        )
+        return header + data
+
+    def close(self) -> None:
+        """Close the cursors and the trajectory."""
+        for frames in set(self._cursors.values()):
+            frames.close()
+        self._trajectory.close()
+
+    def _repaired(self, first: Selection) -> Trajectory:
+        """Return the trajectory, repaired around the first layer and fitted where possible."""
+        fitted = polymer_atoms(first, _FITTED)
+        if fitted is not None and fitted.n_atoms < _LEAST_FITTED:
+            fitted = None
+        found = self._whole(fitted)
+        if fitted is None:
+            return found
+        try:
+            return found.fit(fitted)
+        except SelectionError as error:
+            self.remarks.append(self._without_paths(f"frames are not superposed: {error}"))
+        return found
+
+    def _whole(self, around: Selection | None) -> Trajectory:
+        """Return the trajectory with whole molecules, if there are a cell and bonds."""
+        trajectory = self._trajectory
+        with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
+            if not Box.of_cell(cursor.read(0).cell, cursor.vectors).exists:
+                return trajectory
+        self._guesses_bonds = trajectory.topology.bonds is None
+        try:
+            if around is None:
+                found = trajectory.whole(guess_bonds=self._guesses_bonds)
+            else:
+                found = trajectory.repair(around, guess_bonds=self._guesses_bonds)
+            found.check_known(found.transforms, self._columns)
+        except SelectionError as error:
+            self._guesses_bonds = False
+            self.remarks.append(self._without_paths(f"molecules may be broken: {error}"))
+            return trajectory
+        return found
+
+    def _bonds(self) -> NDArray[np.int64] | None:
+        """Return the bonds of the topology, or those that were guessed; None if there are none."""
+        topology = self._trajectory.topology
+        if topology.bonds is not None:
+            return topology.bonds
+        return topology.guessed_bonds if self._guesses_bonds else None
+
+    def _without_paths(self, text: str) -> str:
+        """Return a text with the names of files in place of their paths."""
+        paths = [*self._trajectory.paths, *self._trajectory.absolute_paths]
+        with suppress(TypeError):
+            paths.append(type(paths[0])(self._trajectory.topology))
+        for path in sorted(paths, key=lambda path: -len(str(path))):
+            text = text.replace(str(path), path.name)
+        return text
+
+
+class _Metadata:
+    """Time, ps, and box of a frame."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.time = float(cursor.time)
+        self.box = Box.of_cell(cursor.cell, cursor.vectors)
+
+
+class _Frames:
+    """Frames of some atoms of a trajectory, read one at a time."""
+
+    def __init__(self, trajectory: Trajectory, columns: NDArray[np.int64]) -> None:
+        # Only the frames that are asked for are read.
+        self._cursor = Cursor(
+            trajectory, columns, positions=True, velocities=False, forces=False, read_ahead=False
+        )
+        self._lock = threading.Lock()
+
+    def read(self, number: int) -> tuple[NDArray[np.float32], _Metadata]:
+        """Return positions, `(n_atoms, 3)`, Å, and metadata of a frame."""
+        with self._lock:
+            out = np.empty((self._cursor.n_atoms, 3), np.float32)
+            self._cursor.read(number, out)
+            return out, _Metadata(self._cursor)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of files that were read so far."""
+        return self._cursor.counts["bytes_read"]
+
+    @property
+    def n_read(self) -> int:
+        """Number of frames that were read so far."""
+        return self._cursor.counts["frames"]
+
+    def close(self) -> None:
+        """Close the cursor, after the frame that is being read."""
+        with self._lock:
+            self._cursor.close()
+
+
+def _sorted(selection: Selection) -> NDArray[np.int64]:
+    """Return the columns of a selection, ascending."""
+    return np.unique(selection.columns)
+
+
+def _ranges(numbers: NDArray[np.int64]) -> list[list[int]]:
+    """Return ascending numbers as ranges [first, last + 1]."""
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    starts, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(numbers)]])
+    firsts, lasts = numbers[starts].tolist(), numbers[ends - 1].tolist()
+    return [[first, last + 1] for first, last in zip(firsts, lasts, strict=True)]
+
+
+def _plain(positions: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float64], float]:
+    """Return positions as bytes of float32, with origin and step 0."""
+    return positions.astype("<f4", copy=False).tobytes(), np.zeros(3), 0.0
+
+
+def _encoded(positions: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float64], float]:
+    """Return positions as bytes of int16, with origin and step; float32 if they do not fit."""
+    lowest, highest = positions.min(axis=0), positions.max(axis=0)
+    # The header has single precision.
+    middle = ((lowest.astype(np.float64) + highest) / 2).astype(np.float32).astype(np.float64)
+    steps = np.rint((positions - middle) / float(np.float32(QUANTUM)))
+    if not (np.abs(steps) <= _LARGEST_INT16).all():
+        return _plain(positions)
+    return steps.astype("<i2").tobytes(), middle, QUANTUM
+
+
+def _centre(positions: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the centre of positions, `(3,)`, Å."""
+    centre: NDArray[np.float64] = positions.mean(axis=0, dtype=np.float64)
+    return centre

@@ -1,0 +1,308 @@
+"""`trajet view` without a browser: frames, structures, series, and what is refused."""
+
+import itertools
+import json
+import shutil
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import commands
+from helpers.asgi_requests import Answer, request
+from helpers.golden_files import Adk
+from MDAnalysisTests import datafiles
+from numpy.typing import NDArray
+from trajet import viewer
+from trajet.server import PAGE_HEADERS, Access, ViewApp
+from trajet.server.access import Guard
+from trajet.viewer.layers import make_layer
+from trajet.viewer.scene import HEADER_SIZE
+
+TOKEN = "a-token-of-the-tests-own"
+# A selection of several ranges of atoms.
+SODIUM = "resname NA+"
+
+
+@dataclass(frozen=True)
+class Wet:
+    """Adenylate kinase in water: 47,681 atoms in 10 frames, with bonds and a cell."""
+
+    tpr: Path
+    xtc: Path
+
+    def open(self) -> tj.Trajectory:
+        """Open the trajectory."""
+        return tj.open(self.tpr, self.xtc)
+
+
+@pytest.fixture(scope="module")
+def wet(tmp_path_factory: pytest.TempPathFactory) -> Wet:
+    """Return copies of the files."""
+    folder = tmp_path_factory.mktemp("wet")
+    return Wet(
+        Path(shutil.copy(datafiles.TPR, folder / "wet.tpr")),
+        Path(shutil.copy(datafiles.XTC, folder / "wet.xtc")),
+    )
+
+
+class Page:
+    """A scene and its application, behind the check of token and host."""
+
+    def __init__(self, scene: viewer.Scene) -> None:
+        self.scene = scene
+        self.errors: list[Exception] = []
+        app = ViewApp(scene, self.errors.append)
+        access = Access(TOKEN, {"127.0.0.1", "localhost"})
+        self.guard = Guard(app, access, self.errors.append, PAGE_HEADERS)
+
+    def get(self, name: str, query: str = "", *, token: str = TOKEN, **how: str) -> Answer:
+        """Make a request."""
+        return request(self.guard, f"/{token}/{name}", query, **how)
+
+    def frame(self, number: int, query: str = "") -> "Frame":
+        """Return a frame, taken apart."""
+        answer = self.get(f"frame/{number}", query)
+        assert (answer.status, self.errors) == (200, [])
+        return Frame.of(answer.body)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame as the page takes it apart."""
+
+    number: int
+    time: float
+    bytes_read: float
+    vectors: NDArray[np.float32]
+    positions: NDArray[np.float32]
+    n_bytes: int
+
+    @classmethod
+    def of(cls, body: bytes) -> "Frame":
+        """Take the bytes of a frame apart."""
+        number, n_atoms, time, bytes_read = struct.unpack_from("<IIdd", body)
+        vectors = np.frombuffer(body, "<f4", 9, 24).reshape(3, 3)
+        origin = np.frombuffer(body, "<f4", 3, 72)
+        (step,) = struct.unpack_from("<f", body, 84)
+        data = body[HEADER_SIZE:]
+        positions = np.frombuffer(data, "<f4") if step == 0 else np.frombuffer(data, "<i2") * step
+        positions = positions.reshape(-1, 3) + origin
+        assert len(positions) == n_atoms
+        return cls(number, time, bytes_read, vectors, positions, len(body))
+
+
+@pytest.fixture(scope="module")
+def page(wet: Wet) -> Iterator[Page]:
+    """Return a page with a protein and ions."""
+    opened = wet.open()
+    layers = [make_layer(opened.select("protein")), viewer.parse_layer(opened, f"{SODIUM}:spheres")]
+    made = Page(viewer.Scene(opened, layers, series=viewer.parse_series("gyration")))
+    yield made
+    made.scene.close()
+
+
+def test_frames_as_stored_are_the_positions_of_the_file(page: Page, wet: Wet) -> None:
+    """Bit for bit, with time and cell, in 12 bytes an atom and the header."""
+    opened = wet.open()
+    both = opened.select(f"protein or {SODIUM}")
+    for number in (0, 7, 9):
+        expected = both[number]
+        found = page.frame(number, "positions=stored")
+        assert found.positions.astype(np.float32).tobytes() == expected.positions.tobytes()
+        assert (found.number, found.time) == (number, expected.time)
+        assert np.array_equal(found.vectors, expected.box.vectors.astype(np.float32))
+        assert found.n_bytes == HEADER_SIZE + 12 * both.n_atoms
+
+
+def test_frames_are_repaired_and_fitted_by_default(page: Page, wet: Wet) -> None:
+    """The same positions as those of the transforms."""
+    opened = wet.open()
+    around = opened.select("protein and name CA P BB")
+    expected = opened.repair(around).fit(around).select(f"protein or {SODIUM}")
+    assert page.scene.has_repaired and not page.scene.shows_stored
+    assert np.array_equal(page.frame(4).positions.astype(np.float32), expected[4].positions)
+
+
+def test_quantised_frames_are_within_half_a_step(wet: Wet) -> None:
+    """6 bytes an atom and the header; larger frames than 16 bits hold have 32 bits."""
+    opened = wet.open()
+    protein = opened.select("protein")
+    quantised = Page(viewer.Scene(opened, [make_layer(protein)], as_stored=True, quantise=True))
+    found = quantised.frame(3, "positions=stored")
+    assert found.n_bytes == HEADER_SIZE + 6 * protein.n_atoms
+    # Half a step, and the rounding of single precision.
+    assert np.abs(found.positions - protein[3].positions).max() < 0.005 + 1e-5
+
+
+def test_frames_that_16_bits_cannot_hold_have_32(tmp_path: Path) -> None:
+    """Positions are never wrong by more than half a step."""
+    for step, size in ((60.0, 6), (70.0, 12)):
+        gro = write_gro(tmp_path / f"{size}.gro", [("A", "X"), ("A", "Y")], step)
+        opened = tj.open(gro)
+        made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms())], quantise=True))
+        found = made.frame(0, "positions=stored")
+        assert found.n_bytes == HEADER_SIZE + size * 2
+        assert np.abs(found.positions - opened[0].positions).max() < 0.005 + 1e-4
+
+
+def test_only_frames_that_are_requested_are_read(wet: Wet) -> None:
+    """By the counters of the cursor: neither other frames nor the rest of their bytes."""
+    opened = wet.open()
+    made = Page(viewer.Scene(opened, [make_layer(opened.select("protein"))], as_stored=True))
+    before = made.scene.frames_read
+    size = wet.xtc.stat().st_size / opened.n_frames
+    for number in (7, 2, 9):
+        found = made.frame(number, "positions=stored")
+    assert made.scene.frames_read == before + 3
+    assert found.bytes_read == made.scene.bytes_read <= 3 * 1.1 * size
+
+
+def test_description_names_layers_and_no_path(page: Page, wet: Wet) -> None:
+    """Titles are names of files; ranges are those of the layers in a frame."""
+    text = page.get("scene.json").body.decode()
+    found = json.loads(text)
+    assert str(wet.xtc.parent) not in text
+    assert found["title"] == "wet.xtc" and found["n_frames"] == 10
+    assert [layer["ranges"] for layer in found["layers"]] == [[[0, 3341]], [[3341, 3345]]]
+    assert [layer["representation"] for layer in found["layers"]] == ["cartoon", "spheres"]
+    assert found["series"] == ["gyration"]
+
+
+def table(body: bytes, name: str) -> dict[str, list[str] | NDArray[np.generic]]:
+    """Return the columns of a category of a BinaryCIF file."""
+    (block,) = msgpack.unpackb(body)["dataBlocks"]
+    (category,) = [one for one in block["categories"] if one["name"] == name]
+    return {column["name"]: values_of(column["data"]) for column in category["columns"]}
+
+
+def values_of(data: dict[str, object]) -> list[str] | NDArray[np.generic]:
+    """Return the values of a column of bytes or of texts."""
+    (encoding,) = data["encoding"]
+    if encoding["kind"] == "ByteArray":
+        return np.frombuffer(data["data"], {3: "<i4", 32: "<f4"}[encoding["type"]])
+    offsets, numbers = np.frombuffer(encoding["offsets"], "<i4"), np.frombuffer(data["data"], "<i4")
+    units = encoding["stringData"].encode("utf-16-le")
+    texts = [
+        units[2 * first : 2 * end].decode("utf-16-le") for first, end in itertools.pairwise(offsets)
+    ]
+    return [texts[number] for number in numbers]
+
+
+def test_structure_has_the_atoms_of_the_topology(page: Page, wet: Wet) -> None:
+    """Names, residues, elements, bonds and the positions of frame 0."""
+    body = page.get("structure/0").body
+    sites, atoms = table(body, "_atom_site"), wet.open().topology.atoms
+    protein = atoms[np.arange(3341)]
+    assert sites["label_atom_id"] == protein.column("names").tolist()
+    assert sites["label_comp_id"] == protein.column("resnames").tolist()
+    assert sites["auth_seq_id"].tolist() == protein.column("resids").tolist()
+    assert sites["type_symbol"][:5] == ["N", "H", "H", "H", "C"]
+    assert np.array_equal(sites["Cartn_y"], page.frame(0).positions[:3341, 1].astype(np.float32))
+    bonds = table(body, "_molstar_bond_site")
+    expected = wet.open().topology.bonds
+    inside = expected[(expected < 3341).all(axis=1)] + 1
+    assert np.array_equal(np.stack([bonds["atom_id_1"], bonds["atom_id_2"]], axis=1), inside)
+    kinds = dict(zip(*table(body, "_chem_comp").values(), strict=True))
+    assert set(kinds.values()) == {"L-peptide linking"}
+
+
+def write_gro(path: Path, names: list[tuple[str, str]], step: float = 0.1) -> Path:
+    """Write a structure of atoms in a row, `step` nm apart, with names of residues and atoms."""
+    lines = [
+        f"{k // 2 + 1:5}{residue:<5}{name:>5}{k + 1:5}{step * k:8.3f}{0.2:8.3f}{0.3:8.3f}"
+        for k, (residue, name) in enumerate(names)
+    ]
+    text = "\n".join(["odd", str(len(names)), *lines, "   2.0   2.0   2.0", ""])
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_odd_names_are_kept(tmp_path: Path) -> None:
+    """Names are data in columns, never quoted; a title is the text of the file's name."""
+    names = [("<i>'\"", "#_"), ("<i>'\"", "N"), ("loop_", "C'\""), ("_a", ";")]
+    gro = write_gro(tmp_path / "<img src=x>'.gro", names)
+    opened = tj.open(gro)
+    made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms())]))
+    sites = table(made.get("structure/0").body, "_atom_site")
+    assert sites["label_comp_id"] == opened.topology.resnames.tolist()
+    assert sites["label_atom_id"] == opened.topology.names.tolist()
+    assert json.loads(made.get("scene.json").body)["title"] == gro.name
+
+
+def test_series_are_those_of_the_analysis(page: Page, wet: Wet) -> None:
+    """An analysis runs on the atoms of the first layer when the page asks for it."""
+    found = json.loads(page.get("series/0").body)
+    expected = tj.gyration(wet.open().whole().select("protein"))
+    assert found["frames"] == list(range(10))
+    assert np.allclose(found["values"][0], expected.values, rtol=1e-5)
+    assert page.get("series/1").status == 404
+
+
+def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: Path) -> None:
+    """By the number of frames, or by their times."""
+    result = tj.gyration(tj.open(adk.psf, adk.xtc).select("name CA"))
+    opened = wet.open()
+    for chosen, reason in ((result, "10 frames"), (result[2:5], "ps in the trajectory")):
+        chosen.save(tmp_path / "other.npz")
+        series = viewer.parse_series(str(tmp_path / "other.npz"))
+        made = Page(viewer.Scene(opened, [make_layer(opened.select("name CA"))], series=series))
+        answer = made.get("series/0")
+        assert answer.status == 409 and reason in answer.body.decode()
+    with pytest.raises(ValueError, match="neither a file nor an analysis"):
+        viewer.parse_series("rmsf2")
+    with pytest.raises(ValueError, match="no values per frame"):
+        viewer.parse_series("rmsf")
+
+
+def test_requests_that_are_not_admitted_are_refused(page: Page) -> None:
+    """Wrong tokens and hosts, paths that leave the table, frames that do not exist."""
+    assert page.get("scene.json", token=TOKEN[:-1]).status == 401
+    assert page.get("scene.json", host="evil.example").status == 403
+    for name in ("../pyproject.toml", "scene.py", "page/view.js", "frame/x", "frame/-1", "%2e%2e"):
+        assert page.get(name).status == 404
+    for name in ("frame/10", f"frame/{10**30}", "structure/2", "series/1"):
+        assert page.get(name).status == 404
+    assert page.get("frame/0", method="POST").status == 405
+
+
+def test_page_loads_nothing_from_elsewhere(page: Page) -> None:
+    """The headers forbid other origins, frames around the page, and scripts within it."""
+    answer = page.get("")
+    policy = answer.headers["content-security-policy"]
+    assert answer.status == 200
+    assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+    assert "script-src 'self' 'unsafe-eval';" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in answer.headers
+    assert b"http" not in answer.body and b"//" not in answer.body
+    for name in ("view.js", "molecules.js", "frames.js", "plots.js"):
+        source = page.get(name).body
+        # Names of files and atoms would become HTML.
+        assert b"innerHTML" not in source and b"insertAdjacentHTML" not in source
+
+
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [
+        ("resid 1:10", ("resid 1:10", "cartoon", "chain")),
+        ("resid 1:10:ball:residue", ("resid 1:10", "ball", "residue")),
+        ("protein: surface", ("protein", "surface", "chain")),
+        ("name CA:element", ("name CA", "cartoon", "element")),
+    ],
+)
+def test_layers_are_parsed(adk: Adk, text: str, style: tuple[str, str, str]) -> None:
+    """Colons belong to selections as well."""
+    layer = viewer.parse_layer(tj.open(adk.psf, adk.xtc), text)
+    assert (layer.label, layer.representation, layer.colour) == style
+
+
+def test_missing_viewer_is_one_line(adk: Adk) -> None:
+    """An installation without the viewer says what to do, before any file is read."""
+    line = commands.fail("view", adk.psf, adk.xtc, "--select", "nothing at all")
+    assert ("make viewer" if viewer.missing_files() else "nothing at all") in line
