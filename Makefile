@@ -206,7 +206,7 @@ $(VIEWER)/.made: packaging/fetch_viewer.py | tools
 	$(PYTHON) packaging/fetch_viewer.py
 	@touch $@
 
-# The gate runs these tests too where Chromium, Playwright and the viewer are installed.
+# Not in the gate: drawing without a GPU takes minutes.
 test-browser: .venv/.made-tested viewer
 	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
 	$(PIP) 'playwright>=1.49'
