@@ -1,4 +1,4 @@
-"""The page of `trajet view` in Chromium, which `make test-browser` installs before it runs these tests.
+"""The page of `trajet view` in Chromium, which `make test-browser` installs for these tests.
 
 Drawing without a GPU takes minutes on two busy cores, which the gate does not have.
 """
