@@ -77,16 +77,18 @@ impl BrokenSummary {
             return summary;
         }
         let set = InstructionSet::chosen();
+        let mut likely = 0;
         for (i, &number) in block.meta.frames.iter().enumerate() {
             let (frame, turned) = (block.frame(i), block.meta.turned[i]);
             let Some(cell) = pairs.cell(block.meta.cells[i], turned) else { continue };
-            if !pairs.may_be_apart(set, frame, &cell) {
-                continue;
-            }
-            let apart = pairs.apart(frame, &cell, summary.in_first.is_some());
-            if let Some(Apart { n_pairs, first, written, nearest }) = apart {
-                summary.frames.add(number);
-                summary.in_first.get_or_insert((n_pairs, first, written, nearest));
+            let Some(found) = pairs.any_apart(set, frame, &cell, likely) else { continue };
+            likely = found;
+            summary.frames.add(number);
+            if summary.in_first.is_none() {
+                let apart = pairs.apart(frame, &cell);
+                summary.in_first = apart.map(|Apart { n_pairs, first, written, nearest }| {
+                    (n_pairs, first, written, nearest)
+                });
             }
         }
         summary

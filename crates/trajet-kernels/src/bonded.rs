@@ -93,7 +93,7 @@ impl BondedPairs {
     }
 
     /// Returns whether pairs may be apart in a frame; false only if none is.
-    pub fn may_be_apart(&self, set: InstructionSet, frame: &[f32], cell: &LargeCell) -> bool {
+    fn may_be_apart(&self, set: InstructionSet, frame: &[f32], cell: &LargeCell) -> bool {
         // Differences are rounded to single precision.
         let along_axis = (cell.half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
         let atoms = frame.as_chunks::<3>().0;
@@ -102,27 +102,48 @@ impl BondedPairs {
         largest_step(set, frame, &self.with_next) > along_axis || self.listed.iter().any(exceeds)
     }
 
-    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are apart; `None` if there are none. With `first_only`,
-    /// counts one pair at most. Atoms without positions are not apart.
-    pub fn apart(&self, frame: &[f32], cell: &LargeCell, first_only: bool) -> Option<Apart> {
-        let atoms = frame.as_chunks::<3>().0;
-        let mut found: Option<Apart> = None;
-        for &BondedPair { atoms: pair, limit, number } in &self.pairs {
-            let difference = difference(pair, atoms);
-            let written = square(difference);
-            if written.is_nan() || written <= cell.half * cell.half {
-                continue;
-            }
-            let nearest = square(cell.nearest(difference)).sqrt();
-            if nearest <= limit {
-                let first = Apart { n_pairs: 0, first: number, written: written.sqrt(), nearest };
-                found.get_or_insert(first).n_pairs += 1;
-                if first_only {
-                    break;
-                }
-            }
+    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are apart; `None` if there are none. Atoms without positions
+    /// are not apart.
+    pub fn apart(&self, frame: &[f32], cell: &LargeCell) -> Option<Apart> {
+        let mut all = (0..self.pairs.len()).filter_map(|k| self.pair_apart(k, frame, cell));
+        let first = all.next()?;
+        Some(Apart { n_pairs: 1 + all.count() as u64, ..first })
+    }
+
+    /// Returns the position of a pair that is apart in a frame; `None` if there is none. The pair at `likely`, such as
+    /// one that was apart in the frame before, is looked at first: molecules stay broken for many frames.
+    pub fn any_apart(
+        &self,
+        set: InstructionSet,
+        frame: &[f32],
+        cell: &LargeCell,
+        likely: usize,
+    ) -> Option<usize> {
+        let is_apart = |&k: &usize| self.pair_apart(k, frame, cell).is_some();
+        if likely < self.pairs.len() && is_apart(&likely) {
+            return Some(likely);
         }
-        found
+        if !self.may_be_apart(set, frame, cell) {
+            return None;
+        }
+        (0..self.pairs.len()).find(is_apart)
+    }
+
+    /// Returns the pair at a position as the only one if it is apart.
+    fn pair_apart(&self, position: usize, frame: &[f32], cell: &LargeCell) -> Option<Apart> {
+        let BondedPair { atoms, limit, number } = self.pairs[position];
+        let difference = difference(atoms, frame.as_chunks::<3>().0);
+        let written = square(difference);
+        if written.is_nan() || written <= cell.half * cell.half {
+            return None;
+        }
+        let nearest = square(cell.nearest(difference)).sqrt();
+        (nearest <= limit).then(|| Apart {
+            n_pairs: 1,
+            first: number,
+            written: written.sqrt(),
+            nearest,
+        })
     }
 }
 
@@ -242,13 +263,17 @@ mod tests {
             };
             let expected: Vec<BondedPair> = pairs.iter().filter(is_apart).copied().collect();
             let flat = frame.as_flattened();
-            let found = all.apart(flat, &large, false);
+            let found = all.apart(flat, &large);
             prop_assert_eq!(found.map_or(0, |found| found.n_pairs), expected.len() as u64);
             prop_assert_eq!(found.map(|found| found.first), expected.first().map(|pair| pair.number));
-            let first = all.apart(flat, &large, true);
-            prop_assert_eq!(first, found.map(|found| Apart { n_pairs: 1, ..found }));
             for set in InstructionSet::available() {
-                prop_assert!(all.may_be_apart(set, flat, &large) || found.is_none());
+                for likely in 0..=pairs.len() {
+                    let any = all.any_apart(set, flat, &large, likely).map(|k| pairs[k]);
+                    prop_assert_eq!(any.is_some(), found.is_some());
+                    prop_assert!(any.is_none_or(|pair| expected.contains(&pair)));
+                    let is_likely = pairs.get(likely).filter(|pair| expected.contains(pair));
+                    prop_assert!(is_likely.is_none_or(|&pair| any == Some(pair)));
+                }
                 // No pair of a frame in one place is apart.
                 prop_assert!(!all.may_be_apart(set, &vec![1.0; flat.len()], &large));
             }
