@@ -17,6 +17,7 @@ _MODULES = {
     "trajet.cli.store": "store",
     "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
+    "trajet.cli.doctor": "doctor",
     "trajet.cli.viewers": "molfile",
     "trajet.cli.serve": "serve",
     "trajet.cli.view": "view",

@@ -200,7 +200,7 @@ def _seconds_of_opening(path: Path) -> float:
     return time.perf_counter() - begin
 
 
-_SHOWN: dict[str, tuple[str, Callable[[float], str]]] = {
+SHOWN: dict[str, tuple[str, Callable[[float], str]]] = {
     "latency": ("a request of 4 KiB", in_seconds),
     "client_bandwidth": ("one reader, a second", in_bytes),
     "total_bandwidth": ("all readers, a second", in_bytes),
@@ -247,9 +247,9 @@ def storage(path: Path, readers: int, size: int, description: Path | None) -> No
         found = measure(path, readers=readers, size=size)
     text = Environment(found.storage).to_toml()
     rows: list[tuple[str, ...]] = [
-        (_SHOWN[field.name][0], _SHOWN[field.name][1](getattr(found.storage, field.name)))
+        (SHOWN[field.name][0], SHOWN[field.name][1](getattr(found.storage, field.name)))
         for field in fields(found.storage)
-        if field.name in _SHOWN
+        if field.name in SHOWN
     ]
     for line in lines_of(rows):
         click.echo(line)

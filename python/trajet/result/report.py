@@ -3,18 +3,16 @@
 import json
 import math
 import os
-import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
 
 import numpy as np
 
-from trajet import advise, output
+from trajet import advise, machine, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet._types import Json
 from trajet.advise.entries import (
@@ -470,10 +468,10 @@ def make_report(
         "repeated": run.get("repeated", []),
         "opening": opening,
         "versions": {**versions, **run.get("versions", {})},
-        "cpu": _cpu(),
+        "cpu": machine.processor(),
         "instruction_set": INSTRUCTION_SET,
         "host": host,
-        "platform": _platform(),
+        "platform": machine.system(),
     }
     del found["t_total"]
     return Report(cast(Entries, found), _with_conclusions)
@@ -515,26 +513,3 @@ def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], Se
         {**task, "worker": 0, "thread": task["worker"]} for task in run["tasks"]
     ]
     return workers, tasks
-
-
-def _platform() -> str:
-    """Return the operating system, its version, the kind of processor, and the C library.
-
-    `platform.platform` starts a process for that.
-    """
-    system = os.uname()
-    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
-    words = [system.sysname, system.release, system.machine, library and f"with-{library}"]
-    return "-".join(word.replace(" ", "") for word in words if word)
-
-
-@cache
-def _cpu() -> str:
-    """Return the processor's name."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

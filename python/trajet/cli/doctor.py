@@ -1,0 +1,182 @@
+"""`trajet doctor`: what trajet finds on a machine."""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+
+from trajet import cache, machine, memory
+from trajet._trajet import INSTRUCTION_SET, INSTRUCTION_SETS, __version__, available_threads
+from trajet.cli.command import command
+from trajet.cli.results import echo_json, json_option
+from trajet.cli.storage_bench import SHOWN, measure
+from trajet.cli.tables import escaped, one_line
+from trajet.cli.terminal import waiting
+
+# Extras of developers, which say nothing about runs.
+_NOT_ASKED = ("all", "bench", "test")
+_STORAGE_READERS = 8
+_STORAGE_BYTES = 2**26
+# Asks without starting MPI.
+_ASK_MPI = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version().rstrip("\\0"))
+"""
+_MPI_SECONDS = 30
+
+
+@command()
+@click.option(
+    "--storage",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also measure the storage of this folder, in which files are made and removed.",
+)
+@json_option
+def doctor(folder: Path | None, as_json: bool) -> None:
+    """Say what trajet finds on this machine, for bug reports and for job scripts.
+
+    Versions, the processor, the cores and the memory that this process may use, MPI, FUSE, and
+    which packages are missing for what. In a job of SLURM, run it with srun: it tells what a task
+    of the job gets.
+
+    \b
+    Examples:
+      trajet doctor
+      srun trajet doctor
+      trajet doctor --storage /scratch/me --json
+    """
+    found = dict(_entries())
+    if folder is not None:
+        with waiting(f"measuring {folder}"):
+            storage = measure(folder, readers=_STORAGE_READERS, size=_STORAGE_BYTES).storage
+        for field in fields(storage):
+            if field.name in SHOWN:
+                name, text_of = SHOWN[field.name]
+                found[f"storage: {name}"] = text_of(getattr(storage, field.name))
+    if as_json:
+        echo_json(found)
+        return
+    width = max(map(len, found))
+    for name, text in found.items():
+        click.echo(f"{name.ljust(width)}  {escaped(text)}")
+
+
+def _entries() -> Iterator[tuple[str, str]]:
+    """Yield the name of each thing and what is known of it."""
+    yield "trajet", __version__
+    yield "Python", f"{sys.version.split()[0]} ({sys.implementation.name})"
+    yield "system", machine.system()
+    yield "processor", machine.processor()
+    others = ", ".join(INSTRUCTION_SETS)
+    yield "instruction set", f"{INSTRUCTION_SET}, chosen from: {others}"
+    yield "cores", f"{available_threads()} that this process may use, {os.cpu_count()} in all"
+    free = memory.available()
+    yield "memory", "unknown" if free is None else f"{memory.in_bytes(free)} available"
+    if job := os.environ.get("SLURM_JOB_ID"):
+        yield "SLURM", f"job {job}, {_slurm()}"
+    yield "MPI", _mpi()
+    yield "HDF5", _hdf5()
+    yield "FUSE", _fuse()
+    yield "cache folder", _cache_folder()
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("TRAJET_"):
+            yield name, value
+    yield from _packages()
+
+
+def _slurm() -> str:
+    """Return what SLURM gives a task of this job."""
+    named = {
+        "SLURM_NNODES": "nodes",
+        "SLURM_NTASKS": "tasks",
+        "SLURM_CPUS_PER_TASK": "cores per task",
+        "SLURM_MEM_PER_NODE": "MB per node",
+    }
+    known = [f"{os.environ[key]} {what}" for key, what in named.items() if key in os.environ]
+    return ", ".join(known) or "no numbers of tasks and cores"
+
+
+def _mpi() -> str:
+    """Return the MPI library that mpi4py finds, and the launcher.
+
+    In another process, as some libraries end the process where they cannot be used.
+    """
+    try:
+        asked = subprocess.run(
+            [sys.executable, "-c", _ASK_MPI],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_MPI_SECONDS,
+        )
+        library = " ".join(asked.stdout.split())[:60]
+        if asked.returncode:
+            lines = asked.stderr.splitlines() or [f"exit code {asked.returncode}"]
+            library = f"not usable: {lines[-1]}"
+    except subprocess.TimeoutExpired:
+        library = f"not usable: no answer in {_MPI_SECONDS} s"
+    launcher = next((name for name in ("mpiexec", "srun") if shutil.which(name)), "no mpiexec")
+    return f"{library}; {launcher}"
+
+
+def _hdf5() -> str:
+    """Return the version of the library that h5py has."""
+    try:
+        import h5py
+    except ImportError as error:
+        return f"not usable: {one_line(error)}"
+    return f"{h5py.version.hdf5_version}, {'with' if h5py.get_config().mpi else 'without'} MPI"
+
+
+def _fuse() -> str:
+    """Return whether `trajet store mount` can work here."""
+    if not os.path.exists("/dev/fuse"):
+        return "no /dev/fuse: trajet store mount does not work"
+    if os.geteuid() and not shutil.which("fusermount3"):
+        return "/dev/fuse, no fusermount3 (package fuse3): trajet store mount needs it"
+    return "usable"
+
+
+def _cache_folder() -> str:
+    """Return the folder for files beside trajectories that cannot be written there."""
+    folder = cache.folder()
+    if folder is None:
+        return "none: there is no home folder"
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    state = "writable" if os.access(there, os.W_OK) else "not writable"
+    return f"{folder} ({state})"
+
+
+def _packages() -> Iterator[tuple[str, str]]:
+    """Yield the version of each package that trajet uses, or what to install for which extra."""
+    extras: dict[str, list[str]] = {}
+    for line in importlib.metadata.requires("trajet") or []:
+        requirement, _, marker = line.partition(";")
+        extra = re.search(r"""extra == ['"](\w+)['"]""", marker)
+        name = re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]
+        kind = extra[1] if extra else ""
+        if kind not in _NOT_ASKED:
+            extras.setdefault(name, []).append(kind)
+    for name, kinds in extras.items():
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            wanted = " or ".join(
+                f"'trajet[{kind}]'" if kind else "trajet" for kind in sorted(kinds)
+            )
+            version = f"not installed: pip install {wanted}"
+        yield name, version
+
+
+COMMANDS = (doctor,)

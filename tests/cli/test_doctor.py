@@ -1,0 +1,64 @@
+"""`trajet doctor` says what trajet finds on a machine."""
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+import pytest
+import trajet as tj
+from click.testing import CliRunner
+from helpers.commands import succeed
+from trajet.cli.group import commands
+
+
+def of_command(*arguments: object) -> dict[str, str]:
+    """Return the entries that `trajet doctor --json` prints, computed in this process."""
+    done = CliRunner().invoke(commands, ["doctor", "--json", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def test_the_table_has_a_line_for_each_entry() -> None:
+    """Each with its value after the name."""
+    lines = succeed("doctor")
+    for line, (name, value) in zip(lines, of_command().items(), strict=True):
+        assert line.startswith(name)
+        # Other programs take memory meanwhile.
+        assert name == "memory" or line.removeprefix(name).strip() == value
+
+
+def test_every_package_of_the_manifest_has_a_line() -> None:
+    """Those of extras too, but not those of developers."""
+    found = of_command()
+    assert found["trajet"] == tj.__version__
+    for name in ("numpy", "h5py", "distributed", "mpi4py"):
+        assert found[name] == importlib.metadata.version(name)
+    assert not {"pytest", "ruff", "trajet-all"} & set(found)
+
+
+def test_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an extra of trajet, since that has the version that is needed."""
+
+    def version(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    found = of_command()
+    assert found["h5py"] == "not installed: pip install 'trajet[h5md]'"
+    assert found["cloudpickle"] == "not installed: pip install 'trajet[mpi]' or 'trajet[processes]'"
+    assert found["numpy"] == "not installed: pip install trajet"
+
+
+def test_job_of_slurm_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the numbers that decide how many workers there are."""
+    for name, value in {"JOB_ID": "7", "NTASKS": "4", "CPUS_PER_TASK": "2"}.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    assert of_command()["SLURM"] == "job 7, 4 tasks, 2 cores per task"
+
+
+def test_storage_is_measured_and_left_empty(tmp_path: Path) -> None:
+    """The files that were read are removed."""
+    found = of_command("--storage", tmp_path)
+    assert len([name for name in found if name.startswith("storage: ")]) == 6
+    assert not list(tmp_path.iterdir())
