@@ -60,7 +60,8 @@ def quantile(freedom: ArrayLike, level: float = LEVEL) -> NDArray[np.float64]:
         Degrees of freedom, positive, of any shape; infinite ones give the normal distribution's.
     """
     given = np.asarray(freedom, np.float64)
-    nu = np.minimum(given.ravel(), 1e17)
+    # Many series of one length share a few values.
+    nu, which = np.unique(np.minimum(given.ravel(), 1e17), return_inverse=True)
     wanted = math.log1p(-level)
     log_t, step = np.full(nu.shape, math.log(2.0)), np.ones(nu.shape)
     for _ in range(_MOST_STEPS):
@@ -75,7 +76,7 @@ def quantile(freedom: ArrayLike, level: float = LEVEL) -> NDArray[np.float64]:
             break
         step = np.where(is_far, (np.log(p) - wanted) / slope, 0)
         log_t -= step
-    found: NDArray[np.float64] = np.exp(log_t).reshape(given.shape)
+    found: NDArray[np.float64] = np.exp(log_t)[which].reshape(given.shape)
     return found
 
 
