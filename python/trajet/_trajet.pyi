@@ -669,10 +669,10 @@ class WorkerTrajectory:
         stop: Stop | None,
     ) -> tuple[NDArray[np.uint8], RunReport]: ...
 
-# Molecules that are broken in some frames: the number of these frames and the first of them; how
-# many pairs are apart in it, the number of the first pair, the distance of its positions and that
-# of its nearest images, Å.
-BrokenMolecules: TypeAlias = tuple[int, int, int, int, float, float]
+# Molecules that are broken in some frames: the number of these frames and the first of them; the
+# number of a pair that is apart in it, the distance of its positions and that of its nearest
+# images, Å.
+BrokenMolecules: TypeAlias = tuple[int, int, int, float, float]
 
 # The arrays of an analysis by name, and the summary of cells: frames without a cell and the first
 # of them, frames with a small cell and the first of them, half of the shortest lattice vector and

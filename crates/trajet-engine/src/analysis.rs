@@ -98,7 +98,7 @@ pub trait Request: Serialize + DeserializeOwned + Clone + Send + Sync {
 /// An analysis of frames.
 pub trait Analysis: Send + Sync + 'static {
     /// State accumulated over frames, with its own weight. Lists of numbers in it are [`Numbers`].
-    type State: Serialize + DeserializeOwned + Send + 'static;
+    type State: Clone + Serialize + DeserializeOwned + Send + 'static;
 
     /// Returns the arrays with an entry for each frame; none if frames only contribute to the state.
     fn per_frame(&self) -> Vec<ArraySpec> {
@@ -390,10 +390,9 @@ impl<A: Analysis> ErasedAnalysis for A {
     }
 
     fn copy(&self, state: &AnyState) -> Result<AnyState> {
-        let mut bytes = Vec::new();
-        ErasedAnalysis::write(self, state, &mut bytes)?;
-        memory::ask(bytes.len(), "the state of an analysis")?;
-        Ok(ErasedAnalysis::read(self, &bytes).expect("a state that was written").0)
+        let state = state.downcast_ref::<A::State>().expect("a state of this analysis");
+        memory::ask(size_of_bytes(state), "the state of an analysis")?;
+        Ok(Box::new(state.clone()))
     }
 
     fn write(&self, state: &AnyState, bytes: &mut Vec<u8>) -> Result<()> {
@@ -415,8 +414,12 @@ fn own<A: Analysis>(state: AnyState) -> A::State {
 /// # Errors
 /// [`crate::AnalysisError::Memory`] if the system refuses memory for them.
 pub(crate) fn write(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
-    let size = postcard::serialize_with_flavor(value, Size::default());
-    memory::reserve(bytes, size.expect("states are plain data"), "the state of an analysis")?;
+    memory::reserve(bytes, size_of_bytes(value), "the state of an analysis")?;
     *bytes = postcard::to_extend(value, std::mem::take(bytes)).expect("states are plain data");
     Ok(())
+}
+
+/// Returns how many bytes [`write`] appends.
+fn size_of_bytes(value: &impl Serialize) -> usize {
+    postcard::serialize_with_flavor(value, Size::default()).expect("states are plain data")
 }

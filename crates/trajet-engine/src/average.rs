@@ -26,7 +26,7 @@ pub struct Average {
 }
 
 /// Sums over frames.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Sums {
     n_frames: u64,
     /// Sums of the positions (`[n_atoms, 3]`, Å).

@@ -63,9 +63,8 @@ impl Neighbours {
 pub struct BrokenSummary {
     /// Frames in which a pair lies on either side of the box.
     pub frames: FrameCount,
-    /// The pairs of the first of these frames: their number, the number of the first one, the distance of its positions
-    /// and that of its nearest images, Å.
-    pub in_first: Option<(u64, u64, f64, f64)>,
+    /// A pair of the first of these frames: its number, the distance of its positions and that of its nearest images, Å.
+    pub in_first: Option<(u64, f64, f64)>,
 }
 
 impl BrokenSummary {
@@ -77,18 +76,12 @@ impl BrokenSummary {
             return summary;
         }
         let set = InstructionSet::chosen();
-        let mut likely = 0;
         for (i, &number) in block.meta.frames.iter().enumerate() {
             let (frame, turned) = (block.frame(i), block.meta.turned[i]);
             let Some(cell) = pairs.cell(block.meta.cells[i], turned) else { continue };
-            let Some(found) = pairs.any_apart(set, frame, &cell, likely) else { continue };
-            likely = found;
-            summary.frames.add(number);
-            if summary.in_first.is_none() {
-                let apart = pairs.apart(frame, &cell);
-                summary.in_first = apart.map(|Apart { n_pairs, first, written, nearest }| {
-                    (n_pairs, first, written, nearest)
-                });
+            if let Some(Apart { pair, written, nearest }) = pairs.first_apart(set, frame, &cell) {
+                summary.frames.add(number);
+                summary.in_first.get_or_insert((pair, written, nearest));
             }
         }
         summary
@@ -158,8 +151,8 @@ mod tests {
             let first = kinds.iter().position(is_broken);
             prop_assert_eq!(whole.frames.first, first.map(|first| first as u64));
             let number = first.map(|first| u64::from(kinds[first] == 2));
-            prop_assert_eq!(whole.in_first.map(|(n, pair, ..)| (n, pair)), number.map(|k| (1, k)));
-            prop_assert!(whole.in_first.is_none_or(|(_, _, _, nearest)| nearest <= 3.0));
+            prop_assert_eq!(whole.in_first.map(|(pair, ..)| pair), number);
+            prop_assert!(whole.in_first.is_none_or(|(_, _, nearest)| nearest <= 3.0));
         }
     }
 

@@ -139,7 +139,7 @@ struct ContactMap {
 }
 
 /// Numbers of frames.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Counts {
     n_frames: u64,
     /// Frames in which each pair is in contact.

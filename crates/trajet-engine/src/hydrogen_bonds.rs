@@ -260,7 +260,7 @@ struct HydrogenBonds<C> {
 }
 
 /// Data that a run collects from the bonds of all frames, with at most `most` entries in a state.
-trait Collection: Default + Serialize + DeserializeOwned + Send + 'static {
+trait Collection: Clone + Default + Serialize + DeserializeOwned + Send + 'static {
     /// Adds the bonds of a frame, and returns how many entries these are; `keys` is memory for their keys.
     fn add(
         &mut self,
@@ -390,7 +390,7 @@ impl Collection for KeyCounts {
 }
 
 /// The keys of each frame in turn.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Keys(Numbers<u64>);
 
 impl Collection for Keys {

@@ -8,69 +8,24 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::memory::{self, Refused};
 use trajet_formats::{Atoms, Block};
-use trajet_kernels::bonded::BondedPairs;
 
-use crate::analysis::{AnyState, Array, Finished, Pass, write};
-use crate::atom_map::{AtomMap, merge_atom_lists};
-use crate::broken_molecules::BrokenSummary;
-use crate::cells::CellSummary;
+use crate::analysis::{Pass, write};
+use crate::atom_map::merge_atom_lists;
+use crate::component::{Component, ComponentFold, Folded, FoldedArrays, JointEntry};
 use crate::error::{Failure, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
-use crate::tree::{Merger, Node};
-
-/// The state of an analysis, and what is known of its frames.
-pub struct Folded {
-    state: AnyState,
-    about: FrameSummary,
-    /// The states of the whole blocks among these frames, from the first on.
-    blocks: Vec<AnyState>,
-}
-
-/// Summary of some frames: their number, their cells, and the molecules that are broken in them.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct FrameSummary {
-    n_frames: usize,
-    cells: CellSummary,
-    broken: BrokenSummary,
-}
-
-impl FrameSummary {
-    /// Adds the frames after these.
-    fn merge(self, right: Self) -> Self {
-        FrameSummary {
-            n_frames: self.n_frames + right.n_frames,
-            cells: self.cells.merge(right.cells),
-            broken: self.broken.merge(right.broken),
-        }
-    }
-}
+use crate::tree::Node;
 
 /// The state of each analysis of a pass.
 pub type JointState = Vec<Folded>;
 
 /// The states of the largest whole subtrees in some leaves.
 pub type Subtrees = Vec<(Node, JointState)>;
-
-/// The arrays of an analysis, made from its state of all frames, and the summaries of these frames.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FoldedArrays {
-    /// Its arrays with an entry for each frame, which the run has written.
-    pub per_frame: Vec<ArraySpec>,
-    /// Arrays by their names.
-    pub arrays: Vec<(&'static str, Array)>,
-    /// The summary of their cells.
-    pub cells: CellSummary,
-    /// The summary of molecules that are broken in them.
-    pub broken: BrokenSummary,
-    /// The same arrays of each block of these frames, if they were asked for.
-    pub blocks: Vec<Vec<(&'static str, Array)>>,
-}
 
 /// A pass of one analysis or several.
 pub struct JointPass {
@@ -97,105 +52,6 @@ impl PendingChunk {
     fn part(&mut self, n_frames: usize) -> TaskPart<'_> {
         let PendingChunk { block, held } = self;
         TaskPart { n_frames, held, out: &mut block.positions, meta: &mut block.meta }
-    }
-}
-
-/// An analysis, its transform instead of that of the trajectory, and its position among all analyses of the run.
-struct JointEntry {
-    number: usize,
-    transform: Option<Arc<ChainTransform>>,
-    pass: Pass,
-}
-
-/// One of the analyses of a pass.
-struct Component {
-    number: usize,
-    transform: Option<Arc<ChainTransform>>,
-    /// The block that has its atoms: the position of its transform among those of the pass.
-    block: usize,
-    /// The columns of its atoms in that block.
-    map: AtomMap,
-    pass: Pass,
-    /// Pairs of its atoms by which broken molecules are found.
-    bonded: Option<BondedPairs>,
-    /// Frames of each block whose state is kept.
-    block_frames: Option<usize>,
-    /// Its arrays with an entry for each frame.
-    per_frame: Vec<ArraySpec>,
-    /// Positions of these among the arrays of all analyses.
-    arrays: Range<usize>,
-}
-
-impl Component {
-    /// Returns the component of an analysis that has all atoms of its block. Its arrays follow those of `before`.
-    fn new(
-        JointEntry { number, transform, pass }: JointEntry,
-        block: usize,
-        before: Option<&Component>,
-    ) -> Self {
-        let per_frame = pass.analysis.per_frame();
-        let first = before.map_or(0, |before| before.arrays.end);
-        let arrays = first..first + per_frame.len();
-        let is_last = !pass.analysis.has_next();
-        let bonded = pass.neighbours.as_ref().filter(|_| is_last).map(|of| of.among(&pass.atoms));
-        let in_blocks = pass.blocks_of.filter(|_| is_last);
-        let block_frames = in_blocks.map(|n_frames| pass.leaves(n_frames).block_frames());
-        let map = AtomMap::All;
-        Component { number, transform, block, map, pass, bonded, block_frames, per_frame, arrays }
-    }
-
-    /// Adds the number of the analysis to its error.
-    fn numbered<T>(&self, result: Result<T>) -> Result<T, Failure> {
-        result.map_err(|error| Failure { analysis: Some(self.number), fault: error.into() })
-    }
-
-    /// Merges the states of two adjacent ranges of frames, `left` before `right`.
-    fn merge(&self, left: Folded, right: Folded) -> Result<Folded> {
-        let state = self.pass.analysis.merge(left.state, right.state)?;
-        let about = left.about.merge(right.about);
-        let mut blocks = left.blocks;
-        blocks.extend(right.blocks);
-        self.folded(state, about, blocks)
-    }
-
-    /// Returns the state of some frames with those of their blocks; `smaller` are the blocks of its parts.
-    fn folded(
-        &self,
-        state: AnyState,
-        about: FrameSummary,
-        smaller: Vec<AnyState>,
-    ) -> Result<Folded> {
-        let blocks = match self.block_frames == Some(about.n_frames) {
-            true => vec![self.pass.analysis.copy(&state)?],
-            false => smaller,
-        };
-        Ok(Folded { state, about, blocks })
-    }
-
-    /// Superposes and analyses a leaf, and returns its state.
-    fn of_leaf(&self, block: &mut Block, out: &mut FrameArrays<'_>) -> Result<Folded> {
-        let broken = self.broken(block);
-        if let Some(superpose) = &self.pass.superpose {
-            superpose.apply(block);
-        }
-        self.of_superposed(block, broken, out)
-    }
-
-    /// Analyses a leaf that was superposed, and returns its state.
-    fn of_superposed(
-        &self,
-        block: &Block,
-        broken: BrokenSummary,
-        out: &mut FrameArrays<'_>,
-    ) -> Result<Folded> {
-        let state = self.pass.analysis.fold(block, out)?;
-        let cells = CellSummary::of(block, self.pass.analysis.cell_use());
-        self.folded(state, FrameSummary { n_frames: block.n_frames(), cells, broken }, Vec::new())
-    }
-
-    /// Returns the summary of broken molecules of a leaf that is not superposed yet: cells are not turned along.
-    fn broken(&self, block: &Block) -> BrokenSummary {
-        self.bonded.as_ref().map_or_else(BrokenSummary::default, |of| BrokenSummary::of(block, of))
     }
 }
 
@@ -384,11 +240,7 @@ impl JointPass {
     /// # Errors
     /// The error of the first analysis that cannot make its state.
     pub fn empty(&self) -> Result<JointState, Failure> {
-        let empty = |component: &Component| {
-            let state = component.numbered(component.pass.analysis.empty())?;
-            Ok(Folded { state, about: FrameSummary::default(), blocks: Vec::new() })
-        };
-        self.components.iter().map(empty).collect()
+        self.components.iter().map(|component| component.numbered(component.empty())).collect()
     }
 
     /// Merges the states of two adjacent ranges of frames, `left` before `right`.
@@ -413,13 +265,8 @@ impl JointPass {
     /// If this is the last pass.
     pub fn next(self, states: JointState) -> Result<JointPass, Failure> {
         let mut next = self.waiting;
-        for (component, Folded { state, .. }) in self.components.into_iter().zip(states) {
-            let finished = component.numbered(component.pass.analysis.finish(state))?;
-            let Finished::Next(pass) = finished else { panic!("a further pass") };
-            let Component { number, transform, pass: done, .. } = component;
-            let Pass { neighbours, blocks_of, .. } = done;
-            let pass = Pass { neighbours, blocks_of, ..*pass };
-            next.push(JointEntry { number, transform, pass });
+        for (component, folded) in self.components.into_iter().zip(states) {
+            next.push(component.next(folded)?);
         }
         next.sort_by_key(|one| one.number);
         let own = |one: &JointEntry| one.transform.is_none();
@@ -437,39 +284,20 @@ impl JointPass {
     /// # Panics
     /// If there is a further pass.
     pub fn finish(&self, states: JointState) -> Result<Vec<FoldedArrays>, Failure> {
-        let arrays = |(component, folded): (&Component, Folded)| {
-            let FrameSummary { cells, broken, .. } = folded.about;
-            let finish = |state| match component.numbered(component.pass.analysis.finish(state))? {
-                Finished::Arrays(arrays) => Ok(arrays),
-                Finished::Next(_) => panic!("no further pass"),
-            };
-            let blocks = folded.blocks.into_iter().map(finish).collect::<Result<_, Failure>>()?;
-            let (per_frame, arrays) = (component.per_frame.clone(), finish(folded.state)?);
-            Ok(FoldedArrays { per_frame, arrays, cells, broken, blocks })
-        };
-        self.components.iter().zip(states).map(arrays).collect()
+        let each = self.components.iter().zip(states);
+        each.map(|(component, folded)| component.numbered(component.finish(folded))).collect()
     }
 
-    /// Returns the bytes of states: of each subtree its node, then for each analysis what is known of the frames,
-    /// the number of blocks, the state, and the states of the blocks.
+    /// Returns the bytes of states: of each subtree its node, then the states of each analysis.
     ///
     /// # Errors
     /// [`crate::AnalysisError::Memory`] of an analysis.
     pub fn write_states(&self, subtrees: &Subtrees) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         for (node, states) in subtrees {
-            for (k, (component, folded)) in self.components.iter().zip(states).enumerate() {
-                let mut write_all = || {
-                    if k == 0 {
-                        write(node, &mut bytes)?;
-                    }
-                    write(&(folded.about, folded.blocks.len()), &mut bytes)?;
-                    let states = std::iter::once(&folded.state).chain(&folded.blocks);
-                    states
-                        .into_iter()
-                        .try_for_each(|state| component.pass.analysis.write(state, &mut bytes))
-                };
-                component.numbered(write_all())?;
+            self.components[0].numbered(write(node, &mut bytes))?;
+            for (component, folded) in self.components.iter().zip(states) {
+                component.numbered(component.write(folded, &mut bytes))?;
             }
         }
         Ok(bytes)
@@ -487,23 +315,15 @@ impl JointPass {
     fn states_of(&self, mut bytes: &[u8]) -> Option<Subtrees> {
         let mut subtrees = Subtrees::new();
         while !bytes.is_empty() {
-            let (node, mut rest) = postcard::take_from_bytes(bytes).ok()?;
+            let node: Node;
+            (node, bytes) = postcard::take_from_bytes(bytes).ok()?;
             let mut states = JointState::with_capacity(self.components.len());
             for component in &self.components {
-                let ((about, n_blocks), after) =
-                    postcard::take_from_bytes::<(FrameSummary, usize)>(rest).ok()?;
-                let (state, mut after) = component.pass.analysis.read(after)?;
-                let mut blocks = Vec::new();
-                for _ in 0..n_blocks {
-                    let (block, others) = component.pass.analysis.read(after)?;
-                    blocks.push(block);
-                    after = others;
-                }
-                states.push(Folded { state, about, blocks });
-                rest = after;
+                let folded;
+                (folded, bytes) = component.read(bytes)?;
+                states.push(folded);
             }
             subtrees.push((node, states));
-            bytes = rest;
         }
         Some(subtrees)
     }
@@ -530,15 +350,9 @@ impl JointPass {
 
     /// Returns the work on a leaf with these frames, of `n_frames` requested ones.
     pub(crate) fn fold(&self, frames: Range<usize>, n_frames: usize) -> LeafFold<'_> {
-        let component = |component| ComponentFold {
-            of: component,
-            grid: component.pass.leaves(n_frames),
-            block: Block::default(),
-            states: Merger::new(component.pass.leaves(n_frames).len()),
-        };
         let components = match &self.components[..] {
             [_] => Vec::new(),
-            several => several.iter().map(component).collect(),
+            several => several.iter().map(|of| ComponentFold::new(of, n_frames)).collect(),
         };
         LeafFold { pass: self, begin: frames.start, next: frames.start, only: None, components }
     }
@@ -571,10 +385,10 @@ impl LeafFold<'_> {
             self.only = Some(component.numbered(folded)?);
             return Ok(());
         }
-        for component in &mut self.components {
-            let read = &blocks[component.of.block];
-            let absorbed = component.absorb(read, self.begin..self.next, out);
-            component.of.numbered(absorbed)?;
+        for fold in &mut self.components {
+            let component = fold.component();
+            let read = &blocks[component.block];
+            component.numbered(fold.absorb(read, self.begin..self.next, out))?;
         }
         Ok(())
     }
@@ -587,76 +401,15 @@ impl LeafFold<'_> {
         if let Some(folded) = self.only {
             return vec![folded];
         }
-        let whole = |component: ComponentFold<'_>| {
-            let mut subtrees = component.states.into_subtrees();
-            assert_eq!(subtrees.len(), 1, "a leaf of the pass holds one subtree of each analysis");
-            subtrees.remove(0).1
-        };
-        self.components.into_iter().map(whole).collect()
-    }
-}
-
-/// The work of one of several analyses on a leaf of the pass.
-struct ComponentFold<'a> {
-    of: &'a Component,
-    /// The leaves of this analysis.
-    grid: Leaves,
-    /// Frames of its current leaf, as far as they were read.
-    block: Block,
-    /// States of its leaves within the leaf of the pass.
-    states: Merger<Folded>,
-}
-
-impl ComponentFold<'_> {
-    /// Takes the analysis' atoms of a block with the last frames of the range `until`, which begins with the leaf of the
-    /// pass, as the arrays of all analyses do (`out`). If they complete a leaf of the analysis, analyses it.
-    fn absorb(
-        &mut self,
-        read: &Block,
-        until: Range<usize>,
-        out: &mut FrameArrays<'_>,
-    ) -> Result<()> {
-        let Component { pass, map, arrays, .. } = self.of;
-        let leaf = (until.end - 1) / self.grid.frames_per_leaf();
-        let frames = self.grid.frames(leaf);
-        let here = frames.start - until.start..frames.end - until.start;
-        // The block that was read is the leaf: nothing has to be copied.
-        if read.n_frames() == frames.len()
-            && matches!(map, AtomMap::All)
-            && pass.superpose.is_none()
-        {
-            let broken = self.of.broken(read);
-            let out = &mut out.part(arrays.clone(), here);
-            let state = self.of.of_superposed(read, broken, out)?;
-            return self.add(leaf, state);
-        }
-        if self.block.n_frames() == 0 {
-            self.block.reset(frames.len(), pass.atoms.len())?;
-        }
-        for i in 0..read.n_frames() {
-            let at = self.block.n_frames();
-            map.copy(read.frame(i), self.block.frame_mut(at));
-            self.block.meta.push(read.meta.frames[i], read.meta.info(i));
-        }
-        if until.end < frames.end {
-            return Ok(());
-        }
-        let state = self.of.of_leaf(&mut self.block, &mut out.part(arrays.clone(), here))?;
-        self.block.meta.clear();
-        self.add(leaf, state)
-    }
-
-    /// Adds the state of a leaf of the analysis.
-    fn add(&mut self, leaf: usize, folded: Folded) -> Result<()> {
-        let component = self.of;
-        self.states.add(Node::leaf(leaf), folded, |left, right| component.merge(left, right))
+        self.components.into_iter().map(ComponentFold::finish).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Analysis, FrameBuffer};
+    use crate::tree::Merger;
+    use crate::{Analysis, Array, Finished, FrameBuffer};
     use proptest::prelude::*;
     use trajet_formats::Numbers;
 

@@ -10,6 +10,7 @@ pub mod average;
 pub mod broken_molecules;
 pub mod cells;
 pub mod centers;
+mod component;
 pub mod contact_map;
 pub mod contacts;
 pub mod count;
@@ -46,11 +47,12 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::AtomList;
 
 pub use analysis::{Analysis, Array, Finished, Pass, PerFrame, Request, Values};
+pub use component::{Folded, FoldedArrays};
 pub use error::{
     AnalysisError, Failure, FrameError, InvalidArgument, Result, RunError, TaskError, TaskFault,
 };
 pub use frame_arrays::{ArraySpec, FrameArrays, FrameBuffer};
-pub use joint::{FoldedArrays, JointPass, JointState, Subtrees};
+pub use joint::{JointPass, JointState, Subtrees};
 pub use run::{
     Budget, Control, Output, Part, RunHandle, check_times, open, open_with, run, run_part,
 };

@@ -99,7 +99,7 @@ struct LinearDensity {
 }
 
 /// Sums over frames.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Sums {
     n_frames: u64,
     volume: f64,

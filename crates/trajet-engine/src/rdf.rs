@@ -145,7 +145,7 @@ struct Rdf {
 }
 
 /// Sums over frames.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Histogram {
     n_frames: u64,
     volume: f64,

@@ -235,7 +235,7 @@ impl RdfPairs {
 }
 
 /// Sums over frames.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Histograms {
     n_frames: u64,
     volume: f64,

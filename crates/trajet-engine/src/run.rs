@@ -14,9 +14,10 @@ use std::time::Instant;
 use trajet_files::{Chain, Error, Frames, Meter, Relay, Scratch};
 use trajet_formats::Block;
 
+use crate::component::FoldedArrays;
 use crate::error::{AnalysisError, Failure, FrameError, RunError, TaskError, TaskFault};
 use crate::frame_arrays::{FrameArrays, FrameBuffer};
-use crate::joint::{FoldedArrays, JointPass, JointState, PendingChunk, Subtrees};
+use crate::joint::{JointPass, JointState, PendingChunk, Subtrees};
 use crate::plan::{Leaves, tasks};
 use crate::report::{RunReport, Stages, TaskReport, WorkerReport};
 use crate::schedule::{Event, Instruction, Schedule};

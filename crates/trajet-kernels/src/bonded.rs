@@ -2,8 +2,9 @@
 //! their molecule is broken.
 //!
 //! A pair is apart if its positions are farther from each other than half of the least distance of opposite faces of
-//! the cell, and if its nearest images are not. Most frames have no such pair. A first, vectorised check of neighbouring
-//! columns finds that out: a pair that is farther apart than `r` is so by more than `r / √3` along one axis at least.
+//! the cell, and if its nearest images are not. Most stretches of a frame have no such pair. A vectorised check of
+//! neighbouring columns finds that out: a pair that is farther apart than `r` is so by more than `r / √3` along one axis
+//! at least.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -11,15 +12,18 @@ use crate::cell::{Basis, Vector, vectors_of, vectors_of_rows};
 
 /// Floats that are compared at a time.
 const STRIDE: usize = 16;
+/// Atoms that are looked at together: if one of their pairs may be apart, each is compared.
+const STRETCH: usize = 1024;
 
 /// Pairs of neighbouring atoms.
 #[derive(Debug)]
 pub struct BondedPairs {
-    pairs: Vec<BondedPair>,
-    /// For each coordinate of a frame: all bits if its atom and the next one are a pair, else none.
-    with_next: Vec<i8>,
-    /// The other pairs, by their positions among all.
-    listed: Vec<usize>,
+    /// Pairs of neighbouring columns, in order of these.
+    adjacent: Vec<BondedPair>,
+    /// For each coordinate of a frame: all bits if its atom and the next one are such a pair, else none.
+    marks: Vec<i8>,
+    /// The other pairs, in the order in which they were given.
+    others: Vec<BondedPair>,
     /// The largest of all limits, Å.
     longest: f64,
 }
@@ -35,13 +39,11 @@ pub struct BondedPair {
     pub number: u64,
 }
 
-/// The pairs of a frame that are apart.
+/// A pair that is apart in a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Apart {
-    /// Number of pairs.
-    pub n_pairs: u64,
-    /// Number of the first pair.
-    pub first: u64,
+    /// Number of the pair.
+    pub pair: u64,
     /// Distance of its positions, Å.
     pub written: f64,
     /// Distance of its nearest images, Å.
@@ -54,23 +56,23 @@ impl BondedPairs {
     /// # Panics
     /// If a pair has another atom.
     pub fn new(pairs: Vec<BondedPair>, n_atoms: usize) -> Self {
-        let mut with_next = vec![0; n_atoms * 3];
-        let mut listed = Vec::new();
-        for (k, &BondedPair { atoms: [one, other], .. }) in pairs.iter().enumerate() {
-            assert!((one.max(other) as usize) < n_atoms, "atoms of the frame");
-            if one.abs_diff(other) == 1 {
-                with_next.as_chunks_mut::<3>().0[one.min(other) as usize] = [-1; 3];
-            } else {
-                listed.push(k);
-            }
-        }
         let longest = pairs.iter().map(|pair| pair.limit).fold(0.0, f64::max);
-        BondedPairs { pairs, with_next, listed, longest }
+        let is_adjacent = |&BondedPair { atoms: [one, other], .. }: &BondedPair| {
+            assert!((one.max(other) as usize) < n_atoms, "atoms of the frame");
+            one.abs_diff(other) == 1
+        };
+        let (mut adjacent, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(is_adjacent);
+        adjacent.sort_by_key(first_column);
+        let mut marks = vec![0; n_atoms * 3];
+        for pair in &adjacent {
+            marks.as_chunks_mut::<3>().0[first_column(pair) as usize] = [-1; 3];
+        }
+        BondedPairs { adjacent, marks, others, longest }
     }
 
     /// Returns whether there are no pairs.
     pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
+        self.adjacent.is_empty() && self.others.is_empty()
     }
 
     /// Returns the cell of a frame, given as to [`crate::cell::Cell::of_frame`]; `None` without a cell, for one without
@@ -92,59 +94,53 @@ impl BondedPairs {
         is_large.then_some(LargeCell { basis, half })
     }
 
-    /// Returns whether pairs may be apart in a frame; false only if none is.
-    fn may_be_apart(&self, set: InstructionSet, frame: &[f32], cell: &LargeCell) -> bool {
-        // Differences are rounded to single precision.
-        let along_axis = (cell.half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
-        let atoms = frame.as_chunks::<3>().0;
-        let exceeds =
-            |&k: &usize| square(difference(self.pairs[k].atoms, atoms)) > cell.half * cell.half;
-        largest_step(set, frame, &self.with_next) > along_axis || self.listed.iter().any(exceeds)
-    }
-
-    /// Returns the pairs of a frame (`[n_atoms, 3]`, Å) that are apart; `None` if there are none. Atoms without positions
-    /// are not apart.
-    pub fn apart(&self, frame: &[f32], cell: &LargeCell) -> Option<Apart> {
-        let mut all = (0..self.pairs.len()).filter_map(|k| self.pair_apart(k, frame, cell));
-        let first = all.next()?;
-        Some(Apart { n_pairs: 1 + all.count() as u64, ..first })
-    }
-
-    /// Returns the position of a pair that is apart in a frame; `None` if there is none. The pair at `likely`, such as
-    /// one that was apart in the frame before, is looked at first: molecules stay broken for many frames.
-    pub fn any_apart(
+    /// Returns the first pair that is apart in a frame (`[n_atoms, 3]`, Å), first among pairs of neighbouring columns,
+    /// then among the others; `None` if there is none. Atoms without positions are not apart.
+    pub fn first_apart(
         &self,
         set: InstructionSet,
         frame: &[f32],
         cell: &LargeCell,
-        likely: usize,
-    ) -> Option<usize> {
-        let is_apart = |&k: &usize| self.pair_apart(k, frame, cell).is_some();
-        if likely < self.pairs.len() && is_apart(&likely) {
-            return Some(likely);
+    ) -> Option<Apart> {
+        // Differences are rounded to single precision.
+        let along_axis = (cell.half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
+        let atoms = frame.as_chunks::<3>().0;
+        let mut apart = None;
+        for begin in (0..atoms.len()).step_by(STRETCH) {
+            let end = atoms.len().min(begin + STRETCH);
+            let with_next = atoms[begin..atoms.len().min(end + 1)].as_flattened();
+            if largest_step(set, with_next, &self.marks[begin * 3..end * 3]) > along_axis {
+                let here =
+                    self.adjacent.partition_point(|pair| (first_column(pair) as usize) < begin);
+                let pairs = self.adjacent[here..].iter();
+                let mut pairs = pairs.take_while(|pair| (first_column(pair) as usize) < end);
+                apart = pairs.find_map(|pair| pair.apart(atoms, cell));
+            }
+            if apart.is_some() {
+                break;
+            }
         }
-        if !self.may_be_apart(set, frame, cell) {
-            return None;
-        }
-        (0..self.pairs.len()).find(is_apart)
+        apart.or_else(|| self.others.iter().find_map(|pair| pair.apart(atoms, cell)))
     }
+}
 
-    /// Returns the pair at a position as the only one if it is apart.
-    fn pair_apart(&self, position: usize, frame: &[f32], cell: &LargeCell) -> Option<Apart> {
-        let BondedPair { atoms, limit, number } = self.pairs[position];
-        let difference = difference(atoms, frame.as_chunks::<3>().0);
+impl BondedPair {
+    /// Returns the distances of the pair if it is apart.
+    fn apart(&self, atoms: &[[f32; 3]], cell: &LargeCell) -> Option<Apart> {
+        let [one, other] = self.atoms.map(|column| atoms[column as usize].map(f64::from));
+        let difference = [other[0] - one[0], other[1] - one[1], other[2] - one[2]];
         let written = square(difference);
         if written.is_nan() || written <= cell.half * cell.half {
             return None;
         }
         let nearest = square(cell.nearest(difference)).sqrt();
-        (nearest <= limit).then(|| Apart {
-            n_pairs: 1,
-            first: number,
-            written: written.sqrt(),
-            nearest,
-        })
+        let written = written.sqrt();
+        (nearest <= self.limit).then_some(Apart { pair: self.number, written, nearest })
     }
+}
+
+fn first_column(&BondedPair { atoms: [one, other], .. }: &BondedPair) -> u32 {
+    one.min(other)
 }
 
 /// A cell whose opposite faces are farther apart than twice the limit of any pair.
@@ -190,11 +186,6 @@ fn largest_step_of(frame: &[f32], marks: &[i8]) -> f32 {
     let rest = here.len() / STRIDE * STRIDE;
     let steps = (rest..here.len()).map(|k| step(here[k], next[k], marks[k]));
     steps.chain(most).fold(0.0, larger)
-}
-
-fn difference([one, other]: [u32; 2], atoms: &[[f32; 3]]) -> Vector {
-    let [one, other] = [one, other].map(|column| atoms[column as usize].map(f64::from));
-    [other[0] - one[0], other[1] - one[1], other[2] - one[2]]
 }
 
 fn square([x, y, z]: Vector) -> f64 {
@@ -261,37 +252,47 @@ mod tests {
                 });
                 written > half && nearest.fold(f64::INFINITY, f64::min) <= limit
             };
-            let expected: Vec<BondedPair> = pairs.iter().filter(is_apart).copied().collect();
+            let is_other = |pair: &&BondedPair| pair.atoms[0].abs_diff(pair.atoms[1]) != 1;
+            let order = |pair: &&BondedPair| (is_other(pair), first_column(pair), pair.number);
+            let neighbours = pairs.iter().filter(is_apart).filter(|pair| !is_other(pair));
+            let others = pairs.iter().filter(is_apart).find(is_other);
+            let expected = neighbours.min_by_key(order).or(others).map(|pair| pair.number);
             let flat = frame.as_flattened();
-            let found = all.apart(flat, &large);
-            prop_assert_eq!(found.map_or(0, |found| found.n_pairs), expected.len() as u64);
-            prop_assert_eq!(found.map(|found| found.first), expected.first().map(|pair| pair.number));
             for set in InstructionSet::available() {
-                for likely in 0..=pairs.len() {
-                    let any = all.any_apart(set, flat, &large, likely).map(|k| pairs[k]);
-                    prop_assert_eq!(any.is_some(), found.is_some());
-                    prop_assert!(any.is_none_or(|pair| expected.contains(&pair)));
-                    let is_likely = pairs.get(likely).filter(|pair| expected.contains(pair));
-                    prop_assert!(is_likely.is_none_or(|&pair| any == Some(pair)));
-                }
+                let found = all.first_apart(set, flat, &large);
+                prop_assert_eq!(found.map(|found| found.pair), expected);
+                prop_assert!(found.is_none_or(|found| found.nearest <= limit && found.written > half));
                 // No pair of a frame in one place is apart.
-                prop_assert!(!all.may_be_apart(set, &vec![1.0; flat.len()], &large));
+                prop_assert!(all.first_apart(set, &vec![1.0; flat.len()], &large).is_none());
             }
         }
     }
 
     #[test]
-    fn frames_of_whole_molecules_need_no_second_look() {
-        let pair = |one, other| BondedPair { atoms: [one, other], limit: 3.0, number: 0 };
-        let pairs = BondedPairs::new(vec![pair(0, 1), pair(1, 2), pair(4, 3), pair(0, 2)], 5);
-        // The third and the fourth atom are of different molecules.
-        let mut frame =
-            [1.0f32, 1.0, 1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 25.0, 1.0, 1.0, 26.0, 1.0, 1.0];
-        let set = InstructionSet::chosen();
+    fn stretches_after_the_first_are_compared_too() {
+        let n = STRETCH * 2 + 5;
+        let pair = |one: usize| BondedPair {
+            atoms: [one as u32 + 1, one as u32],
+            limit: 3.0,
+            number: one as u64,
+        };
+        let pairs = BondedPairs::new((0..n - 1).rev().map(pair).collect(), n);
         let cell = pairs.cell([30.0, 30.0, 30.0, 90.0, 90.0, 90.0], None).unwrap();
-        assert!(!pairs.may_be_apart(set, &frame, &cell));
-        frame[12] = -4.0;
-        assert!(pairs.may_be_apart(set, &frame, &cell));
+        for set in InstructionSet::available() {
+            assert_eq!(pairs.first_apart(set, &vec![1.0; n * 3], &cell), None);
+            for torn in [0, STRETCH - 2, STRETCH - 1, STRETCH, STRETCH * 2 - 1, n - 2] {
+                let mut frame = vec![1.0; n * 3];
+                frame[(torn + 1) * 3..].fill(29.5);
+                let found = pairs.first_apart(set, &frame, &cell).unwrap();
+                assert_eq!(found.pair, torn as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn cells_that_cannot_tell_are_left_out() {
+        let pair = BondedPair { atoms: [0, 1], limit: 3.0, number: 0 };
+        let pairs = BondedPairs::new(vec![pair], 2);
         for none in [
             [f64::NAN; 6],
             [30.0, 30.0, 30.0, 90.0, 90.0, 180.0],

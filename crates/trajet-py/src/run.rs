@@ -24,7 +24,7 @@ use crate::report::report_dict;
 pub(crate) type PyFolded<'py> = (
     Bound<'py, PyDict>,
     (u64, i64, u64, i64, f64, i64),
-    Option<(u64, u64, u64, u64, f64, f64)>,
+    Option<(u64, u64, u64, f64, f64)>,
     Vec<Bound<'py, PyDict>>,
 );
 
@@ -130,7 +130,7 @@ fn cell_numbers(cells: &CellSummary) -> (u64, i64, u64, i64, f64, i64) {
 
 fn broken_numbers(
     &BrokenSummary { frames, in_first }: &BrokenSummary,
-) -> Option<(u64, u64, u64, u64, f64, f64)> {
-    let (first, (n_pairs, pair, written, nearest)) = (frames.first?, in_first?);
-    Some((frames.n, first, n_pairs, pair, written, nearest))
+) -> Option<(u64, u64, u64, f64, f64)> {
+    let (first, (pair, written, nearest)) = (frames.first?, in_first?);
+    Some((frames.n, first, pair, written, nearest))
 }

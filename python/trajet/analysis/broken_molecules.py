@@ -73,7 +73,7 @@ class Neighbours:
         """Return a remark if molecules were broken in some of the `n_frames` frames of a run."""
         if broken is None:
             return []
-        n_broken, first_frame, n_pairs, pair, written, nearest = broken
+        n_broken, first_frame, pair, written, nearest = broken
         columns = self.pairs[pair]
         whose = next(one for one in self.selections if np.isin(columns, one.columns).all())
         atoms = whose.topology_atoms
@@ -82,7 +82,7 @@ class Neighbours:
         if n_frames > 1:
             where = f"{n_broken} of {n_frames} frames, the first is frame {first_frame}"
         words = " and ".join(atoms.describe(i) for i in at)
-        return [_remark(whose.label, where, n_pairs, words, written, nearest)]
+        return [_remark(whose.label, where, words, written, nearest)]
 
 
 def find_broken_molecules(
@@ -121,19 +121,16 @@ def find_broken_molecules(
         return []
     k = int(torn[0])
     words = " and ".join(atoms.describe(int(i)) for i in pairs[k])
-    n_pairs, label = int(torn.size), selection.label
-    return [_remark(label, where, n_pairs, words, written[k], images[k])]
+    return [_remark(selection.label, where, words, written[k], images[k])]
 
 
-def _remark(
-    label: str, where: str, n_pairs: int, atoms: str, written: float, nearest: float
-) -> str:
-    """Return the remark on broken molecules, given the pairs of the first frame with some."""
+def _remark(label: str, where: str, atoms: str, written: float, nearest: float) -> str:
+    """Return the remark on broken molecules, given two neighbours on either side of the box."""
     return (
         f"selection {quoted(label)}, {where}: molecules are broken over the box, and positions are"
-        f" taken as they are written: {n_pairs} pairs of neighbours lie on either side, the first"
-        f" is {atoms}, {written:.1f} Å apart, {nearest:.1f} Å as nearest images: make molecules"
-        " whole with --whole (selection.whole()), unless they are infinite"
+        f" taken as they are written: neighbours lie on either side, such as {atoms},"
+        f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: make molecules whole with"
+        " --whole (selection.whole()), unless they are infinite"
     )
 
 
