@@ -13,12 +13,19 @@ from pathlib import Path
 import click
 
 from trajet import cache, machine, memory
-from trajet._trajet import INSTRUCTION_SET, INSTRUCTION_SETS, __version__, available_threads
+from trajet._trajet import (
+    INSTRUCTION_SET,
+    INSTRUCTION_SETS,
+    MissingPackageError,
+    __version__,
+    available_threads,
+)
 from trajet.cli.command import command
 from trajet.cli.results import echo_json, json_option
 from trajet.cli.storage_bench import SHOWN, measure
 from trajet.cli.tables import escaped, one_line
 from trajet.cli.terminal import waiting
+from trajet.h5md import library
 
 # Extras of developers, which say nothing about runs.
 _NOT_ASKED = ("all", "bench", "test")
@@ -133,10 +140,9 @@ def _mpi() -> str:
 def _hdf5() -> str:
     """Return the version of the library that h5py has."""
     try:
-        import h5py
-    except ImportError as error:
+        return library.version("doctor")
+    except MissingPackageError as error:
         return f"not usable: {one_line(error)}"
-    return f"{h5py.version.hdf5_version}, {'with' if h5py.get_config().mpi else 'without'} MPI"
 
 
 def _fuse() -> str:

@@ -49,3 +49,15 @@ def parallel_h5py(why: str) -> ModuleType:
             f"{why}: this h5py was built without MPI, as the wheels of PyPI are: {_HOW}"
         )
     return module
+
+
+def version(why: str) -> str:
+    """Return the version of the HDF5 library, and whether it runs on ranks of MPI.
+
+    Raises
+    ------
+    MissingPackageError
+        If h5py is not installed; the message begins with `why`.
+    """
+    module = h5py(why)
+    return f"{module.version.hdf5_version}, {'with' if module.get_config().mpi else 'without'} MPI"
