@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 
+@cache
 def system() -> str:
     """Return the operating system, its version, the kind of processor, and the C library.
 

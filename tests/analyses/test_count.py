@@ -49,7 +49,8 @@ def test_atoms_of_each_frame_are_those_of_mdanalysis(
     near = system.trajectory.select(text, updating=True)
     group = system.universe.select_atoms(text, updating=True)
     # MDAnalysis goes through all bonds in Python.
-    some = slice(0, 98, 97 if "bonded" in text else 3)
+    step = 97 if "bonded" in text else 3
+    some = slice((system.trajectory.n_frames - 1) % step, None, step)
     expected = [group.indices.copy() for _ in system.universe.trajectory[some]]
     counts = tj.count(near, frames=some)
     assert counts.values.tolist() == [len(atoms) for atoms in expected]

@@ -60,7 +60,7 @@ class Served:
         """Send bytes that may be no request, and return what comes until the connection ends."""
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
             found = b""
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(OSError):
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
                 while piece := connection.recv(65536):

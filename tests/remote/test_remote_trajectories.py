@@ -46,8 +46,9 @@ def adk_server(server: RangeServer, adk: Adk) -> RangeServer:
 
 FEW = {
     name: path
-    for format in ("XTC", "TRR", "DCD", "NCDF", "PDB", "GRO", "RST7")
-    for name, path in list(READ[format].files().items())[:2]
+    for kind, format in READ.items()
+    if kind != "H5MD"
+    for name, path in list(format.files().items())[:2]
 }
 
 

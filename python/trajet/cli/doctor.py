@@ -51,7 +51,7 @@ _MPI_SECONDS = 30
 )
 @json_option
 def doctor(folder: Path | None, as_json: bool) -> None:
-    """Say what trajet finds on this machine, for bug reports and for job scripts.
+    """Say what trajet finds on this machine, for bug reports.
 
     Versions, the processor, the cores and the memory that this process may use, MPI, FUSE, and
     which packages are missing for what. In a job of SLURM, run it with srun: it tells what a task

@@ -43,8 +43,8 @@ _END = 1.0
     "--series",
     multiple=True,
     metavar="FILE|ANALYSIS,…",
-    help="A result that -o wrote (.npz, .json), or an analysis of the first layer, such as rmsd or"
-    " gyration: plotted beside the picture. May be repeated.",
+    help="A result that -o wrote (.npz, .json), or an analysis of the first layer, such as"
+    " rmsd: plotted beside the picture. May be repeated.",
 )
 @click.option(
     "--as-stored",
@@ -101,7 +101,7 @@ def view(
     Examples:
       trajet view top.tpr run.xtc --select protein
       trajet view top.tpr run.xtc --layer protein --layer "resname LIG:ball"
-      trajet view top.tpr run.xtc --series rmsd,gyration --no-browser
+      trajet view top.tpr run.xtc --series rmsd,end-to-end --no-browser
       trajet view md/run@protein --series rmsd.npz
     """
     try:

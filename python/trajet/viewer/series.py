@@ -83,7 +83,7 @@ def _of_word(word: str) -> LinkedSeries:
     if name not in trajet.ANALYSES:
         raise ValueError(
             f"{quoted(word)}: there is neither a file nor an analysis of this name: give a result"
-            " that -o wrote (.npz, .json), or an analysis such as rmsd or gyration"
+            " that -o wrote (.npz, .json), or an analysis such as rmsd"
         )
     function = getattr(importlib.import_module(f"trajet.analysis.{name}"), name)
     parameters = list(inspect.signature(function).parameters.values())
