@@ -415,7 +415,7 @@ def test_address_that_others_reach_is_warned_of(adk: Adk) -> None:
         for host in (socket.gethostname(), "10.1.2.3", "md.example"):
             assert server.get("dir/", token=token, Host=host).status == 200
         assert server.get("dir/", token=token, Host="evil.example").status == 403
-        code, _, errors = server.end(signal.SIGHUP)
+        code, _, errors = server.end(signal.SIGTERM)
         assert code == 0 and "not encrypted" in errors and token not in errors
 
 
