@@ -2,8 +2,8 @@
 //!
 //! A target writes its input to a file, opens it in several ways, and reads everything that can be read. No input may
 //! panic, take more memory than its size allows, or last ten seconds, and results must not depend on the way of
-//! reading: see [`trajectory`], [`h5md`], [`sidecar`], [`heads`], [`stored_file()`], [`record()`], [`structure()`],
-//! [`topology()`] and [`selection()`]. CONTRIBUTING.md describes how to run them.
+//! reading: see `trajectory`, `h5md`, `sidecar`, `heads`, `stored_file()`, `record()`, `structure()`,
+//! `topology()` and `selection()`. CONTRIBUTING.md describes how to run them.
 
 mod case;
 mod disk;
