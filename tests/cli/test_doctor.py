@@ -57,6 +57,16 @@ def test_job_of_slurm_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert of_command()["SLURM"] == "job 7, 4 tasks, 2 cores per task"
 
 
+def test_secrets_in_the_environment_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is meant for public reports of faults."""
+    monkeypatch.setenv("TRAJET_TOKEN", "a-secret-of-the-server")
+    monkeypatch.setenv("TRAJET_INSTRUCTION_SET", "scalar")
+    found = of_command()
+    assert found["TRAJET_TOKEN"] == "is set"
+    assert found["TRAJET_INSTRUCTION_SET"] == "scalar"
+    assert "a-secret-of-the-server" not in str(found)
+
+
 def test_storage_is_measured_and_left_empty(tmp_path: Path) -> None:
     """The files that were read are removed."""
     found = of_command("--storage", tmp_path)

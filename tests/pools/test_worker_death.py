@@ -45,13 +45,13 @@ def pipes_and_files() -> Counter[str]:
 def nothing_is_left() -> Any:
     """Each test leaves no process, no file in memory and no open pipe.
 
-    What earlier tests left to the garbage collector may be closed meanwhile, which is no leak.
+    What earlier tests left to the garbage collector is closed before, or meanwhile.
     """
     processes.end_kept()
+    gc.collect()
     children_before, open_before = children(), pipes_and_files()
     yield
     processes.end_kept()
-    gc.collect()
     assert children() <= children_before
     assert not pipes_and_files() - open_before
     assert not list(Path("/dev/shm").glob(f"trajet-{os.getpid()}-*"))

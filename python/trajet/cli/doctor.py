@@ -29,6 +29,8 @@ from trajet.h5md import library
 
 # Extras of developers, which say nothing about runs.
 _NOT_ASKED = ("all", "bench", "test")
+# Variables whose values are shown; others, such as the token of `trajet serve`, are secrets.
+_SHOWN_VARIABLES = ("TRAJET_DEBUG", "TRAJET_INSTRUCTION_SET")
 _STORAGE_READERS = 8
 _STORAGE_BYTES = 2**26
 # Asks without starting MPI.
@@ -98,7 +100,7 @@ def _entries() -> Iterator[tuple[str, str]]:
     yield "cache folder", _cache_folder()
     for name, value in sorted(os.environ.items()):
         if name.startswith("TRAJET_"):
-            yield name, value
+            yield name, value if name in _SHOWN_VARIABLES else "is set"
     yield from _packages()
 
 
