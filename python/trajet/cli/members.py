@@ -34,9 +34,9 @@ class Groups:
     Attributes
     ----------
     by
-        The key by which they are told apart.
+        The key whose values name the groups.
     first, second
-        Its values.
+        The values of both groups.
     """
 
     by: str

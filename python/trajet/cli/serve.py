@@ -102,9 +102,9 @@ def serve(
             _introduce(table, at, access.token if token is None else None)
         if not at.is_loopback:
             click.echo(
-                f"trajet: note: {at.host} can be reached from other machines: whoever can read the"
-                " network reads token and data, as they are not encrypted; ssh -L or a proxy with"
-                " TLS in front of --address 127.0.0.1 avoids that",
+                f"trajet: note: {at.host} can be reached from other machines: token and data are"
+                " not encrypted, so that others can read them on the network; use --address"
+                " 127.0.0.1 with ssh -L, or with a proxy that has TLS",
                 err=True,
             )
 

@@ -179,7 +179,7 @@ def _introduce(address: str, port: int) -> None:
     click.echo(f"open {address}")
     name = socket.gethostname()
     click.echo(f"from another machine, first: ssh -L {port}:127.0.0.1:{port} {name}")
-    click.echo("whoever has the address sees the trajectory; Ctrl-C ends the command")
+    click.echo("keep the address to yourself: it opens the trajectory; Ctrl-C ends the command")
 
 
 @contextlib.contextmanager
