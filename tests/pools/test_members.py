@@ -305,3 +305,25 @@ def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
             next(done)
     # Members that were not open were not begun.
     assert taken <= len(ended) <= 60
+
+
+def test_a_task_beside_one_that_fails_is_no_interrupt(
+    ensemble: tj.Ensemble, small_tasks: None
+) -> None:
+    """The error of a function is raised, while another task of the same member is stopped."""
+    both, failed = threading.Barrier(2, timeout=HANGS), threading.Event()
+
+    def fail(positions: Any, frame: int) -> float:
+        # Only the long member has these frames.
+        if frame >= 50 and not failed.is_set():
+            if both.wait() == 0:
+                failed.set()
+                raise ValueError("this frame is refused")
+            failed.wait(HANGS)
+            # Its task is stopped when the error has come to the pool.
+            time.sleep(0.2)
+        return 0.0
+
+    pool = tj.LocalPool(threads=2)
+    with pytest.raises(ValueError, match="this frame is refused"):
+        tj.apply(ensemble.select(ATOMS), fail, thread_safe=True, pool=pool)

@@ -88,9 +88,12 @@ def do_task(
         try:
             done = worker.do(task, sections, stop)
             return TaskResult(done, sections, retried=retried)
-        except Exception as error:
+        except BaseException as error:
+            # A task that was stopped ends with KeyboardInterrupt.
             if stop is not None and stop.is_set:
                 break
+            if not isinstance(error, Exception):
+                raise
             retried.append(str(error))
             if not is_retried(error, len(retried)):
                 return TaskResult(error=error)
