@@ -51,7 +51,7 @@ PACKAGES = (
         "1.6.32",
         "KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
         {
-            "dist/uPlot.esm.js": "uPlot.esm.js",
+            "dist/uPlot.iife.min.js": "uPlot.js",
             "dist/uPlot.min.css": "uPlot.min.css",
             "LICENSE": "uPlot-LICENSE",
         },

@@ -1,10 +1,9 @@
-"""The page of `trajet view` in Chromium, which `make test-browser` installs for these tests.
+"""The page of `trajet view` in Chromium, where that, Playwright and the viewer are installed.
 
-Drawing without a GPU takes minutes on two busy cores, which the gate does not have.
+`make test-browser` installs them.
 """
 
 import io
-import os
 import random
 import re
 import shutil
@@ -13,19 +12,24 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import trajet as tj
+from helpers.viewed import write_gro
 from matplotlib.image import imread
 from MDAnalysisTests import datafiles
+from trajet import viewer
+from trajet.viewer.layers import make_layer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 _CHROMIUM = shutil.which("chromium")
-# Timeout, s: loading the viewer takes a minute on a busy machine without a GPU.
+# Timeout, s: loading the viewer takes half a minute on a busy machine without a GPU.
 PATIENCE = 300
 # Drawing in software, as no test has a GPU.
 _OPTIONS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--mute-audio"]
@@ -36,7 +40,8 @@ except ImportError:
     sync_playwright = None
 
 pytestmark = pytest.mark.skipif(
-    "TRAJET_TEST_BROWSER" not in os.environ, reason="needs a browser: make test-browser"
+    sync_playwright is None or _CHROMIUM is None or bool(viewer.missing_files()),
+    reason="Playwright, Chromium or the viewer is missing: make test-browser installs them",
 )
 
 
@@ -49,32 +54,56 @@ class Shown:
 
     def label(self) -> str:
         """Return the text that names the frame."""
-        return self.page.inner_text("#label")
+        return self.page.inner_text(".label")
 
     def wait_for(self, number: int) -> None:
         """Wait until a frame is shown."""
         self.page.wait_for_function(
-            f"document.getElementById('label').textContent.startsWith('frame {number} ')"
+            f"document.querySelector('.label').textContent.startsWith('frame {number} ')"
         )
 
     def seek(self, number: int) -> None:
         """Choose a frame by its number."""
-        self.page.fill("#number", str(number))
-        self.page.press("#number", "Enter")
+        self.page.fill(".number", str(number))
+        self.page.press(".number", "Enter")
         self.wait_for(number)
 
     def pixels(self) -> "NDArray[np.float32]":
         """Return the picture of the molecules, once two in a row are the same."""
         before = None
         while True:
-            png = self.page.locator("#picture").screenshot()
+            png = self.page.locator(".picture").screenshot()
             if png == before:
                 return imread(io.BytesIO(png))
             before = png
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def browser() -> Iterator["Browser"]:
+    """Return Chromium."""
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS)
+        yield made
+        made.close()
+
+
+def opened(browser: "Browser", address: str) -> Shown:
+    """Open a page of a small size, and wait for the first picture."""
+    page = browser.new_page(viewport={"width": 900, "height": 500})
+    page.set_default_timeout(1000 * PATIENCE)
+    made = Shown(page)
+    page.on("request", lambda request: note(made, request.url))
+    page.goto(address, wait_until="commit")
+    page.wait_for_function(
+        "document.querySelector('[data-ready]') || document.querySelector('.message:not([hidden])')"
+    )
+    if page.is_visible(".message"):
+        raise AssertionError(page.inner_text(".message"))
+    return made
+
+
+@pytest.fixture(scope="module")
+def shown(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     """Return the page of a protein and ions in water, with two series."""
     folder = tmp_path_factory.mktemp("page")
     tpr, xtc = (shutil.copy(path, folder) for path in (datafiles.TPR, datafiles.XTC))
@@ -83,18 +112,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     with subprocess.Popen([*command, *chosen], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            address = server.stdout.readline().split()[1]
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS)
-                page = browser.new_page(viewport={"width": 1200, "height": 800})
-                page.set_default_timeout(1000 * PATIENCE)
-                made = Shown(page)
-                page.on("request", lambda request: note(made, request.url))
-                page.goto(address, wait_until="commit")
-                page.wait_for_function("document.body?.dataset.ready === 'yes'")
-                page.wait_for_function("document.querySelectorAll('.plot[data-ready]').length == 2")
-                yield made
-                browser.close()
+            made = opened(browser, server.stdout.readline().split()[1])
+            made.page.wait_for_function(
+                "document.querySelectorAll('.plot[data-ready]').length == 2"
+            )
+            yield made
+            made.page.close()
         finally:
             server.send_signal(signal.SIGTERM)
 
@@ -108,11 +131,11 @@ def note(shown: Shown, url: str) -> None:
 def test_first_picture_has_colours_and_no_message(shown: Shown) -> None:
     """Frame 0 is drawn: the chain in green, sodium in violet, nothing failed."""
     assert shown.label() == "frame 0 of 10 · 0 ps"
-    assert not shown.page.is_visible("#message")
+    assert not shown.page.is_visible(".message")
     red, green, blue = np.moveaxis(shown.pixels()[:, :, :3], 2, 0)
     assert ((green > red + 0.15) & (green > blue + 0.05)).mean() > 0.02
     assert ((blue > green + 0.2) & (red > green + 0.1)).mean() > 0.001
-    assert "1 of 10 frames fetched · 3,345 of 47,681 atoms" in shown.page.inner_text("#read")
+    assert "1 of 10 frames fetched · 3,345 of 47,681 atoms" in shown.page.inner_text(".read")
 
 
 def test_ten_random_seeks_fetch_exactly_these_frames(shown: Shown) -> None:
@@ -156,16 +179,84 @@ def test_layers_are_hidden_and_drawn_otherwise(shown: Shown) -> None:
     page.wait_for_timeout(500)
     assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.05
     page.locator(".layer select").first.select_option("cartoon")
-    assert not page.is_visible("#message")
+    assert not page.is_visible(".message")
 
 
 def test_playing_shows_frames_one_after_the_other(shown: Shown) -> None:
     """Frames ahead are fetched while playing, each once."""
+    page = shown.page
     shown.seek(0)
-    shown.page.click("#play")
-    shown.page.wait_for_function("Number(document.getElementById('number').value) >= 3")
-    shown.page.click("#play")
+    page.select_option(".speed", "5")
+    page.click(".play")
+    page.wait_for_function("Number(document.querySelector('.number').value) >= 3")
+    page.click(".play")
+    assert page.inner_text(".play") == "Play"
     assert len(set(shown.requested)) == len(shown.requested)
-    shown.page.check("#stored")
-    shown.page.wait_for_timeout(500)
-    assert not shown.page.is_visible("#message")
+
+
+def test_smoothed_frames_are_averages_of_neighbours(shown: Shown) -> None:
+    """The picture changes, and comes again."""
+    shown.seek(5)
+    before = shown.pixels()
+    shown.page.select_option(".smooth", "9")
+    shown.page.wait_for_timeout(300)
+    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.005
+    shown.page.select_option(".smooth", "1")
+    shown.page.wait_for_timeout(300)
+    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() < 0.001
+
+
+def test_positions_as_stored_are_requested(shown: Shown) -> None:
+    """Frames are fetched again; nothing fails."""
+    shown.seek(0)
+    shown.requested.clear()
+    with shown.page.expect_response(re.compile("positions=stored")):
+        shown.page.check(".stored")
+    shown.page.wait_for_timeout(300)
+    assert shown.requested == [0] and not shown.page.is_visible(".message")
+    shown.page.uncheck(".stored")
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def test_saved_page_needs_no_server(browser: "Browser", tmp_path: Path) -> None:
+    """It shows the frames that were chosen; names of files and atoms are text."""
+    path = tmp_path / f"{HOSTILE}.gro"
+    write_gro(path, [("<b>&", "</x>"), ("ALA", "CA")] * 3)
+    made = tj.open(path)
+    series = tmp_path / f"{HOSTILE}.npz"
+    tj.end_to_end(made.all_atoms()).save(series)
+    scene = viewer.Scene(
+        made,
+        [make_layer(made.all_atoms())],
+        quantise=True,
+        series=viewer.parse_series(str(series)),
+    )
+    viewer.save(scene, tmp_path / "hostile.html", [0])
+    hostile = opened(browser, (tmp_path / "hostile.html").as_uri()).page
+    hostile.wait_for_selector(".plot[data-ready]")
+    assert hostile.inner_text("h1.title") == path.name
+    assert hostile.locator("img, b:not(.name b)").count() == 0
+    hostile.close()
+
+
+def test_saved_page_shows_its_frames(browser: "Browser", tmp_path: Path) -> None:
+    """Seeks go to the nearest frame of the file; pictures differ; nothing is requested."""
+    wet = tj.open(datafiles.TPR, datafiles.XTC)
+    layers = [make_layer(wet.select("protein"))]
+    scene = viewer.Scene(wet, layers, quantise=True, series=viewer.parse_series("gyration"))
+    viewer.save(scene, tmp_path / "movie.html", range(1, 10, 4))
+    shown = opened(browser, (tmp_path / "movie.html").as_uri())
+    requests: list[str] = []
+    shown.page.on("request", lambda request: requests.append(request.url))
+    assert shown.label() == "frame 1 of 10 · 100 ps"
+    before = shown.pixels()
+    shown.page.fill(".number", "8")
+    shown.page.press(".number", "Enter")
+    shown.wait_for(9)
+    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.01
+    assert "3 of 10 frames are in this file" in shown.page.inner_text(".read")
+    assert not shown.page.is_visible(".message")
+    assert [url for url in requests if not url.startswith(("blob:", "data:"))] == []
+    shown.page.close()

@@ -15,11 +15,13 @@ import trajet as tj
 from helpers import commands
 from helpers.asgi_requests import Answer, request
 from helpers.golden_files import Adk
+from helpers.viewed import write_gro
 from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
 from trajet import viewer
 from trajet.server import PAGE_HEADERS, Access, ViewApp
 from trajet.server.access import Guard
+from trajet.viewer.files import PROGRAMS
 from trajet.viewer.layers import make_layer
 from trajet.viewer.scene import HEADER_SIZE
 
@@ -211,17 +213,6 @@ def test_structure_has_the_atoms_of_the_topology(page: Page, wet: Wet) -> None:
     assert set(kinds.values()) == {"L-peptide linking"}
 
 
-def write_gro(path: Path, names: list[tuple[str, str]], step: float = 0.1) -> Path:
-    """Write a structure of atoms in a row, `step` nm apart, with names of residues and atoms."""
-    lines = [
-        f"{k // 2 + 1:5}{residue:<5}{name:>5}{k + 1:5}{step * k:8.3f}{0.2:8.3f}{0.3:8.3f}"
-        for k, (residue, name) in enumerate(names)
-    ]
-    text = "\n".join(["odd", str(len(names)), *lines, "   2.0   2.0   2.0", ""])
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def test_odd_names_are_kept(tmp_path: Path) -> None:
     """Names are data in columns, never quoted; a title is the text of the file's name."""
     names = [("<i>'\"", "#_"), ("<i>'\"", "N"), ("loop_", "C'\""), ("_a", ";")]
@@ -281,10 +272,13 @@ def test_page_loads_nothing_from_elsewhere(page: Page) -> None:
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert "access-control-allow-origin" not in answer.headers
     assert b"http" not in answer.body and b"//" not in answer.body
-    for name in ("view.js", "molecules.js", "frames.js", "plots.js"):
+    for name in (name for name in viewer.page_files() if name.endswith(".js")):
+        if name in PROGRAMS:
+            continue
         source = page.get(name).body
         # Names of files and atoms would become HTML.
-        assert b"innerHTML" not in source and b"insertAdjacentHTML" not in source
+        for word in (b"innerHTML", b"outerHTML", b"insertAdjacentHTML", b"document.write"):
+            assert word not in source
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`trajet view`: shows a trajectory in the browser."""
 
 import contextlib
+import importlib
 import os
 import socket
 import tempfile
@@ -18,6 +19,7 @@ from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
 from trajet.formats import FormatOptions
 from trajet.trajectory import Trajectory
+from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
 from trajet.viewer.layers import make_layer
 
 # Seconds after the end within which a thread that reads or analyses is left behind.
@@ -64,6 +66,15 @@ _END = 1.0
     is_flag=True,
     help="Print the address, and how to reach it from another machine, instead of opening it.",
 )
+@click.option(
+    "--save",
+    metavar="FILE.html",
+    callback=options.path_to((".html",)),
+    help="Write one file with the page and the chosen frames, in steps of 0.01 Å, which a browser"
+    " opens without a server.",
+)
+@options.frames
+@click.option("--force", is_flag=True, help="Save more than 50 MB.")
 @options.continuous
 @options.truncated
 @options.format_options
@@ -78,6 +89,13 @@ def view(
     quantise: bool,
     port: int,
     no_browser: bool,
+    save: Path | None,
+    start: int | None,
+    stop: int | None,
+    step: int | None,
+    begin: float | None,
+    end: float | None,
+    force: bool,
     continuous: bool,
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
@@ -103,13 +121,13 @@ def view(
       trajet view top.tpr run.xtc --layer protein --layer "resname LIG:ball"
       trajet view top.tpr run.xtc --series rmsd,end-to-end --no-browser
       trajet view md/run@protein --series rmsd.npz
+      trajet view top.tpr run.xtc --select protein --step 10 --save movie.html
     """
-    try:
-        from trajet import server
-    except ImportError as error:
-        raise MissingPackageError(
-            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
-        ) from error
+    chosen = (start, stop, step, begin, end)
+    if save is None and (force or any(each is not None for each in chosen)):
+        raise click.UsageError("--start, --stop, --step, --begin, --end and --force go with --save")
+    if save is None:
+        _check_server()
     if missing := viewer.missing_files():
         raise MissingPackageError(
             f"trajet view: {', '.join(missing)} are not part of this installation: take a wheel, or"
@@ -134,11 +152,32 @@ def view(
         opened,
         _layers(opened, select, layers),
         as_stored=as_stored,
-        quantise=quantise,
+        quantise=quantise or save is not None,
         series=linked,
     )
     for remark in scene.remarks:
         click.echo(f"note: {escaped(remark)}", err=True)
+    if save is None:
+        _serve(scene, port, no_browser=no_browser, quiet=quiet)
+        return
+    with contextlib.closing(scene):
+        _save(scene, save, options.choose_frames(opened, *chosen), force=force, quiet=quiet)
+
+
+def _save(
+    scene: viewer.Scene, path: Path, frames: FrameChoice, *, force: bool, quiet: bool
+) -> None:
+    """Write the page with chosen frames, and print its size."""
+    numbers = frame_numbers(resolve_frames(frames, scene.n_frames, str(path))).tolist()
+    size = viewer.save(scene, path, numbers, force=force)
+    if not quiet:
+        click.echo(f"{path}: {len(numbers)} frames of {scene.n_atoms} atoms, {size / 1e6:.1f} MB")
+
+
+def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> None:
+    """Serve the page until a signal ends the command."""
+    from trajet import server
+
     at = server.Address("127.0.0.1", port)
     access = server.Access(server.new_token(), at.names())
     address = f"http://127.0.0.1:{at.port}/{access.token}/"
@@ -165,6 +204,22 @@ def view(
             started=started,
         )
     signals.end_within(_END)
+
+
+def _check_server() -> None:
+    """Raise an error if the packages of the server are not installed.
+
+    Raises
+    ------
+    MissingPackageError
+        If one is missing.
+    """
+    try:
+        importlib.import_module("trajet.server")
+    except ImportError as error:
+        raise MissingPackageError(
+            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
+        ) from error
 
 
 def _layers(opened: Trajectory, select: str | None, layers: tuple[str, ...]) -> list[viewer.Layer]:

@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from trajet._trajet import TrajetError
 from trajet.server.app import answered
 from trajet.server.frames import RequestError
-from trajet.trajectory import Selection
 from trajet.viewer import Scene, page_files
 
 # Threads that read frames and structures; those that run analyses are others, so that neither waits
@@ -105,9 +104,7 @@ class ViewApp:
         number: int = request.path_params["number"]
         if number >= len(self._scene.series):
             raise RequestError("no such series")
-        first = self._scene.layers[0].selection
-        selection = Selection(self._scene.repaired, first.columns, first.text)
-        document = partial(self._scene.series[number].document, selection)
+        document = partial(self._scene.series_document, number)
         try:
             return _json(await self._in_thread(document, self._analyses))
         except ValueError as error:

@@ -5,6 +5,7 @@
 
 from trajet.viewer.files import missing_files, page_files, redirect_page
 from trajet.viewer.layers import Layer, default_layers, parse_layer
+from trajet.viewer.saved import save
 from trajet.viewer.scene import Scene
 from trajet.viewer.series import LinkedSeries, parse_series
 
@@ -18,4 +19,5 @@ __all__ = [
     "parse_layer",
     "parse_series",
     "redirect_page",
+    "save",
 ]

@@ -4,22 +4,25 @@
 """
 
 import html
+import re
 from pathlib import Path
 
 _HERE = Path(__file__).parent
 _JAVASCRIPT, _CSS = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
+# The modules of the viewer; each imports only from those before it.
+_MODULES = ("elements", "frames", "layout", "sources", "molecules", "plots", "viewer")
 # Names that requests may ask for, with the files and their types.
 _FILES = {
     "": ("page/index.html", "text/html; charset=utf-8"),
-    "view.js": ("page/view.js", _JAVASCRIPT),
-    "molecules.js": ("page/molecules.js", _JAVASCRIPT),
-    "frames.js": ("page/frames.js", _JAVASCRIPT),
-    "plots.js": ("page/plots.js", _JAVASCRIPT),
+    **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "page")},
     "view.css": ("page/view.css", _CSS),
     "molstar.js": ("vendor/molstar.js", _JAVASCRIPT),
-    "uPlot.js": ("vendor/uPlot.esm.js", _JAVASCRIPT),
+    "uPlot.js": ("vendor/uPlot.js", _JAVASCRIPT),
     "uPlot.css": ("vendor/uPlot.min.css", _CSS),
 }
+PROGRAMS = ("molstar.js", "uPlot.js")
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:class|const|function) )", re.MULTILINE)
 
 
 def page_files() -> dict[str, tuple[Path, str]]:
@@ -34,5 +37,39 @@ def missing_files() -> list[str]:
 
 def redirect_page(address: str) -> str:
     """Return a page that leads the browser to an address."""
-    text = (_HERE / "page" / "redirect.html").read_text(encoding="utf-8")
-    return text.replace("ADDRESS", html.escape(address))
+    return _text("redirect.html").replace("ADDRESS", html.escape(address))
+
+
+def script(entry: str) -> str:
+    """Return the modules of the viewer as one module.
+
+    Parameters
+    ----------
+    entry
+        Name of the module that uses them, whose exports are those of the script.
+    """
+    modules = [_EXPORT.sub("", _text(f"{name}.js")) for name in _MODULES]
+    return _IMPORT.sub("", "\n".join([*modules, _text(f"{entry}.js")]))
+
+
+def style() -> str:
+    """Return the style sheets of the viewer as one."""
+    files = page_files()
+    return "".join(files[name][0].read_text(encoding="utf-8") for name in ("uPlot.css", "view.css"))
+
+
+def program(name: str) -> bytes:
+    """Return the text of one of `PROGRAMS`."""
+    return page_files()[name][0].read_bytes()
+
+
+def saved_page(pieces: str, index: str) -> tuple[str, str, str]:
+    """Return what stands before, between and after the pieces and the index of a saved page."""
+    text = _text("saved.html").replace("STYLE", style()).replace("SCRIPT", script("saved"))
+    before, rest = text.split(pieces)
+    between, after = rest.split(index)
+    return before, between, after
+
+
+def _text(name: str) -> str:
+    return (_HERE / "page" / name).read_text(encoding="utf-8")

@@ -201,6 +201,12 @@ class Scene:
         )
         return header + data
 
+    def series_document(self, number: int) -> dict[str, object]:
+        """Return a series as values that JSON has; see `LinkedSeries.document`."""
+        first = self.layers[0].selection
+        selection = Selection(self.repaired, first.columns, first.text)
+        return self.series[number].document(selection)
+
     def close(self) -> None:
         """Close the cursors and the trajectory."""
         for frames in set(self._cursors.values()):
@@ -255,6 +261,12 @@ class Scene:
         for path in sorted(paths, key=lambda path: -len(str(path))):
             text = text.replace(str(path), path.name)
         return text
+
+
+def is_quantised(frame: bytes) -> bool:
+    """Return whether the positions of a frame are int16."""
+    step: float = _HEADER.unpack_from(frame)[-1]
+    return step != 0
 
 
 class _Metadata:

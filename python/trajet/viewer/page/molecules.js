@@ -1,7 +1,5 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
-const { PluginContext, DefaultPluginSpec, StateTransforms, PluginConfig } = molstar.lib.plugin;
-
 const TYPES = {
   cartoon: ["cartoon", {}],
   ball: ["ball-and-stick", { sizeFactor: 0.2 }],
@@ -17,12 +15,19 @@ const COLOURS = {
   secondary: "secondary-structure",
   sequence: "sequence-id",
 };
+// Without a GPU each picture takes seconds with these.
+const OFF = { name: "off", params: {} };
+const PLAIN = {
+  multiSample: { mode: "off" },
+  postprocessing: { occlusion: OFF, shadow: OFF, outline: OFF, antialiasing: OFF },
+};
 export const REPRESENTATIONS = Object.keys(TYPES);
 export const COLOUR_NAMES = Object.keys(COLOURS);
 
 export class Molecules {
   // Make the picture within an element.
-  static async create(element, scene) {
+  static async create(element, scene, source) {
+    const { PluginContext, DefaultPluginSpec, PluginConfig } = molstar.lib.plugin;
     const made = new Molecules();
     const spec = DefaultPluginSpec();
     spec.config = [
@@ -35,18 +40,17 @@ export class Molecules {
       throw new Error("this browser has no WebGL, which draws the molecules");
     }
     made.plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
+    if (drawsInSoftware(made.plugin)) made.plugin.canvas3d.setProps(PLAIN);
     made.layers = [];
     for (const [number, layer] of scene.layers.entries()) {
-      made.layers.push(await made.addLayer(number, layer));
+      made.layers.push(await made.addLayer(layer, await source.structure(number)));
     }
     made.cell = await made.addCell();
     return made;
   }
 
-  async addLayer(number, layer) {
-    const response = await fetch(`structure/${number}`);
-    if (!response.ok) throw new Error((await response.text()).trim());
-    const data = new Uint8Array(await response.arrayBuffer());
+  async addLayer(layer, data) {
+    const { StateTransforms } = molstar.lib.plugin;
     const build = this.plugin.build().toRoot();
     const model = build
       .apply(StateTransforms.Data.RawData, { data, label: layer.label })
@@ -74,6 +78,7 @@ export class Molecules {
 
   // The cell is a structure of eight atoms, whose bonds are the edges.
   async addCell() {
+    const { StateTransforms } = molstar.lib.plugin;
     const build = this.plugin.build().toRoot();
     const model = build
       .apply(StateTransforms.Data.RawData, { data: cellStructure(), label: "cell" })
@@ -135,6 +140,10 @@ export class Molecules {
     }
   }
 
+  close() {
+    this.plugin.dispose();
+  }
+
   // Turn the camera to all layers.
   look() {
     const spheres = this.layers.map(({ drawn }) =>
@@ -142,6 +151,14 @@ export class Molecules {
     const sphere = spheres.filter(Boolean).sort((a, b) => b.radius - a.radius)[0];
     if (sphere) this.plugin.managers.camera.focusSphere(sphere, { durationMs: 0, extraRadius: 2 });
   }
+}
+
+// Return whether the browser draws without a GPU.
+function drawsInSoftware(plugin) {
+  const gl = plugin.canvas3d?.webgl.gl;
+  const extension = gl?.getExtension("WEBGL_debug_renderer_info");
+  const renderer = gl?.getParameter(extension ? extension.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(renderer ?? "");
 }
 
 function representation(layer) {

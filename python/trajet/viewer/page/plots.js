@@ -1,34 +1,31 @@
 // Plots of series against frames: a line at the frame that is shown, and clicks that choose one.
 
-import uPlot from "./uPlot.js";
+import { made } from "./elements.js";
 
 const LINES = ["#1f66b0", "#d1622b", "#2f8f5b", "#8b5bb5", "#b0892a", "#c0436f", "#3a9aa6", "#666"];
 
 // Add the plots of a scene to an element; `choose` is called with the frame of a click.
 export class Plots {
-  constructor(element, titles, choose) {
+  constructor(element, titles, source, choose) {
     this.plots = [];
+    this.source = source;
     this.choose = choose;
     this.frame = 0;
     titles.forEach((title, number) => this.add(element, title, number));
   }
 
   async add(element, title, number) {
-    const place = document.createElement("div");
-    place.className = "plot";
-    const heading = document.createElement("h2");
-    heading.textContent = title;
-    const notice = document.createElement("p");
-    notice.className = "notice";
-    notice.textContent = "being computed …";
-    place.append(heading, notice);
+    const heading = made("h2", { textContent: title });
+    const notice = made("p", { name: "notice", textContent: "being computed …" });
+    const place = made("div", { name: "plot" }, heading, notice);
     element.append(place);
-    const response = await fetch(`series/${number}`);
-    if (!response.ok) {
-      notice.textContent = (await response.text()).trim();
+    let series;
+    try {
+      series = await this.source.series(number);
+    } catch (error) {
+      notice.textContent = error.message;
       return;
     }
-    const series = await response.json();
     notice.remove();
     heading.textContent = `${series.quantity} of ${series.labels[0]}`;
     if (series.labels.length > 1) heading.textContent = `${series.quantity}, ${series.title}`;

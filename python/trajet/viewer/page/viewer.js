@@ -1,0 +1,198 @@
+// The viewer: its controls, and the frame that is shown.
+
+import { inBytes, made, menu } from "./elements.js";
+import { FrameNumbers, Frames } from "./frames.js";
+import { layOut } from "./layout.js";
+import { COLOUR_NAMES, Molecules, REPRESENTATIONS } from "./molecules.js";
+import { Plots } from "./plots.js";
+
+export class Viewer {
+  // Show the scene of a source within an element; `shown` is called with the number of each frame.
+  constructor(root, source, shown = () => {}) {
+    this.root = root;
+    this.source = source;
+    this.shown = shown;
+    this.part = layOut(root);
+    // Frames are counted by their position among those that there are.
+    this.index = this.wanted = 0;
+    this.isPlaying = this.isBusy = this.isClosed = false;
+  }
+
+  // Draw the first frame; errors are shown in the message.
+  async start(number = 0) {
+    try {
+      const { part } = this;
+      const scene = (this.scene = await this.source.scene());
+      part.title.textContent = scene.title;
+      this.numbers = new FrameNumbers(scene);
+      part.seek.max = this.numbers.length - 1;
+      part.number.max = this.numbers.at(this.numbers.length - 1);
+      part.remarks.append(...scene.remarks.map((textContent) => made("li", { textContent })));
+      part.stored.checked = scene.shows_stored;
+      part["stored-switch"].hidden = !scene.has_repaired;
+      this.frames = new Frames(scene, this.source);
+      this.molecules = await Molecules.create(part.picture, scene, this.source);
+      scene.layers.forEach((layer, k) => this.addLayer(layer, k));
+      this.plots = new Plots(part.plots, scene.series, this.source, (frame) => this.choose(frame));
+      await this.show(this.numbers.nearest(number));
+      this.molecules.look();
+      this.listen();
+      this.root.dataset.ready = "yes";
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  addLayer(layer, number) {
+    const visible = made("input", { type: "checkbox", checked: true });
+    visible.onchange = () => this.molecules.setVisible(number, visible.checked);
+    const style = made("div", { name: "style" });
+    for (const [key, choices] of [["representation", REPRESENTATIONS], ["colour", COLOUR_NAMES]]) {
+      const select = menu({ ariaLabel: key }, choices);
+      select.value = layer[key];
+      select.onchange = () => {
+        layer[key] = select.value;
+        this.molecules.setStyle(number, layer).catch((error) => this.complain(error));
+      };
+      style.append(select);
+    }
+    const atoms = made("span", { name: "atoms", textContent: `${inWords(layer.n_atoms)} atoms` });
+    const name = made("label", { name: "name" }, visible, made("b", { textContent: layer.label }), atoms);
+    this.part.layers.append(made("div", { name: "layer" }, name, style));
+  }
+
+  // Show a frame, and fetch those that follow while playing. The last call wins.
+  async show(index) {
+    this.wanted = index;
+    const ahead = this.isPlaying ? this.following(index) : [];
+    const frame = await this.frames.get(this.averaged(index), ahead);
+    if (this.wanted !== index || this.isBusy || this.isClosed) return;
+    this.isBusy = true;
+    try {
+      await this.molecules.setFrame(frame.number, frame);
+    } finally {
+      this.isBusy = false;
+    }
+    this.index = index;
+    const { part } = this;
+    part.label.textContent = this.label(frame);
+    part.seek.value = index;
+    part.number.value = frame.number;
+    this.plots?.setFrame(frame.number);
+    this.sayWhatWasRead();
+    const hasCell = frame.vectors.some((value) => value !== 0);
+    part["cell-switch"].hidden = !hasCell;
+    // Positions as stored jump across the cell.
+    part["smooth-switch"].hidden = hasCell && part.stored.checked;
+    this.shown(frame.number);
+    if (this.wanted !== index) await this.show(this.wanted);
+  }
+
+  // Return the numbers of the frames whose average is shown, that of the frame itself first.
+  averaged(index) {
+    const half = this.part["smooth-switch"].hidden ? 0 : (Number(this.part.smooth.value) - 1) / 2;
+    const found = [this.numbers.at(index)];
+    for (let k = 1; k <= half; k++) {
+      for (const each of [index - k, index + k]) {
+        if (each >= 0 && each < this.numbers.length) found.push(this.numbers.at(each));
+      }
+    }
+    return found;
+  }
+
+  next(index) {
+    const next = index + Number(this.part.stride.value);
+    return next < this.numbers.length ? next : 0;
+  }
+
+  following(index) {
+    const found = [];
+    for (let k = 0; k < this.frames.mostAhead; k++) {
+      index = this.next(index);
+      found.push(this.numbers.at(index));
+    }
+    return found;
+  }
+
+  label(frame) {
+    // Files in single precision have 500.00003 for 500.
+    const time = Number.isNaN(frame.time) ? "" : ` · ${Number(frame.time.toFixed(4))} ps`;
+    return `frame ${frame.number} of ${this.scene.n_frames}${time}`;
+  }
+
+  sayWhatWasRead() {
+    const { scene, frames, numbers } = this;
+    const left = Math.max(0, scene.size - frames.bytesRead);
+    const read = scene.frames
+      ? `${inWords(numbers.length)} of ${inWords(scene.n_frames)} frames are in this file`
+      : `${inBytes(frames.bytesRead)} read, ${inBytes(left)} not read · ` +
+        `${frames.fetched.size} of ${scene.n_frames} frames fetched`;
+    this.part.read.textContent =
+      `${read} · ${inWords(scene.n_shown)} of ${inWords(scene.n_atoms)} atoms`;
+  }
+
+  // Show the frame at a position; before the first or after the last, that one.
+  seek(index) {
+    const inside = Math.min(Math.max(0, index), this.numbers.length - 1);
+    return this.show(inside).catch((error) => this.complain(error));
+  }
+
+  // Show the frame nearest to a number.
+  choose(number) {
+    return this.seek(this.numbers.nearest(number));
+  }
+
+  // Show one frame after the other; slower than asked for if frames take longer.
+  async play() {
+    this.isPlaying = !this.isPlaying;
+    this.part.play.textContent = this.isPlaying ? "Pause" : "Play";
+    while (this.isPlaying && !this.isClosed) {
+      const begun = performance.now();
+      await this.seek(this.next(this.index));
+      const rest = 1000 / Number(this.part.speed.value) - (performance.now() - begun);
+      await new Promise((done) => setTimeout(done, Math.max(0, rest)));
+    }
+  }
+
+  listen() {
+    const { part } = this;
+    part.play.onclick = () => this.play();
+    part.back.onclick = () => this.seek(this.index - 1);
+    part.forward.onclick = () => this.seek(this.index + 1);
+    part.seek.oninput = () => this.seek(Number(part.seek.value));
+    part.number.onchange = () => this.choose(Number(part.number.value));
+    part.smooth.onchange = () => this.seek(this.index);
+    part.cell.onchange = () => this.molecules.setCellVisible(part.cell.checked);
+    part.stored.onchange = async () => {
+      this.frames.showStored(part.stored.checked);
+      await this.seek(this.index);
+      this.molecules.look();
+    };
+    this.root.addEventListener("keydown", (event) => {
+      if (event.target.matches("input, select, button")) return;
+      if (event.key === " ") this.play();
+      else if (event.key === "ArrowLeft") this.seek(this.index - 1);
+      else if (event.key === "ArrowRight") this.seek(this.index + 1);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  close() {
+    this.isClosed = true;
+    this.frames?.keepOnly(new Set());
+    this.molecules?.close();
+  }
+
+  complain(error) {
+    // A request that was ended, as another frame was chosen.
+    if (error.name === "AbortError") return;
+    this.part.message.textContent = error.message;
+    this.part.message.hidden = false;
+  }
+}
+
+function inWords(n) {
+  return n.toLocaleString("en");
+}
