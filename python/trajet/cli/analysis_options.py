@@ -16,11 +16,12 @@ import trajet
 from trajet import advise, output
 from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import rows_approved_by
-from trajet.cli import pools, transforms
+from trajet.cli import pools, remote_options, transforms
 from trajet.cli.command import LeveledCommand, help_all
 from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures, groups_of
 from trajet.cli.options import (
     HowToOpen,
+    RemoteOptions,
     Size,
     atoms,
     choose_frames,
@@ -47,6 +48,7 @@ from trajet.dataset import datasets_in, find_dataset
 from trajet.formats import FormatOptions
 from trajet.members import Ensemble, EnsembleSelection
 from trajet.pools.pool import Pool
+from trajet.remote import name_of
 from trajet.result import (
     REPORT_SUFFIXES,
     SUFFIXES,
@@ -351,6 +353,7 @@ OPTIONS_OF_RUN = frozenset(
         *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
         *("scheduler", "request-size", "allow-truncated-tail", "format-option"),
         *("time-step", "atoms", "rows-in", "time-sample", "force", "quiet", "json"),
+        *("connections", "allow-http", "storage-option"),
     )
 )
 
@@ -371,6 +374,7 @@ _SHARED = (
     format_options,
     time_step,
     atoms,
+    remote_options.options,
     transforms.options,
     click.option(
         "-o",
@@ -418,7 +422,7 @@ _MORE_SECTIONS = {
     "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "time_sample"),
     "Files": (
         *("continuous", "request_size", "allow_truncated_tail", "format_options"),
-        *("time_step", "atoms"),
+        *("time_step", "atoms", *remote_options.NAMES),
     ),
 }
 _EPILOG = (
@@ -466,6 +470,7 @@ def analysis(
             format_options: FormatOptions | None,
             time_step: float | None,
             atoms: str | None,
+            remote: RemoteOptions,
             transforms: TransformOptions,
             output: Path | None,
             as_json: bool,
@@ -498,8 +503,9 @@ def analysis(
                     known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
                     raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
                 raise click.UsageError(
-                    f"give a trajectory after the topology {topology}, or only a PDB or GRO file,"
-                    " an H5MD file of GROMACS from 2026 on, or a data set of a store: STORE/NAME"
+                    f"give a trajectory after the topology {name_of(topology)}, or only a PDB or"
+                    " GRO file, an H5MD file of GROMACS from 2026 on, or a data set of a store:"
+                    " STORE/NAME"
                 )
 
             how: HowToOpen = {
@@ -511,6 +517,7 @@ def analysis(
                 "format_options": format_options,
                 "time_step": time_step,
                 "atoms": atoms,
+                **remote,
             }
 
             def options_of(

@@ -19,9 +19,9 @@ import numpy as np
 from trajet import advise, output
 from trajet._trajet import WorkerError, available_threads
 from trajet.advise.entries import Entries
-from trajet.cli import pools
+from trajet.cli import pools, remote_options
 from trajet.cli.command import Command, command
-from trajet.cli.options import amount, in_files_order, path_to, whole_numbers
+from trajet.cli.options import RemoteOptions, amount, in_files_order, path_to, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.cli.terminal import waiting
@@ -152,6 +152,7 @@ class _Bench(Command):
 @workers_option
 @amount("--repeats", 3, "Runs of each line that count; one before them does not.")
 @mpiexec_option
+@remote_options.options
 @click.option(
     "-o", "--output", "table", callback=path_to((".csv",)), metavar="FILE", help="The table: .csv"
 )
@@ -164,6 +165,7 @@ def bench(
     workers: tuple[int, ...],
     repeats: int,
     mpiexec: str | None,
+    remote: RemoteOptions,
     table: Path | None,
 ) -> None:
     """Measure how the RMSD scales over pools and workers.
@@ -183,6 +185,7 @@ def bench(
     """
     arguments = [topology, *trajectories, "--select", select]
     arguments += [] if frames is None else ["--stop", str(frames)]
+    arguments += remote_options.arguments_of(remote)
     lines: list[tuple[str, ...]] = []
     points: list[_Point] = []
     values: bytes | None = None

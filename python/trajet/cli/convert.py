@@ -9,7 +9,7 @@ import click
 
 import trajet
 from trajet import advise, startup
-from trajet.cli import options, pools, transforms
+from trajet.cli import options, pools, remote_options, transforms
 from trajet.cli.command import command
 from trajet.cli.options import choose_frames, in_order
 from trajet.cli.results import check_json, echo_json, json_option
@@ -54,6 +54,7 @@ _compression = click.option(
 @options.format_options
 @options.time_step
 @options.atoms
+@remote_options.options
 @transforms.options
 @json_option
 @options.quiet
@@ -83,6 +84,7 @@ def convert(
     format_options: FormatOptions | None,
     time_step: float | None,
     atoms: str | None,
+    remote: options.RemoteOptions,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -126,6 +128,7 @@ def convert(
         # Times that choose frames are read from the files now, not from a kept index.
         rebuild_index=begin is not None or end is not None,
         threads=threads,
+        **remote,
     )
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)
@@ -190,6 +193,7 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 @options.truncated
 @options.format_options
 @options.time_step
+@remote_options.options
 @json_option
 @options.quiet
 def split(
@@ -209,6 +213,7 @@ def split(
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
     time_step: float | None,
+    remote: options.RemoteOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -238,6 +243,7 @@ def split(
         format_options=format_options,
         time_step=time_step,
         threads=threads,
+        **remote,
     )
     with where as at, progress("split", " frames", quiet=quiet) as show:
         parts = trajet.split(
@@ -286,6 +292,7 @@ def split(
 @options.format_options
 @options.time_step
 @options.atoms
+@remote_options.options
 @transforms.options
 @json_option
 @options.quiet
@@ -301,6 +308,7 @@ def frame(
     format_options: FormatOptions | None,
     time_step: float | None,
     atoms: str | None,
+    remote: options.RemoteOptions,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -323,6 +331,7 @@ def frame(
         format_options=format_options,
         time_step=time_step,
         atoms=atoms,
+        **remote,
     )
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)

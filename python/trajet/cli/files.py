@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 import trajet
 from trajet._trajet import FormatError, TrajetError, read_structure, time_text
 from trajet.advise import in_bytes
-from trajet.cli import options, topologies
+from trajet.cli import options, remote_options, topologies
 from trajet.cli.command import command
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
+from trajet.remote import name_of, options_for
 from trajet.result import json_object
 from trajet.topology import Topology, load
 from trajet.trajectory import Trajectory, is_structure, rounding_of_times
@@ -33,6 +34,7 @@ from trajet.trajectory import Trajectory, is_structure, rounding_of_times
 @options.truncated
 @options.format_options
 @options.time_step
+@remote_options.options
 def info(
     files: list[str],
     residues: bool,
@@ -41,6 +43,7 @@ def info(
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
     time_step: float | None,
+    remote: options.RemoteOptions,
 ) -> None:
     """Describe trajectories and topologies.
 
@@ -63,6 +66,9 @@ def info(
         "allow_truncated_tail": allow_truncated_tail,
         "format_options": format_options,
         "time_step": time_step,
+        "connections": remote["connections"],
+        "allow_http": remote["allow_http"],
+        "storage_options": remote["storage_options"],
     }
     described, failures = list[_Described](), _Failures()
     for file in files:
@@ -81,6 +87,7 @@ def info(
     sizes = {found.trajectory["atoms"] for found in trajectories if found.trajectory is not None}
     if not failures.any and len(trajectories) > 1 and len(sizes) == 1:
         names = [found.file for found in trajectories]
+        how["storage_options"] = options_for(names, remote["storage_options"])
         opened = options.open_files(None, names, continuous=continuous, **how)
         together = _Described("", trajectory=_facts_together(opened))
     if as_json:
@@ -168,6 +175,8 @@ class _Described:
 
 def _describe(file: str, how: options.HowToOpen, *, residues: bool) -> _Described:
     """Describe a trajectory, a topology, or a file that is both."""
+    how = how.copy()
+    how["storage_options"] = options_for([file], how.get("storage_options"))
     if _is_topology(file):
         return _of_topology(load(Path(file)).topology, file, residues=residues)
     try:
@@ -348,6 +357,7 @@ def _time_step(opened: Trajectory) -> str:
 @options.threads
 @options.truncated
 @options.format_options
+@remote_options.options
 @json_option
 @options.quiet
 def index(
@@ -356,6 +366,7 @@ def index(
     threads: int | None,
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
+    remote: options.RemoteOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -372,12 +383,14 @@ def index(
     """
     check_json(as_json=as_json, quiet=quiet)
     failures, documents = _Failures(), list[dict[str, str]]()
+    storage_options = remote["storage_options"]
     for file in files:
         message = ""
         with failures.go_on():
             if find_dataset(file) is not None:
                 message = "nothing to do: the store keeps its index"
             else:
+                remote["storage_options"] = options_for([file], storage_options)
                 with progress("indexing", "B", quiet=quiet) as show:
                     opened = trajet.open(
                         None,
@@ -387,12 +400,13 @@ def index(
                         format_options=format_options,
                         threads=threads,
                         progress=show,
+                        **remote,
                     )
                 message = f"{opened.n_frames} frames, {opened.index_state}, {_location(opened)}"
         if message:
-            documents.append({"file": file, "index": message})
+            documents.append({"file": name_of(file), "index": message})
         if message and not quiet and not as_json:
-            click.echo(f"{file}: {message}")
+            click.echo(f"{name_of(file)}: {message}")
     if as_json:
         echo_json(documents)
     failures.leave()

@@ -21,6 +21,7 @@ from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions, formats_of
 from trajet.natural_order import natural
+from trajet.remote import StorageOptions, is_url
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -193,7 +194,8 @@ def in_order(given: Sequence[str]) -> list[str]:
         given = sorted(given, key=natural)
     paths = []
     for name in given:
-        if not re.search(r"[*?\[]", name) or os.path.lexists(name):
+        # Storage is asked for the names of objects when they are opened.
+        if is_url(name) or not re.search(r"[*?\[]", name) or os.path.lexists(name):
             paths.append(name)
             continue
         found = sorted(glob.glob(name), key=natural)
@@ -201,6 +203,14 @@ def in_order(given: Sequence[str]) -> list[str]:
             raise FileNotFoundError(f"{name}: no file matches this pattern")
         paths += found
     return paths
+
+
+class RemoteOptions(TypedDict):
+    """Options of `trajet.open` for remote storage."""
+
+    connections: int
+    allow_http: bool
+    storage_options: StorageOptions | None
 
 
 class HowToOpen(TypedDict, total=False):
@@ -213,6 +223,9 @@ class HowToOpen(TypedDict, total=False):
     format_options: FormatOptions | None
     time_step: float | None
     atoms: str | None
+    connections: int
+    allow_http: bool
+    storage_options: StorageOptions | None
 
 
 def open_files(

@@ -14,7 +14,7 @@ import click
 
 from trajet import signals, viewer
 from trajet._trajet import MissingPackageError
-from trajet.cli import options
+from trajet.cli import options, remote_options
 from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
 from trajet.formats import FormatOptions
@@ -79,6 +79,7 @@ _END = 1.0
 @options.truncated
 @options.format_options
 @options.time_step
+@remote_options.options
 @options.quiet
 def view(
     files: list[str],
@@ -100,6 +101,7 @@ def view(
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
     time_step: float | None,
+    remote: options.RemoteOptions,
     quiet: bool,
 ) -> None:
     """Show a trajectory in the browser, frame by frame.
@@ -146,6 +148,7 @@ def view(
         allow_truncated_tail=allow_truncated_tail,
         format_options=format_options,
         time_step=time_step,
+        **remote,
     )
     options.read_topology(opened, quiet=quiet)
     scene = viewer.Scene(

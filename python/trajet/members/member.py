@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.members.rows import Key
-from trajet.remote import StorageOptions
+from trajet.remote import StorageOptions, options_for
 from trajet.trajectory import (
     MakeSteps,
     SharedTopologies,
@@ -127,6 +127,8 @@ class Member:
             if find_dataset(only) is not None or is_structure(only):
                 topology, trajectories = only, ()
         options = self.options.copy()
+        names = (topology, *trajectories)
+        options["storage_options"] = options_for(names, options.get("storage_options"))
         is_chained = options.pop("chain", False) or options.get("continuous", False)
         with sharing(self._shared):
             opened = open_trajectory(topology, *trajectories, **cast(OpenOptions, options))

@@ -9,7 +9,10 @@ from trajet.remote.names import (
     StorageOptions,
     absolute,
     is_object,
+    is_secret,
     is_url,
+    name_of,
+    options_for,
     shown,
     without_secrets,
 )
@@ -20,7 +23,10 @@ __all__ = [
     "StorageOptions",
     "absolute",
     "is_object",
+    "is_secret",
     "is_url",
+    "name_of",
+    "options_for",
     "shown",
     "without_secrets",
 ]

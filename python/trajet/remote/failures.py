@@ -43,8 +43,9 @@ _RULES = (
     ),
     _Rule(
         "denied",
-        "access is denied: give credentials (storage_options=, or the environment), or"
-        " storage_options={'skip_signature': True} for a public bucket",
+        "access is denied: give credentials (in the environment, or storage_options=), or"
+        " storage_options={'skip_signature': True} (--storage-option skip_signature=true) for a"
+        " public bucket",
         frozenset({401, 403}),
         frozenset({"PermissionDeniedError", "UnauthenticatedError"}),
     ),

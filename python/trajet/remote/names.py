@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PosixPath
 from typing import Self, TypeAlias, TypeGuard
@@ -112,9 +112,22 @@ def shown(url: str | os.PathLike[str]) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def name_of(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file, or the redacted URL of an object, for messages."""
+    return shown(path) if is_url(path) else os.fspath(path)
+
+
 def is_secret(option: str) -> bool:
     """Return whether the value of a storage option is a secret, by the option's name."""
     return _SECRET.search(option) is not None
+
+
+def options_for(names: Iterable[object], options: StorageOptions | None) -> StorageOptions | None:
+    """Return the storage options if one of the names is that of an object, else None.
+
+    For options that several trajectories share, some of which are files.
+    """
+    return options if any(map(is_object, names)) else None
 
 
 def without_secrets(options: StorageOptions | None) -> StorageOptions | None:

@@ -203,7 +203,7 @@ def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredO
     if address.scheme == "http" and not allow_http:
         raise ValueError(
             f"{address.shown}: plain HTTP is neither encrypted nor protected against changes on the"
-            " way: give https://, or allow_http=True"
+            " way: give https://, or allow_http=True (--allow-http)"
         )
     opening = Opening(address, dict(options), allow_http)
     path = ObjectPath(address.shown, is_complete=not address.has_secrets)

@@ -18,6 +18,7 @@ from trajet.conversion import Conversion, convert
 from trajet.dataset import ACCESS_LOG, SETTINGS, DatasetPath
 from trajet.pools.pool import Progress
 from trajet.pools.shared import folder_in
+from trajet.remote import is_url
 from trajet.store import access_log, link_folder
 from trajet.store.access_log import Statistics
 from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
@@ -26,6 +27,10 @@ from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
 from trajet.topology import write_structure
 from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
 
+# Why objects in remote storage are not divided.
+NO_OBJECTS = (
+    "is in remote storage, and a store divides files: copy it first (trajet convert URL FILE)"
+)
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
 # Å; larger coordinates do not fit into the eight characters of GRO, which has nm.
@@ -542,6 +547,8 @@ def _check_is_trajectory(given: object) -> None:
                 " ones: write them to a file first (trajet.convert), or transform what you open"
                 " from the store"
             )
+        if any(is_url(path) for path in given.paths):
+            raise StoreError(f"{given.label}: {NO_OBJECTS}")
         return
     what = f"a {type(given).__name__}"
     if isinstance(given, str | os.PathLike):

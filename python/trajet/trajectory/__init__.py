@@ -8,7 +8,13 @@ from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.opening import from_atomgroup, is_structure, open, sharing_universes
+from trajet.trajectory.opening import (
+    DEFAULT_CONNECTIONS,
+    from_atomgroup,
+    is_structure,
+    open,
+    sharing_universes,
+)
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selected_atoms import few_atoms_remarks
 from trajet.trajectory.shared_topologies import SharedTopologies, sharing
@@ -16,6 +22,7 @@ from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelectio
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 __all__ = [
+    "DEFAULT_CONNECTIONS",
     "DEFAULT_REQUEST_SIZE",
     "MUCH_BYTES",
     "AtomChoice",

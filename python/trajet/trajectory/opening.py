@@ -201,7 +201,9 @@ def open(
     if connections < 1 or (merge_gap is not None and merge_gap < 0):
         raise ValueError("connections must be at least 1, and merge_gap at least 0 bytes")
     if storage_options is not None and not any(map(remote.is_object, trajectories)):
-        raise ValueError("storage_options= is for objects in remote storage: no file is one")
+        raise ValueError(
+            "storage_options= (--storage-option) is for objects in remote storage: no file is one"
+        )
     paths, objects = _named(trajectories, storage_options, allow_http=allow_http)
     hdf5 = [path for path in paths if path not in objects and h5md.is_hdf5(path)]
     options_text = json.dumps(format_options or {})

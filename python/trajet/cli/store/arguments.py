@@ -7,6 +7,8 @@ import click
 
 from trajet.cli.command import Command
 from trajet.dataset import is_store, split_path
+from trajet.remote import is_url, name_of
+from trajet.store.catalog import NO_OBJECTS
 
 folder = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
 
@@ -86,11 +88,22 @@ profile = click.option(
     metavar="FILE.toml",
     help="Tiers and tags. Default: the built-in one, which trajet store profile prints.",
 )
+
+
+def _of_files(_: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of files; raise an error for an object, before it is indexed."""
+    for name in names:
+        if is_url(name):
+            raise click.BadParameter(f"{name_of(name)}: {NO_OBJECTS}", param=param)
+    return names
+
+
 trajectories = click.option(
     "--trajectory",
     "trajectories",
     multiple=True,
     required=True,
+    callback=_of_files,
     metavar="FILE...",
     help="One or more consecutive files: XTC, TRR, DCD, Amber NetCDF or H5MD.",
 )
