@@ -123,7 +123,7 @@ def test_page_loads_nothing(tmp_path: Path) -> None:
     assert page.count("</script>") == 3 and "http:" not in page and "https:" not in page
 
 
-@pytest.mark.parametrize("entry", ["saved"])
+@pytest.mark.parametrize("entry", ["saved", "widget"])
 def test_modules_make_one_script(entry: str) -> None:
     """No import is left, and no name is declared twice."""
     script = files.script(entry)

@@ -151,20 +151,22 @@ def view(
         **remote,
     )
     options.read_topology(opened, quiet=quiet)
-    scene = viewer.Scene(
-        opened,
-        _layers(opened, select, layers),
-        as_stored=as_stored,
-        quantise=quantise or save is not None,
-        series=linked,
-    )
-    for remark in scene.remarks:
-        click.echo(f"note: {escaped(remark)}", err=True)
-    if save is None:
+    with contextlib.closing(opened):
+        scene = viewer.Scene(
+            opened,
+            _layers(opened, select, layers),
+            as_stored=as_stored,
+            quantise=quantise or save is not None,
+            series=linked,
+        )
+        for remark in scene.remarks:
+            click.echo(f"note: {escaped(remark)}", err=True)
+        if save is not None:
+            _save(scene, save, options.choose_frames(opened, *chosen), force=force, quiet=quiet)
+            scene.close()
+            return
         _serve(scene, port, no_browser=no_browser, quiet=quiet)
-        return
-    with contextlib.closing(scene):
-        _save(scene, save, options.choose_frames(opened, *chosen), force=force, quiet=quiet)
+    signals.end_within(_END)
 
 
 def _save(
@@ -206,7 +208,6 @@ def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> 
             failed=failed,
             started=started,
         )
-    signals.end_within(_END)
 
 
 def _check_server() -> None:

@@ -24,9 +24,10 @@ from trajet.trajectory.selected_atoms import SelectedAtoms
 from trajet.trajectory.steps import Step, native
 from trajet.trajectory.transforms import MakeSteps, Transformable
 from trajet.trajectory.updating import UpdatingAtoms, selected_indices
+from trajet.trajectory.viewing import Viewable
 
 
-class Trajectory(ReadingByColumns, Transformable):
+class Trajectory(ReadingByColumns, Transformable, Viewable):
     """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
@@ -287,7 +288,7 @@ class Trajectory(ReadingByColumns, Transformable):
         )
 
 
-class Selection(SelectedAtoms, Transformable):
+class Selection(SelectedAtoms, Transformable, Viewable):
     """Some atoms of a trajectory; made by `Trajectory.select`.
 
     Attributes

@@ -68,6 +68,19 @@ def _is_representation(word: str) -> bool:
     return word.strip() in REPRESENTATIONS
 
 
+def check_style(representation: str | None, colour: str | None) -> None:
+    """Raise an error if a representation or a colour does not exist.
+
+    Raises
+    ------
+    ValueError
+        If one does not.
+    """
+    for given, known in ((representation, REPRESENTATIONS), (colour, COLOURS)):
+        if given is not None and given not in known:
+            raise ValueError(f"{quoted(given)}: is none of {', '.join(known)}")
+
+
 def make_layer(
     selection: Selection, representation: str | None = None, colour: str | None = None
 ) -> Layer:

@@ -208,13 +208,17 @@ class Scene:
         return self.series[number].document(selection)
 
     def close(self) -> None:
-        """Close the cursors and the trajectory."""
+        """Close the cursors; the trajectory stays open."""
         for frames in set(self._cursors.values()):
             frames.close()
-        self._trajectory.close()
 
     def _repaired(self, first: Selection) -> Trajectory:
-        """Return the trajectory, repaired around the first layer and fitted where possible."""
+        """Return the trajectory, repaired around the first layer and fitted where possible.
+
+        One that has transforms already is shown as they make it.
+        """
+        if self._trajectory.transforms:
+            return self._trajectory
         fitted = polymer_atoms(first, _FITTED)
         if fitted is not None and fitted.n_atoms < _LEAST_FITTED:
             fitted = None
@@ -224,7 +228,7 @@ class Scene:
         try:
             return found.fit(fitted)
         except SelectionError as error:
-            self.remarks.append(self._without_paths(f"frames are not superposed: {error}"))
+            self.remarks.append(self.without_paths(f"frames are not superposed: {error}"))
         return found
 
     def _whole(self, around: Selection | None) -> Trajectory:
@@ -242,7 +246,7 @@ class Scene:
             found.check_known(found.transforms, self._columns)
         except SelectionError as error:
             self._guesses_bonds = False
-            self.remarks.append(self._without_paths(f"molecules may be broken: {error}"))
+            self.remarks.append(self.without_paths(f"molecules may be broken: {error}"))
             return trajectory
         return found
 
@@ -253,7 +257,7 @@ class Scene:
             return topology.bonds
         return topology.guessed_bonds if self._guesses_bonds else None
 
-    def _without_paths(self, text: str) -> str:
+    def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""
         paths = [*self._trajectory.paths, *self._trajectory.absolute_paths]
         with suppress(TypeError):

@@ -75,6 +75,17 @@ def parse_series(text: str) -> list[LinkedSeries]:
     return [_of_word(word.strip()) for word in text.split(",")]
 
 
+def of_result(result: Result) -> LinkedSeries:
+    """Return the series of a result.
+
+    Raises
+    ------
+    ValueError
+        If it has no values per frame.
+    """
+    return _of(result, type(result).__name__)
+
+
 def _of_word(word: str) -> LinkedSeries:
     path = Path(word)
     if path.is_file():
@@ -100,12 +111,15 @@ def _of_word(word: str) -> LinkedSeries:
 
 
 def _of_file(path: Path) -> LinkedSeries:
-    result = load(path)
+    return _of(load(path), path.name)
+
+
+def _of(result: Result, title: str) -> LinkedSeries:
     if not isinstance(result, Series):
         raise ValueError(
-            f"{path}: a {type(result).__name__} has no lines against frames that can be linked"
+            f"{title}: a {type(result).__name__} has no lines against frames that can be linked"
         )
-    return LinkedSeries(path.name, lambda _: result)
+    return LinkedSeries(title, lambda _: result)
 
 
 def _document(result: Result, title: str, trajectory: Trajectory) -> dict[str, object]:
