@@ -327,3 +327,55 @@ def test_a_task_beside_one_that_fails_is_no_interrupt(
     pool = tj.LocalPool(threads=2)
     with pytest.raises(ValueError, match="this frame is refused"):
         tj.apply(ensemble.select(ATOMS), fail, thread_safe=True, pool=pool)
+
+
+def test_members_of_unknown_size_come_first_and_are_cut() -> None:
+    """A remote object may be the largest of all."""
+    large = 64 * member_pool.LEAST_BYTES
+    sizes = [1.0, None, large, None]
+    assert member_pool.largest_first(sizes) == [1, 3, 2, 0]
+    counts = member_pool.task_counts(sizes, 2)
+    assert counts[0] == 1
+    assert counts[1] == counts[2] == counts[3] > 8
+    assert member_pool.task_counts([None, 1.0], 2) == [32, 1]
+    assert member_pool.task_counts([None], 1000) == [16_000]
+
+
+class _Growing(_Faulty):
+    """A cluster that has no worker at first, then one, and eight in its second batch."""
+
+    def __init__(self) -> None:
+        super().__init__(0, OSError())
+        self.n_workers = 0
+        self.jobs: list[int] = []
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the workers that are there, and 1 before."""
+        return max(1, self.n_workers)
+
+    def await_worker(self) -> None:
+        """Have a worker join."""
+        self.n_workers = 1
+
+    def do_jobs(self, spec: Any, jobs: Sequence[Any], *options: Any, **named: Any) -> list[Any]:
+        """Do jobs; see `trajet.pools.jobs.JobPool`."""
+        assert self.n_workers
+        self.n_workers = 8
+        self.jobs.append(len(jobs))
+        return super().do_jobs(spec, jobs, *options, **named)
+
+
+def test_batches_grow_with_the_workers_of_a_cluster(
+    ensemble: tj.Ensemble, one_by_one: list[bytes | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first worker is awaited; those that join later get tasks in the next batch."""
+    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    monkeypatch.setattr(batches, "_OPEN", 2)
+    pool: Any = _Growing()
+    many = tj.ensemble(
+        [{"topology": one.topology, "trajectory": one.trajectories} for one in ensemble]
+    )
+    assert bits_of_members(many, pool=pool) == one_by_one
+    # The first batch is cut for one worker, later members for eight.
+    assert pool.jobs[0] < max(pool.jobs)

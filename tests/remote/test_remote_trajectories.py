@@ -148,6 +148,29 @@ def test_worker_processes_open_objects_by_themselves(adk_server: RangeServer, ad
         tj.rmsd(atoms, pool=tj.ProcessPool(workers=2, fork=True))
 
 
+@pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)], ids=repr)
+def test_members_send_their_credentials_from_all_workers_here(
+    adk_server: RangeServer, adk: Adk, pool: tj.Pool
+) -> None:
+    """Objects, whose sizes are not known beforehand, are cut into tasks as large files are."""
+    secret = {"client_options": {"default_headers": {"Authorization": f"Bearer {SECRET}"}}}
+    shutil.copyfile(adk.xtc, adk_server.folder / "second.xtc")
+    rows = [
+        {"topology": adk.psf, "trajectory": adk_server.url(name)}
+        for name in ("adk.xtc", "second.xtc")
+    ]
+    ensemble = tj.ensemble(rows, allow_http=True, storage_options=secret, sidecar=False)
+    expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    adk_server.clear()
+    found: Any = tj.rmsd(ensemble.select("name CA"), pool=pool)
+    sent = [one.headers.get("authorization") for one in adk_server.requests]
+    assert len(sent) > 4
+    assert set(sent) == {f"Bearer {SECRET}"}
+    for outcome in found.outcomes:
+        assert same_bits(outcome.result.values, expected.values)
+        assert len(outcome.result.report["tasks"]) > 1
+
+
 def test_pickled_trajectories_open_the_object_again(adk_server: RangeServer, adk: Adk) -> None:
     """The object must be the same."""
     traj = opened(adk_server, "adk.xtc", adk.psf)

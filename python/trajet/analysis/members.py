@@ -1,7 +1,7 @@
 """Runs of analyses over the members of an ensemble."""
 
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TypeAlias
 
 import numpy as np
@@ -101,14 +101,19 @@ def run_members(
     ]
 
 
-def _size(member: Member) -> int:
-    """Return the bytes of the files of a member, by which members are scheduled; 0 if unknown."""
+def _size(member: Member) -> int | None:
+    """Return the bytes of the files of a member, by which members are scheduled.
+
+    None if it is not known, as that of an object in remote storage.
+    """
     size = 0
     for path in member.trajectories or filter(None, [member.topology]):
-        with suppress(OSError):
+        try:
             # The files of a data set are in its folder.
             files = path.rglob("*") if path.is_dir() else [path]
             size += sum(file.stat().st_size for file in files)
+        except OSError:
+            return None
     return size
 
 

@@ -114,6 +114,21 @@ class JobPool(Protocol):
         ...
 
 
+@runtime_checkable
+class GrowingPool(Protocol):
+    """A pool whose workers may join and leave at any time."""
+
+    def await_worker(self) -> None:
+        """Wait until a worker has joined.
+
+        Raises
+        ------
+        WorkerError
+            If none comes.
+        """
+        ...
+
+
 def try_job(
     worker: JobWorker[Payload, Outcome], job: Job[Payload], threads: int, show: ShowFrames
 ) -> JobResult[Outcome]:

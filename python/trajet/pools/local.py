@@ -30,6 +30,7 @@ class LocalPool(MappingPool):
     """
 
     kind: ClassVar[str] = "local"
+    is_local: ClassVar[bool] = True
 
     threads: int | None = None
     task_frames: int | None = None

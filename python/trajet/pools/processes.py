@@ -58,6 +58,7 @@ class ProcessPool(MappingPool):
     """
 
     kind: ClassVar[str] = "processes"
+    is_local: ClassVar[bool] = True
 
     workers: int | None = None
     threads: int = 1
@@ -126,7 +127,7 @@ class ProcessPool(MappingPool):
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
                 make_sections=make_sections,
-                secrets=True,
+                secrets=self.is_local,
             )
             # After a failure, processes end before the files that they use are closed.
             with self._processes() as processes:

@@ -117,6 +117,17 @@ class DaskPool(MappingPool):
             there = self.client.nthreads() if self.client.status == "running" else {}
         return max(1, sum(there.values())) * self.threads
 
+    def await_worker(self) -> None:
+        """Wait until a worker has joined, for `wait_for_workers` seconds at most.
+
+        Raises
+        ------
+        WorkerError
+            If none comes, or the scheduler cannot be reached.
+        """
+        with self._workers():
+            pass
+
     def run(
         self,
         reader: Reader,

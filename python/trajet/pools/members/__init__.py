@@ -6,7 +6,7 @@ Numbers have the bits of runs one by one: tasks are runs of leaves, as on every 
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
-from trajet.pools.jobs import JobPool
+from trajet.pools.jobs import GrowingPool, JobPool
 from trajet.pools.local import LocalPool
 from trajet.pools.members.batches import MembersInBatches
 from trajet.pools.members.threads import MembersOnThreads
@@ -17,7 +17,7 @@ Work: TypeAlias = "Callable[[int, Pool | None], None]"
 
 
 def each_member(
-    pool: Pool | None, sizes: Sequence[float], work: Work
+    pool: Pool | None, sizes: Sequence[float | None], work: Work
 ) -> Generator[int, None, None]:
     """Call `work` for each member; yield the numbers of those that are done.
 
@@ -30,14 +30,16 @@ def each_member(
     pool
         Where the tasks of all members run; None for `LocalPool()`.
     sizes
-        Work of each member, in bytes of its files.
+        Work of each member, in bytes of its files; None if not known, as in remote storage.
     work
         Called with the number of a member and its pool, in other threads and for several members
         at a time. It raises no error.
     """
     where = LocalPool() if pool is None else pool
     is_own = getattr(where, "fork", False) or getattr(where, "rows_in", None) is not None
-    if len(sizes) > 1 and getattr(where, "n_threads", 1) > 1 and not is_own:
+    # Further workers of a cluster may join at any time.
+    is_shared = isinstance(where, GrowingPool) or getattr(where, "n_threads", 1) > 1
+    if len(sizes) > 1 and is_shared and not is_own:
         if isinstance(where, LocalPool):
             yield from MembersOnThreads(where, sizes).run(work)
             return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from queue import Queue
 
 from trajet.advise.entries import RunReport
-from trajet.pools.jobs import Job, JobPool, ShowFrames
+from trajet.pools.jobs import GrowingPool, Job, JobPool, ShowFrames
 from trajet.pools.members.member_pool import (
     MemberPool,
     StoppedError,
@@ -56,15 +56,20 @@ class MembersInBatches:
     pool
         Does the jobs, called by one thread.
     sizes
-        Bytes of each member.
+        Bytes of each member; None if not known.
     """
 
-    def __init__(self, pool: JobPool, sizes: Sequence[float]) -> None:
+    def __init__(self, pool: JobPool, sizes: Sequence[float | None]) -> None:
         self.pool, self._sizes = pool, sizes
         self.threads: int = getattr(pool, "threads", 1)
-        self.n_workers = max(1, pool.n_threads // self.threads)
-        self._most = min(max(_OPEN, _OPEN_OF_WORKER * self.n_workers), _MOST_OPEN)
-        self._drivers = ThreadPoolExecutor(self._most)
+        self.n_workers = 0
+        # Members that are open at a time, at most.
+        self._most = 0
+        # Tasks of a batch, and of each member, for the workers that are there.
+        self._enough, self._n_tasks = 0, list[int]()
+        # Members that are not begun, and how many are open.
+        self._unopened, self._n_open = deque(largest_first(sizes)), 0
+        self._drivers = ThreadPoolExecutor(_MOST_OPEN)
         self._events: Queue[int | _Submission] = Queue()
         # Submissions without results; None after the end.
         self._waiting: set[_Submission] | None = set()
@@ -74,11 +79,6 @@ class MembersInBatches:
 
     def run(self, work: Callable[[int, Pool], None]) -> Generator[int, None, None]:
         """Call `work` for each member; yield the numbers of those that are done."""
-        # Half of the open members are one batch, and the others get ready for the next one.
-        enough = _TASKS_OF_BATCH * self.n_workers
-        least = -(-2 * enough // self._most)
-        n_tasks = task_counts(self._sizes, self.n_workers, least)
-        task_frames: int | None = getattr(self.pool, "task_frames", None)
 
         def drive(member: int, pool: Pool) -> None:
             try:
@@ -86,28 +86,63 @@ class MembersInBatches:
             finally:
                 self._events.put(member)
 
-        left, batch = len(self._sizes), list[_Submission]()
+        batch = list[_Submission]()
         try:
-            for member in largest_first(self._sizes):
-                own = _MemberInBatches(
-                    self.pool.n_threads, self.threads, n_tasks[member], task_frames, self
-                )
-                submit(self._drivers, drive, member, own)
-            while left:
+            if isinstance(self.pool, GrowingPool):
+                self.pool.await_worker()
+            self._count_workers()
+            self._begin(drive)
+            while self._n_open:
                 match self._events.get():
                     case int(member):
-                        left -= 1
+                        self._n_open -= 1
                         yield member
+                        self._begin(drive)
                     case submission:
                         batch.append(submission)
-                is_complete = len(batch) + len(self._alone) == min(self._most, left)
                 if self._alone:
                     self._do([self._alone.popleft()])
-                elif batch and (is_complete or sum(len(one.jobs) for one in batch) >= enough):
-                    self._do(batch)
-                    batch = []
+                elif self._is_ready(batch):
+                    # With workers that have joined it may be too small.
+                    self._count_workers()
+                    self._begin(drive)
+                    if self._is_ready(batch):
+                        self._do(batch)
+                        batch = []
         finally:
             self._stop()
+
+    def _count_workers(self) -> None:
+        """Ask how many workers there are now, and set the size of batches by them."""
+        n_workers = max(1, self.pool.n_threads // self.threads)
+        if n_workers == self.n_workers:
+            return
+        self.n_workers = n_workers
+        self._most = min(max(_OPEN, _OPEN_OF_WORKER * n_workers), _MOST_OPEN)
+        # Half of the open members are one batch, and the others get ready for the next one.
+        self._enough = _TASKS_OF_BATCH * n_workers
+        self._n_tasks = task_counts(self._sizes, n_workers, -(-2 * self._enough // self._most))
+
+    def _begin(self, drive: Callable[[int, Pool], None]) -> None:
+        """Begin members, until enough are open."""
+        while self._unopened and self._n_open < self._most:
+            member = self._unopened.popleft()
+            pool = _MemberInBatches(
+                n_threads=self.n_workers * self.threads,
+                threads=self.threads,
+                n_tasks=self._n_tasks[member],
+                task_frames=getattr(self.pool, "task_frames", None),
+                is_local=getattr(self.pool, "is_local", False),
+                _members=self,
+            )
+            submit(self._drivers, drive, member, pool)
+            self._n_open += 1
+
+    def _is_ready(self, batch: Sequence[_Submission]) -> bool:
+        """Return whether a batch is to be done now: it is large, or all open members wait."""
+        is_large = sum(len(one.jobs) for one in batch) >= self._enough
+        is_complete = len(batch) + len(self._alone) == self._n_open
+        return bool(batch) and (is_large or is_complete)
 
     def results_of(self, jobs: "list[Job[MemberTask]]") -> list[TaskResult]:
         """Have the tasks of a pass done, and return their results; called by drivers.

@@ -26,25 +26,33 @@ class StoppedError(Exception):
     """The run of a member was stopped, as another one failed or the caller was interrupted."""
 
 
-def task_counts(sizes: Sequence[float], n_workers: int, least: int = 1) -> list[int]:
+def task_counts(sizes: Sequence[float | None], n_workers: int, least: int = 1) -> list[int]:
     """Return the number of tasks of a run of each member, if it has so many leaves.
 
     Parameters
     ----------
     sizes
-        Bytes of each member.
+        Bytes of each member; one that is not known (None) counts as large.
     n_workers
         Tasks that run at a time.
     least
         Tasks of each member at least, unless they were too small.
     """
-    unit = max(sum(sizes) / (n_workers * TASKS_OF_WORKER), LEAST_BYTES)
-    return [max(1, math.ceil(size / unit), min(least, int(size // LEAST_BYTES))) for size in sizes]
+    n_tasks = n_workers * TASKS_OF_WORKER
+    large = max([n_tasks * LEAST_BYTES, *(size for size in sizes if size is not None)])
+    each = [large if size is None else size for size in sizes]
+    unit = max(sum(each) / n_tasks, LEAST_BYTES)
+    return [max(1, math.ceil(size / unit), min(least, int(size // LEAST_BYTES))) for size in each]
 
 
-def largest_first(sizes: Sequence[float]) -> list[int]:
-    """Return the members, the largest first."""
-    return sorted(range(len(sizes)), key=lambda member: -sizes[member])
+def largest_first(sizes: Sequence[float | None]) -> list[int]:
+    """Return the members, the largest first; those of unknown size (None) come before them."""
+
+    def key_of(member: int) -> float:
+        size = sizes[member]
+        return -math.inf if size is None else -size
+
+    return sorted(range(len(sizes)), key=key_of)
 
 
 def submit(
@@ -114,12 +122,15 @@ class MemberPool(ABC):
         Tasks of a pass.
     task_frames
         Frames of a task, in place of `n_tasks`.
+    is_local
+        Whether the workers are on this machine, so that they get the secrets of remote storage.
     """
 
     n_threads: int
     threads: int
     n_tasks: int
     task_frames: int | None
+    is_local: bool
 
     def run(
         self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None
@@ -127,7 +138,13 @@ class MemberPool(ABC):
         """Run a plan; see `trajet.pools.pool.Pool.run`. Progress is that of all members."""
         timing = RunTiming()
         for part in passes(
-            reader, plan, frames, timing, threads=self.threads, make_tasks=self._tasks
+            reader,
+            plan,
+            frames,
+            timing,
+            threads=self.threads,
+            make_tasks=self._tasks,
+            secrets=self.is_local,
         ):
             texts = [part.task_bytes(task) for task in part.tasks]
             results = self.do(part, texts)

@@ -41,10 +41,10 @@ class MembersOnThreads:
     pool
         How many threads.
     sizes
-        Bytes of each member.
+        Bytes of each member; None if not known.
     """
 
-    def __init__(self, pool: LocalPool, sizes: Sequence[float]) -> None:
+    def __init__(self, pool: LocalPool, sizes: Sequence[float | None]) -> None:
         self.pool, self._sizes = pool, sizes
         self._workers = ThreadPoolExecutor(pool.n_threads)
         self._drivers = ThreadPoolExecutor(max(_OPEN, pool.n_threads))
@@ -74,7 +74,9 @@ class MembersOnThreads:
 
         try:
             for member in members[: len(members) - len(small)]:
-                own = _MemberOnThreads(n, 1, n_tasks[member], self.pool.task_frames, self)
+                own = _MemberOnThreads(
+                    n, 1, n_tasks[member], self.pool.task_frames, self.pool.is_local, self
+                )
                 submit(self._drivers, drive, member, own)
             # Further ones follow as these end, so that tasks of large members come before them.
             for _ in range(min(2 * n, len(small))):
