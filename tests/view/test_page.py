@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.browser import chromium, missing
 from helpers.viewed import write_gro
 from matplotlib.image import imread
 from MDAnalysisTests import datafiles
@@ -28,20 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from playwright.sync_api import Browser, Page
 
-_CHROMIUM = shutil.which("chromium")
 # Timeout, s: loading the viewer takes half a minute on a busy machine without a GPU.
 PATIENCE = 300
-# Drawing in software, as no test has a GPU.
-_OPTIONS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--mute-audio"]
-
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    sync_playwright = None
 
 pytestmark = pytest.mark.skipif(
-    sync_playwright is None or _CHROMIUM is None or bool(viewer.missing_files()),
-    reason="Playwright, Chromium or the viewer is missing: make test-browser installs them",
+    bool(missing()), reason=f"{missing()} is missing: make test-browser installs it"
 )
 
 
@@ -81,10 +73,8 @@ class Shown:
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     """Return Chromium."""
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=_CHROMIUM, args=_OPTIONS)
+    with chromium() as made:
         yield made
-        made.close()
 
 
 def opened(browser: "Browser", address: str) -> Shown:
