@@ -103,7 +103,8 @@ def on_threads(frames: Sequence[int], n_threads: int, seconds: float = SECONDS) 
         tasks = blocks_of(pass_of(frames[member]), pool.n_tasks)
         part: Any = SimpleNamespace(tasks=tasks, sections=[])
         worker: Any = SimpleNamespace(do=do)
-        members.do(part, [str(task.n_frames).encode() for task in tasks], worker)
+        results: Any = SimpleNamespace(take=lambda *_: None)
+        members.do(part, [str(task.n_frames).encode() for task in tasks], worker, results)
 
     begin = time.perf_counter()
     for _ in members.run(work):
@@ -121,7 +122,9 @@ class CountedWorkers:
     work: float = 0.0
     chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
 
-    def do_jobs(self, _spec: object, jobs: Sequence[Job[Any]], _: object = None) -> list[Any]:
+    def do_jobs(
+        self, _spec: object, jobs: Sequence[Job[Any]], _: object = None, *, take: Any
+    ) -> list[Any]:
         """Do jobs; see `trajet.pools.jobs.JobPool`."""
         dispatch = Dispatch([job.n_frames for job in jobs])
         waiting = [submit.copy for submit in dispatch.start({"all": self.n_threads})][::-1]
@@ -138,7 +141,8 @@ class CountedWorkers:
             free += 1
             instructions = dispatch.finished(done, "", 0.0)
             waiting = [one.copy for one in instructions if hasattr(one, "prefer")][::-1] + waiting
-        return [JobResult(TaskResult(), [], {}, 0.0, 0.0) for _ in jobs]
+            take(done.task, JobResult(TaskResult(), [], {}, 0.0, 0.0))
+        return []
 
 
 def in_batches(frames: Sequence[int], n_workers: int) -> float:
@@ -149,7 +153,7 @@ def in_batches(frames: Sequence[int], n_workers: int) -> float:
     def work(member: int, own: Any) -> None:
         tasks: list[Task] = blocks_of(pass_of(frames[member]), own.n_tasks)
         jobs: list[Job[Any]] = [Job(task.n_frames, None) for task in tasks]
-        members.results_of(jobs)
+        members.do(jobs, lambda *_: True)
 
     for _ in members.run(work):
         pass

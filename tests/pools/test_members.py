@@ -6,6 +6,7 @@ import shutil
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +18,11 @@ import trajet as tj
 from helpers.extent import IS_LONG
 from helpers.golden_files import Adk
 from helpers.made_ensembles import UNEVEN, bits_of_members, uneven_members
+from trajet.pools import worker_processes
 from trajet.pools.jobs import do_job
-from trajet.pools.members import batches, each_member, member_pool
+from trajet.pools.members import batches, each_member, member_pool, threads
+from trajet.pools.members.member_pool import PassResults, TaskResult
+from trajet.pools.tasks import TaskOutcome
 
 ATOMS = "name CA and resid 1:40"
 # Timeout of a test, s: far more than any needs.
@@ -247,13 +251,19 @@ class _Faulty:
     def __init__(self, fails_at: int, error: BaseException) -> None:
         self.calls, self._fails_at, self._error = 0, fails_at, error
 
-    def do_jobs(self, spec: Any, jobs: Sequence[Any], progress: Any = None) -> list[Any]:
-        """Do jobs; see `trajet.pools.jobs.JobPool`."""
+    def do_jobs(
+        self, spec: Any, jobs: Sequence[Any], progress: Any = None, take: Any = None
+    ) -> list[Any]:
+        """Do jobs; see `trajet.pools.jobs.JobPool`. It fails after half of them."""
         self.calls += 1
-        if self.calls == self._fails_at:
-            raise self._error
-        worker = spec.begin()
-        return [do_job(worker, job, 1, lambda _: None).by(worker=0) for job in jobs]
+        worker, unwanted = spec.begin(), set[int]()
+        for number, job in enumerate(jobs):
+            if self.calls == self._fails_at and number == len(jobs) // 2:
+                raise self._error
+            if number not in unwanted:
+                done = do_job(worker, job, 1, lambda _: None).by(worker=0)
+                unwanted.update(take(number, done))
+        return []
 
     run = tj.LocalPool.run
 
@@ -294,7 +304,7 @@ def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
         try:
             if isinstance(pool, tj.ProcessPool):
                 assert isinstance(own, batches._MemberInBatches)
-                own._members.results_of([])
+                own._members.do([], lambda *_: True)
         except member_pool.StoppedError:
             pass
         finally:
@@ -379,3 +389,76 @@ def test_batches_grow_with_the_workers_of_a_cluster(
     assert bits_of_members(many, pool=pool) == one_by_one
     # The first batch is cut for one worker, later members for eight.
     assert pool.jobs[0] < max(pool.jobs)
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=repr)
+def test_few_states_are_held_beside_the_merged_ones(
+    ensemble: tj.Ensemble, pool: tj.Pool, small_tasks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results are merged as they arrive, not at the end of a batch."""
+    made: list[weakref.ref[TaskOutcome]] = []
+    held: list[int] = []
+    do_task, answer, plain = threads.do_task, worker_processes._answer, PassResults.take
+
+    def note(result: Any) -> None:
+        if isinstance(result, TaskResult) and result.outcome is not None:
+            made.append(weakref.ref(result.outcome))
+
+    def done_here(*arguments: Any) -> Any:
+        note(result := do_task(*arguments))
+        return result
+
+    def received(*arguments: Any) -> Any:
+        found = answer(*arguments)
+        note(getattr(found.value, "result", None))
+        return found
+
+    def take(self: Any, number: int, result: Any) -> None:
+        held.append(sum(one() is not None for one in made[:]))
+        plain(self, number, result)
+
+    monkeypatch.setattr(threads, "do_task", done_here)
+    monkeypatch.setattr(worker_processes, "_answer", received)
+    monkeypatch.setattr(PassResults, "take", take)
+    (result,) = tj.run([tj.rmsf.job(ensemble.select("index 0:9"))], pool=pool)
+    assert len(result.outcomes) == len(UNEVEN)
+    # One of each worker, and that which was taken before.
+    assert len(held) > 16
+    assert max(held) <= 4
+
+
+def test_tasks_of_a_member_do_not_begin_after_one_has_failed(
+    ensemble: tj.Ensemble, tmp_path: Path, small_tasks: None
+) -> None:
+    """On processes, too: those that no process has yet are left out."""
+    failed, log = tmp_path / "failed", tmp_path / "log"
+
+    def fail_at_frame_50(_: Any, frame: int) -> float:
+        # Only the long member has these frames.
+        if frame == 50:
+            failed.touch()
+            raise ValueError("this frame is refused")
+        if frame > 50:
+            until = time.monotonic() + HANGS
+            while not failed.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(0.02)
+            with log.open("a") as file:
+                file.write("x")
+        return 0.0
+
+    (result,) = tj.run(
+        [tj.apply.job(ensemble.select("index 0"), fail_at_frame_50)],
+        pool=tj.ProcessPool(workers=2),
+        keep_going=True,
+    )
+    assert [one.result is None for one in result.outcomes] == [k == 1 for k in range(len(UNEVEN))]
+    assert len(log.read_text()) <= (UNEVEN[1] - 50) // 2
+
+
+def test_a_worker_runs_no_task_of_a_member_that_failed_there() -> None:
+    """Ranks of MPI, which learn of errors at the end, do so too."""
+    worker = batches.MemberTasks().begin()
+    task = batches.MemberTask(b"no pickle", b"", 1)
+    assert worker.do(task, 1, lambda _: None).error is not None
+    assert worker.do(task, 1, lambda _: None) == TaskResult()

@@ -6,7 +6,7 @@ jobs. A job may run twice, if its worker was taken for dead: that must do no har
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar, Unpack, runtime_checkable
 
@@ -82,6 +82,20 @@ class JobResult(Generic[_Outcome_co]):
         return replace(self, where={**self.where, **where})
 
 
+# Takes the result of a job, by its number; returns the numbers of jobs that are wanted no more.
+TakeResult: TypeAlias = Callable[[int, JobResult[Outcome]], Collection[int]]
+
+
+def store_in(done: dict[int, JobResult[Outcome]]) -> TakeResult[Outcome]:
+    """Return a function that takes results into a dictionary, by the numbers of their jobs."""
+
+    def take(number: int, result: JobResult[Outcome]) -> Collection[int]:
+        done[number] = result
+        return ()
+
+    return take
+
+
 @runtime_checkable
 class JobPool(Protocol):
     """A pool whose workers run jobs.
@@ -106,8 +120,13 @@ class JobPool(Protocol):
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
+        take: TakeResult[Outcome] | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; `progress` is called with frames done and in total.
+
+        With `take`, the calling thread calls it once with the result of each job, as it arrives,
+        and the returned list is empty. Jobs that are wanted no more are left out, if they have not
+        begun. Otherwise all results are in memory until they are returned.
 
         When a job fails, the others are stopped soon, and its error is raised.
         """

@@ -6,7 +6,16 @@ from typing import ClassVar
 
 from trajet import _trajet
 from trajet._trajet import Plan, Reader
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, do_job
+from trajet.pools.jobs import (
+    Job,
+    JobResult,
+    JobSpec,
+    Outcome,
+    Payload,
+    TakeResult,
+    do_job,
+    store_in,
+)
 from trajet.pools.mapping import MappingPool
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts
 
@@ -69,18 +78,23 @@ class LocalPool(MappingPool):
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
+        take: TakeResult[Outcome] | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs one after another on the calling thread; see `trajet.pools.jobs.JobPool`."""
         worker, total = spec.begin(), sum(job.n_frames for job in jobs)
-        results: list[JobResult[Outcome]] = []
-        before = 0
+        done: dict[int, JobResult[Outcome]] = {}
+        take = take or store_in(done)
+        before, unwanted = 0, set[int]()
 
         def show(done: int) -> None:
             if progress is not None:
                 progress(before + done, total)
 
-        for job in jobs:
-            results.append(do_job(worker, job, self.n_threads, show).by(worker=0))
+        for number, job in enumerate(jobs):
+            if number not in unwanted:
+                unwanted.update(
+                    take(number, do_job(worker, job, self.n_threads, show).by(worker=0))
+                )
             before += job.n_frames
             show(0)
-        return results
+        return list(done.values())

@@ -4,8 +4,8 @@ import atexit
 import gc
 import os
 import pickle
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,17 @@ import numpy as np
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
-from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, Outcome, Payload, try_job
+from trajet.pools.jobs import (
+    Job,
+    JobResult,
+    JobSpec,
+    JobWorker,
+    Outcome,
+    Payload,
+    TakeResult,
+    store_in,
+    try_job,
+)
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
@@ -156,10 +166,11 @@ class ProcessPool(MappingPool):
             task = part.tasks[number]
             return partial(_do, spec, buffer, task, part.task_bytes(task))
 
-        def take(number: int, done: object) -> None:
+        def take(number: int, done: object) -> Collection[int]:
             assert isinstance(done, TaskOutcome)
             part.states.add(done.states)
             timing.add(numbers.number(done.process), part.tasks[number], done)
+            return ()
 
         def show(done: int) -> None:
             if progress is not None:
@@ -179,16 +190,18 @@ class ProcessPool(MappingPool):
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
+        take: TakeResult[Outcome] | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
+        done: dict[int, JobResult[Outcome]] = {}
         with ExitStack() as kept:
             processes = kept.enter_context(self._processes())
             # Processes start while the spec is pickled.
             processes.start(len(jobs))
             path = kept.enter_context(file_of(pickle.dumps(spec)))
-            done: list[JobResult[Outcome]] = self._do_jobs(processes, path, jobs, progress)
+            self._do_jobs(processes, path, jobs, progress, take or store_in(done))
             processes.tell_all(_release_jobs)
-        return done
+        return [done[number] for number in sorted(done)]
 
     def _do_jobs(
         self,
@@ -196,24 +209,28 @@ class ProcessPool(MappingPool):
         path: Path,
         jobs: Sequence[Job[object]],
         progress: Progress | None,
-    ) -> list[JobResult[Outcome]]:
+        take_result: TakeResult[Outcome],
+    ) -> None:
         """Run jobs, whose spec is in a file."""
         numbers, here = _WorkerNumbers(), _folder()
-        done: dict[int, JobResult[Outcome]] = {}
         retried: defaultdict[int, list[str]] = defaultdict(list)
-        total = sum(job.n_frames for job in jobs)
+        total, frames_done = sum(job.n_frames for job in jobs), 0
 
         def call_of(number: int) -> Callable[[], object]:
             return partial(_do_job, path, jobs[number], self.threads, here)
 
-        def take(number: int, answer: object) -> None:
+        def take(number: int, answer: object) -> Collection[int]:
+            nonlocal frames_done
             assert isinstance(answer, JobResult)
             where = numbers.number(answer.where["process"])
-            done[number] = replace(answer.by(worker=where), retried=retried[number])
+            frames_done += jobs[number].n_frames
+            return take_result(
+                number, replace(answer.by(worker=where), retried=retried.pop(number, []))
+            )
 
         def show(_: int) -> None:
             if progress is not None:
-                progress(sum(jobs[number].n_frames for number in done), total)
+                progress(frames_done, total)
 
         _Tasks(
             # Files without frames have jobs too.
@@ -223,7 +240,6 @@ class ProcessPool(MappingPool):
             take=take,
             retry=lambda number, error: retried[number].append(str(error)),
         ).run(processes, show)
-        return [done[number] for number in range(len(jobs))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +255,7 @@ class _Tasks:
     call_of
         Returns the function that a worker calls for a task, by the number of the task.
     take
-        Takes the result of a task.
+        Takes the result of a task; returns the numbers of tasks that are wanted no more.
     retry
         Notes that a task failed, with an error of the storage, and is tried again.
     """
@@ -247,7 +263,7 @@ class _Tasks:
     n_frames: Sequence[int]
     names: Sequence[str]
     call_of: Callable[[int], Callable[[], object]]
-    take: Callable[[int, object], None]
+    take: Callable[[int, object], Collection[int]]
     retry: Callable[[int, str], None]
 
     def run(self, processes: WorkerProcesses, show: Callable[[int], None]) -> None:
@@ -259,12 +275,19 @@ class _Tasks:
             If a process dies.
         """
         dispatch = Dispatch(self.n_frames)
+        unwanted = set[int]()
 
-        def submit(copy: Copy) -> None:
-            processes.submit(copy, self.call_of(copy.task))
+        def submit(copies: Iterable[Copy]) -> None:
+            left = deque(copies)
+            while left:
+                copy = left.popleft()
+                if copy.task not in unwanted:
+                    processes.submit(copy, self.call_of(copy.task))
+                    continue
+                done = dispatch.finished(copy, "", 0.0)
+                left += [one.copy for one in done if isinstance(one, Submit)]
 
-        for first in dispatch.start({}):
-            submit(first.copy)
+        submit(first.copy for first in dispatch.start({}))
         while not dispatch.is_done:
             for copy, value, error in processes.wait():
                 if error is None:
@@ -275,11 +298,13 @@ class _Tasks:
                 for instruction in instructions:
                     match instruction:
                         case Take():
-                            self.take(copy.task, value)
+                            if found := self.take(copy.task, value):
+                                unwanted.update(found)
+                                submit(processes.withdraw(unwanted))
                         case Submit(further):
                             if error is not None:
                                 self.retry(copy.task, str(error))
-                            submit(further)
+                            submit([further])
                         case GiveUp():
                             assert error is not None
                             raise self._error_of(copy, error)

@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -284,6 +284,12 @@ class WorkerProcesses:
     def submit(self, copy: Copy, call: Callable[[], object]) -> None:
         """Submit a call, which must be picklable; `wait` returns its answer."""
         self._waiting.append((copy, call))
+
+    def withdraw(self, tasks: Collection[int]) -> list[Copy]:
+        """Remove the calls of some tasks that no worker has got yet, and return their copies."""
+        copies = [copy for copy, _ in self._waiting if copy.task in tasks]
+        self._waiting = deque(one for one in self._waiting if one[0].task not in tasks)
+        return copies
 
     def tell_all(self, call: Callable[[], object]) -> None:
         """Have every worker call a function after what it does now; its value is not returned."""

@@ -10,7 +10,7 @@ from distributed import Client, Future, KilledWorker
 from trajet.pools.dask.dispatcher import dropped, killed
 from trajet.pools.dask.plugins import do_job_here
 from trajet.pools.dask.workers import Workers, started_run
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult
 from trajet.pools.pool import Progress
 
 # Seconds between two looks at the jobs, and between two counts of the workers.
@@ -25,7 +25,8 @@ def run_jobs(
     jobs: Sequence[Job[Payload]],
     threads: int,
     progress: Progress | None,
-) -> list[JobResult[Outcome]]:
+    take: TakeResult[Outcome],
+) -> None:
     """Run jobs on the workers of a client; `progress` is called when one is done."""
     with started_run(client) as run:
         name = run.announce(spec)
@@ -35,16 +36,23 @@ def run_jobs(
             number: client.submit(work, job, key=(name, number, 0), pure=False)
             for number, job in enumerate(jobs)
         }
-        done: dict[int, JobResult[Outcome]] = {}
+        frames_done, total = 0, sum(job.n_frames for job in jobs)
         try:
             counted = time.monotonic()
             while left:
                 for number in [k for k, future in left.items() if future.done()]:
+                    if number not in left:
+                        # It is wanted no more.
+                        continue
                     what = f"the job {number} of {len(jobs)}"
-                    done[number] = _result(client, workers, left[number], what)
+                    done: JobResult[Outcome] = _result(client, workers, left[number], what)
                     del left[number]
+                    frames_done += jobs[number].n_frames
+                    unwanted = [left.pop(k) for k in take(number, done) if k in left]
+                    if unwanted:
+                        client.cancel(unwanted)
                 if progress is not None:
-                    progress(sum(jobs[k].n_frames for k in done), sum(job.n_frames for job in jobs))
+                    progress(frames_done, total)
                 if time.monotonic() - counted > _COUNT:
                     counted = time.monotonic()
                     workers.refresh()
@@ -54,7 +62,6 @@ def run_jobs(
             with suppress(Exception):
                 client.cancel(list(left.values()))
         run.end()
-    return [done[number] for number in range(len(jobs))]
 
 
 def _result(client: Client, workers: Workers, future: Future, what: str) -> JobResult[Outcome]:

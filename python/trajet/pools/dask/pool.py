@@ -13,7 +13,7 @@ from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import RepeatedEntry, TaskEntry, TransitionEntry
 from trajet.advise.task_columns import TaskColumns
 from trajet.pools.dask.cluster import distributed
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, store_in
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import (
     MakeSections,
@@ -191,13 +191,17 @@ class DaskPool(MappingPool):
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
+        take: TakeResult[Outcome] | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
         distributed()
         from trajet.pools.dask.jobs import run_jobs
 
+        done: dict[int, JobResult[Outcome]] = {}
+        take = take or store_in(done)
         with self._workers() as workers:
-            return run_jobs(self.client, workers, spec, jobs, self.threads, progress)
+            run_jobs(self.client, workers, spec, jobs, self.threads, progress, take)
+        return [done[number] for number in sorted(done)]
 
     @contextmanager
     def _workers(self) -> Iterator["Workers"]:

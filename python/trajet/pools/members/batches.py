@@ -8,15 +8,16 @@ open the members of the next batch.
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import Queue
 
 from trajet.advise.entries import RunReport
-from trajet.pools.jobs import GrowingPool, Job, JobPool, ShowFrames
+from trajet.pools.jobs import GrowingPool, Job, JobPool, JobResult, ShowFrames
 from trajet.pools.members.member_pool import (
     MemberPool,
+    PassResults,
     StoppedError,
     TaskResult,
     do_task,
@@ -39,10 +40,28 @@ _KEPT = 4
 
 @dataclass(eq=False)
 class _Submission:
-    """The tasks of a pass of a member, for a batch; `results` arrive in their order."""
+    """The tasks of a pass of a member, for a batch.
+
+    Attributes
+    ----------
+    jobs
+        The tasks.
+    take
+        Takes the result of a task, by its number; returns whether further tasks are wanted.
+    left
+        Numbers of the tasks whose results are not taken.
+    end
+        Gets a value when no task is left, or the error of the pool.
+    """
 
     jobs: "list[Job[MemberTask]]"
-    results: "Future[list[TaskResult]]" = field(default_factory=Future)
+    take: Callable[[int, TaskResult], bool]
+    left: set[int] = field(init=False)
+    end: "Future[None]" = field(default_factory=Future)
+
+    def __post_init__(self) -> None:
+        """All tasks are left."""
+        self.left = set(range(len(self.jobs)))
 
 
 class MembersInBatches:
@@ -144,50 +163,92 @@ class MembersInBatches:
         is_complete = len(batch) + len(self._alone) == self._n_open
         return bool(batch) and (is_large or is_complete)
 
-    def results_of(self, jobs: "list[Job[MemberTask]]") -> list[TaskResult]:
-        """Have the tasks of a pass done, and return their results; called by drivers.
+    def do(self, jobs: "list[Job[MemberTask]]", take: Callable[[int, TaskResult], bool]) -> None:
+        """Have the tasks of a pass done; called by drivers.
+
+        Parameters
+        ----------
+        jobs
+            The tasks.
+        take
+            Called by the calling thread with the number and the result of each task, as it
+            arrives. It returns whether the tasks that have not begun are still wanted.
 
         Raises
         ------
         Exception
             The error of the pool.
         """
-        submission = _Submission(jobs)
+        submission = _Submission(jobs, take)
         with self._lock:
             if self._waiting is None:
                 raise StoppedError
             self._waiting.add(submission)
         self._events.put(submission)
-        return submission.results.result()
+        submission.end.result()
 
     def _do(self, batch: Sequence[_Submission]) -> None:
-        """Do the tasks of a batch; an error of the pool is that of one member."""
-        try:
-            done = self.pool.do_jobs(MemberTasks(), [job for one in batch for job in one.jobs])
-        except Exception as error:
-            if len(batch) == 1:
-                self._end(batch[0]).set_exception(error)
-                return
-            self._alone.extend(batch)
-            self._do([self._alone.popleft()])
-            return
-        results = iter([replace(one.result, worker=one.where.get("worker", 0)) for one in done])
-        for one in batch:
-            self._end(one).set_result([next(results) for _ in one.jobs])
+        """Do the tasks that are left of a batch; an error of the pool is that of one member."""
+        owners = [(one, number) for one in batch for number in sorted(one.left)]
 
-    def _end(self, submission: _Submission) -> "Future[list[TaskResult]]":
-        """Return the results of a submission, which are about to arrive."""
+        def take(job: int, done: JobResult[TaskResult]) -> Collection[int]:
+            one, number = owners[job]
+            result = replace(done.result, worker=done.where.get("worker", 0))
+            if number not in one.left or self._take(one, number, result):
+                return ()
+            return [k for k, (other, _) in enumerate(owners) if other is one]
+
+        try:
+            jobs = [one.jobs[number] for one, number in owners]
+            self.pool.do_jobs(MemberTasks(), jobs, take=take)
+        except Exception as error:
+            undone = [one for one in batch if one.left]
+            if undone == batch and len(batch) == 1:
+                self._end(batch[0], error)
+            elif undone:
+                self._alone.extend(undone)
+                self._do([self._alone.popleft()])
+            return
+        for one in batch:
+            self._end(one)
+
+    def _take(self, one: _Submission, number: int, result: TaskResult) -> bool:
+        """Take the result of a task; end its submission if it fails, or none is left.
+
+        Returns
+        -------
+        bool
+            Whether further tasks of the submission are wanted.
+        """
+        error: Exception | None = None
+        one.left.discard(number)
+        try:
+            is_wanted = one.take(number, result)
+        except Exception as raised:
+            is_wanted, error = False, raised
+        if not is_wanted:
+            one.left.clear()
+        if not one.left:
+            self._end(one, error)
+        return is_wanted
+
+    def _end(self, submission: _Submission, error: Exception | None = None) -> None:
+        """End a submission, for which its driver waits, unless it has ended."""
         with self._lock:
-            if self._waiting is not None:
-                self._waiting.discard(submission)
-        return submission.results
+            if self._waiting is None or submission not in self._waiting:
+                return
+            self._waiting.discard(submission)
+        if error is None:
+            submission.end.set_result(None)
+        else:
+            submission.end.set_exception(error)
 
     def _stop(self) -> None:
         """End all submissions, wherever they are, and wait for all drivers."""
         with self._lock:
             waiting, self._waiting = self._waiting, None
         for submission in waiting or ():
-            submission.results.set_exception(StoppedError())
+            submission.end.set_exception(StoppedError())
         self._drivers.shutdown(cancel_futures=True)
 
 
@@ -197,19 +258,23 @@ class _MemberInBatches(MemberPool):
 
     _members: MembersInBatches
 
-    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
+    def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
         """Do the tasks of a pass; see `MemberPool.do`."""
         spec = pickle.dumps(part.worker_spec)
         jobs = [
             Job(task.n_frames, MemberTask(spec, text, task.n_frames))
             for task, text in zip(part.tasks, texts, strict=True)
         ]
-        results = self._members.results_of(jobs)
-        for task, result in zip(part.tasks, results, strict=True):
-            # Those of a task without outcome are none.
-            for whole, own in zip(task.part(part.sections), result.sections, strict=False):
-                whole[:] = own
-        return results
+
+        def take(number: int, result: TaskResult) -> bool:
+            # A task without an outcome has no sections.
+            own = part.tasks[number].part(part.sections)
+            for section, values in zip(own, result.sections, strict=False):
+                section[:] = values
+            results.take(number, result)
+            return not results.has_failed
+
+        self._members.do(jobs, take)
 
     def report(self, timing: RunTiming) -> RunReport:
         """Return the report of a run."""
@@ -248,21 +313,31 @@ class MemberTasks:
 
 
 class MemberTaskWorker:
-    """Runs tasks of members; it keeps the files of a few members open."""
+    """Runs tasks of members; it keeps the files of a few members open.
+
+    After a task of a member has failed, it runs no other task of that member.
+    """
 
     def __init__(self) -> None:
         self._workers: dict[bytes, Worker] = {}
+        self._failed: set[bytes] = set()
         self._lock = threading.Lock()
 
     def do(self, what: MemberTask, /, threads: int, show: ShowFrames) -> TaskResult:
         """Run a task; its error is part of the result, as it ends the run of its member alone."""
         show(0)
+        if what.spec in self._failed:
+            return TaskResult()
         try:
             worker = self._worker(what.spec)
             sections = new_sections(worker.pass_, what.n_frames)
         except Exception as error:
-            return TaskResult(error=error)
-        return do_task(worker, what.task, sections)
+            result = TaskResult(error=error)
+        else:
+            result = do_task(worker, what.task, sections)
+        if result.error is not None:
+            self._failed.add(what.spec)
+        return result
 
     def _worker(self, spec: bytes) -> Worker:
         """Return the worker of a setup."""

@@ -108,6 +108,47 @@ def do_task(
     return TaskResult()
 
 
+class PassResults:
+    """Results of the tasks of a pass of a member, which are merged as they arrive."""
+
+    def __init__(self, part: PassRun, timing: RunTiming) -> None:
+        self._part, self._timing = part, timing
+        self._error: Exception | None = None
+        self._n_merged = 0
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a task has failed, so that no further one is needed."""
+        return self._error is not None
+
+    def take(self, number: int, result: TaskResult) -> None:
+        """Merge the result of a task, by its number; one thread calls it at a time."""
+        task = self._part.tasks[number]
+        for text in result.retried:
+            self._timing.retry(task, text)
+        if result.error is not None:
+            self._error = self._error or result.error
+        elif result.outcome is not None:
+            self._part.states.add(result.outcome.states)
+            self._timing.add(result.worker, task, result.outcome)
+            self._n_merged += 1
+
+    def check(self) -> None:
+        """Check that all tasks are done.
+
+        Raises
+        ------
+        Exception
+            The first error that has come.
+        StoppedError
+            If tasks were stopped.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._n_merged < len(self._part.tasks):
+            raise StoppedError
+
+
 @dataclass
 class MemberPool(ABC):
     """The pool of one open member, whose tasks run beside those of other members.
@@ -146,23 +187,16 @@ class MemberPool(ABC):
             make_tasks=self._tasks,
             secrets=self.is_local,
         ):
-            texts = [part.task_bytes(task) for task in part.tasks]
-            results = self.do(part, texts)
-            # Tasks that an error has stopped have none of their own.
-            for error in [result.error for result in results if result.error is not None]:
-                raise error
-            for task, result in zip(part.tasks, results, strict=True):
-                if result.outcome is None:
-                    raise StoppedError
-                part.states.add(result.outcome.states)
-                timing.add(result.worker, task, result.outcome)
-                for text in result.retried:
-                    timing.retry(task, text)
+            results = PassResults(part, timing)
+            self.do(part, [part.task_bytes(task) for task in part.tasks], results)
+            results.check()
         return part.output(self.report(timing))
 
     @abstractmethod
-    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
-        """Do the tasks of a pass, given as bytes, and fill its sections; return their results.
+    def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
+        """Do the tasks of a pass, given as bytes; fill its sections, and `results`.
+
+        After a task has failed no other begins.
 
         Raises
         ------

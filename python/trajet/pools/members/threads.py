@@ -17,8 +17,8 @@ from trajet.advise.entries import RunReport
 from trajet.pools.local import LocalPool
 from trajet.pools.members.member_pool import (
     MemberPool,
+    PassResults,
     StoppedError,
-    TaskResult,
     do_task,
     largest_first,
     submit,
@@ -89,23 +89,28 @@ class MembersOnThreads:
         finally:
             self._stop()
 
-    def do(self, part: PassRun, texts: Sequence[bytes], worker: Worker) -> list[TaskResult]:
+    def do(
+        self, part: PassRun, texts: Sequence[bytes], worker: Worker, results: PassResults
+    ) -> None:
         """Do the tasks of a pass; none begins after one has failed."""
-        stop = _trajet.Stop()
+        stop, taking = _trajet.Stop(), threading.Lock()
 
-        def do(task: Task, text: bytes) -> TaskResult:
+        def do(number: int, task: Task, text: bytes) -> None:
             result = do_task(worker, text, task.part(part.sections), stop)
             if result.error is not None:
                 stop.set()
-            return replace(result, worker=self._number())
+            with taking:
+                results.take(number, replace(result, worker=self._number()))
 
         with self._lock:
             self._stops.add(stop)
             if self._stopped.is_set():
                 stop.set()
         try:
-            # A task that is stopped ends at once. None is cancelled: nobody waits for it in vain.
-            return list(self._workers.map(do, part.tasks, texts))
+            # A task that is stopped ends at once. Tasks are not cancelled, since a cancelled future
+            # would never get a result.
+            for _ in self._workers.map(do, range(len(texts)), part.tasks, texts):
+                pass
         finally:
             with self._lock:
                 self._stops.discard(stop)
@@ -132,10 +137,10 @@ class _MemberOnThreads(MemberPool):
     _members: MembersOnThreads
     _worker: Worker | None = None
 
-    def do(self, part: PassRun, texts: Sequence[bytes]) -> Sequence[TaskResult]:
+    def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
         """Do the tasks of a pass; see `MemberPool.do`. Files stay open for the next pass."""
         self._worker = Worker(part.worker_spec, self._worker)
-        return self._members.do(part, texts, self._worker)
+        self._members.do(part, texts, self._worker, results)
 
     def report(self, timing: RunTiming) -> RunReport:
         """Return the report of a run."""

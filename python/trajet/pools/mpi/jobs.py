@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, do_job
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, do_job
 from trajet.pools.mpi.communicator import Communicator, pickled
 from trajet.pools.mpi.task_window import TaskWindow
 from trajet.pools.pool import Progress
@@ -55,7 +55,8 @@ def run_jobs(
     jobs_spec: JobsSpec[Payload, Outcome],
     texts: Sequence[bytes],
     progress: Progress | None,
-) -> list[JobResult[Outcome]]:
+    take: TakeResult[Outcome],
+) -> None:
     """Run pickled jobs on all ranks, on rank 0, while the others call `FollowerJobs`."""
     total = sum(jobs_spec.n_frames)
 
@@ -68,12 +69,9 @@ def run_jobs(
     for result in results:
         if result.error is not None:
             raise pickle.loads(result.error)
-    done = [
-        (number, job.by(worker=rank, rank=rank))
-        for rank, result in enumerate(results)
-        for number, job in result.done
-    ]
-    return [job for _, job in sorted(done, key=lambda entry: entry[0])]
+    for rank, result in enumerate(results):
+        for number, job in result.done:
+            take(number, job.by(worker=rank, rank=rank))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trajet import signals
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
-from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload
+from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, store_in
 from trajet.pools.mapping import Item, Result, map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
@@ -254,12 +254,13 @@ class MpiPool:
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None = None,
+        take: TakeResult[Outcome] | None = None,
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`. Ranks take them as they come free.
 
         Every rank calls it, or rank 0 alone within `lead`. Ranks other than 0 get a placeholder.
         """
-        return self._led("list", lambda: self._do_jobs(spec, jobs, progress))
+        return self._led("list", lambda: self._do_jobs(spec, jobs, progress, take))
 
     def map(
         self,
@@ -293,6 +294,7 @@ class MpiPool:
         spec: JobSpec[Payload, Outcome],
         jobs: Sequence[Job[Payload]],
         progress: Progress | None,
+        take: TakeResult[Outcome] | None,
     ) -> list[JobResult[Outcome]]:
         texts = [pickle.dumps(job) for job in jobs]
         jobs_spec = JobsSpec(
@@ -301,10 +303,12 @@ class MpiPool:
             [job.n_frames for job in jobs],
             np.cumsum([len(text) for text in texts], dtype=np.int64),
         )
-        return self.run_on_all(
-            lambda ranks: run_jobs(ranks, jobs_spec, texts, progress),
+        done: dict[int, JobResult[Outcome]] = {}
+        self.run_on_all(
+            lambda ranks: run_jobs(ranks, jobs_spec, texts, progress, take or store_in(done)),
             FollowerJobs(jobs_spec),
         )
+        return [done[number] for number in sorted(done)]
 
     def run_on_all(
         self, lead: Callable[[Communicator], _T], follow: Callable[[Communicator], None]
