@@ -20,10 +20,13 @@ from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
-from trajet.remote import name_of, options_for
+from trajet.remote import is_url, name_of, options_for, suffix_of
 from trajet.result import json_object
 from trajet.topology import Topology, load
-from trajet.trajectory import Trajectory, is_structure, rounding_of_times
+from trajet.trajectory import Trajectory, is_structure, opened_names, rounding_of_times
+
+# Endings of the names of trajectories.
+_OF_TRAJECTORIES = (*WRITTEN_SUFFIXES, *STRUCTURE_SUFFIXES)
 
 
 @command()
@@ -177,6 +180,12 @@ def _describe(file: str, how: options.HowToOpen, *, residues: bool) -> _Describe
     """Describe a trajectory, a topology, or a file that is both."""
     how = how.copy()
     how["storage_options"] = options_for([file], how.get("storage_options"))
+    if is_url(file) and suffix_of(file) not in _OF_TRAJECTORIES:
+        named = opened_names(
+            file, [], how["storage_options"], allow_http=how.get("allow_http", False)
+        )
+        if named.topology_at is not None and _is_topology(str(named.topology_at)):
+            return _of_topology(load(named.topology_at).topology, name_of(file), residues=residues)
     if _is_topology(file):
         return _of_topology(load(Path(file)).topology, file, residues=residues)
     try:
@@ -210,8 +219,7 @@ def _is_topology(file: str) -> bool:
 
 def _is_named_as_trajectory(file: str) -> bool:
     """Return whether the ending of a file's name is one of trajectories."""
-    endings = (*WRITTEN_SUFFIXES, *STRUCTURE_SUFFIXES)
-    return find_dataset(file) is not None or Path(file).suffix.lower() in endings
+    return find_dataset(file) is not None or suffix_of(file) in _OF_TRAJECTORIES
 
 
 class _Failures:

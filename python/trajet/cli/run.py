@@ -114,7 +114,7 @@ def run(
     """
     given = _Given(
         members=None if members is None else str(Path(members).absolute()),
-        topology=None if topology is None else str(Path(topology).absolute()),
+        topology=None if topology is None else str(remote.absolute(topology)),
         trajectories=[str(remote.absolute(path)) for path in trajectory],
     )
     if verify and resume is None:

@@ -251,7 +251,7 @@ def ensemble(
             Member(
                 row.keys,
                 # The working folder may change.
-                None if row.topology is None else Path(row.topology).absolute(),
+                None if row.topology is None else remote.absolute(row.topology),
                 tuple(map(remote.absolute, row.trajectories)),
                 options,
                 shared,

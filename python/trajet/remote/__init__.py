@@ -14,6 +14,7 @@ from trajet.remote.names import (
     name_of,
     options_for,
     shown,
+    suffix_of,
     without_secrets,
 )
 
@@ -28,5 +29,6 @@ __all__ = [
     "name_of",
     "options_for",
     "shown",
+    "suffix_of",
     "without_secrets",
 ]

@@ -117,6 +117,12 @@ def name_of(path: str | os.PathLike[str]) -> str:
     return shown(path) if is_url(path) else os.fspath(path)
 
 
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the ending of the name of a file or an object, such as ".xtc", in lower case."""
+    name = shown(path) if is_url(path) else os.fspath(path)
+    return os.path.splitext(name)[1].lower()
+
+
 def is_secret(option: str) -> bool:
     """Return whether the value of a storage option is a secret, by the option's name."""
     return _SECRET.search(option) is not None

@@ -642,7 +642,7 @@ def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
     atoms of a trajectory that has some of the topology.
     """
     assert trajectory.topology_path is not None
-    path = trajectory.topology_path.absolute()
+    path = trajectory.topology_at or trajectory.topology_path.absolute()
     if trajectory.n_atoms != trajectory.n_topology_atoms:
         with folder_in(None) as folder, _room_in(folder):
             made = _topology_of_some_atoms(trajectory, folder / path.stem)

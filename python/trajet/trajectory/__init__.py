@@ -8,6 +8,7 @@ from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
 from trajet.trajectory.frame import Frame
+from trajet.trajectory.named import opened_names
 from trajet.trajectory.opening import (
     DEFAULT_CONNECTIONS,
     from_atomgroup,
@@ -44,6 +45,7 @@ __all__ = [
     "from_atomgroup",
     "is_structure",
     "open",
+    "opened_names",
     "resolve_frames",
     "rounding_of_times",
     "sharing",

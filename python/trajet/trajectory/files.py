@@ -43,6 +43,7 @@ class TrajectoryFiles(ABC):
         topology: Path | None,
         reader: Reader,
         *,
+        topology_at: Path | None = None,
         dataset: Dataset | None = None,
         t_open: float = 0.0,
         particles: str | None = None,
@@ -62,8 +63,9 @@ class TrajectoryFiles(ABC):
         self.time_step = time_step
         # How a sidecar of the topology is used.
         self.sidecar = sidecar or SidecarUse()
-        # The topology is read later, perhaps after a change of the working directory.
-        self._topology_at = None if topology is None else topology.absolute()
+        # The topology is read later, perhaps after a change of the working directory; of an object
+        # in remote storage a copy is read.
+        self.topology_at = topology_at or (None if topology is None else topology.absolute())
         self._reader = reader
         self._shared_topologies = shared_topologies.current()
         self._topology: Topology | None = None
@@ -346,7 +348,7 @@ class TrajectoryFiles(ABC):
         if self._topology is None or self._topology.path is None:
             return []
         warnings = self._topology.native.warnings
-        if self._topology_at in self._absolute_paths:
+        if self.topology_at in self._absolute_paths or self.topology_path in self.paths:
             warnings = [text for text in warnings if not any(text in one for one in of_files)]
         return [f"{self._topology.path}: {text}" for text in warnings]
 
@@ -464,8 +466,8 @@ class TrajectoryFiles(ABC):
         for segment in self._reader.segments():
             entry = {name: value for name, value in segment.items() if name != "index_path"}
             inputs.append(cast(InputEntry, {**entry, "path": str(segment["path"])}))
-        if self._topology_at is not None and self._topology_at.is_file():
-            inputs.append({**describe_file(self._topology_at), "path": str(self.topology_path)})
+        if self.topology_at is not None and self.topology_at.is_file():
+            inputs.append({**describe_file(self.topology_at), "path": str(self.topology_path)})
         return inputs
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,16 +24,14 @@ from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
+from trajet.trajectory.named import TrajectoryName, opened_names
 from trajet.trajectory.reopening import DatasetCall, FileOptions, OpenCall
 from trajet.trajectory.steps import Step
 from trajet.trajectory.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
-    from trajet.remote.objects import RemoteFile
     from trajet.universes import AtomGroup
 
-# The name of a file or of an object in remote storage.
-TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
 # Requests to remote storage that wait at the same time.
 DEFAULT_CONNECTIONS = 32
 
@@ -43,7 +41,7 @@ _shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default
 
 @root_only("trajectory")
 def open(
-    topology: str | os.PathLike[str] | None,
+    topology: TrajectoryName | None,
     *trajectories: TrajectoryName,
     continuous: bool = False,
     allow_truncated_tail: bool = False,
@@ -82,7 +80,8 @@ def open(
         writes into titles (`t= …`), else 0, 1, 2, … ps. XTC, TRR, DCD and NetCDF files may also be
         objects in remote storage: URLs ("https://…", "s3://bucket/key", "gs://…", "az://…"), or
         `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
-        wanted atoms and frames are read (docs/remote.md).
+        wanted atoms and frames are read (docs/remote.md). A topology may be an object, too; it is
+        downloaded to the cache folder.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
@@ -174,15 +173,12 @@ def open(
     time_step = check_time_step(time_step)
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
-    if topology is not None and remote.is_url(topology):
-        raise ValueError(
-            f"{remote.shown(topology)}: topologies are read from files: download it, and give the"
-            " path"
-        )
     if not trajectories and topology is not None and is_structure(topology):
         trajectories = (topology,)
     if not trajectories:
-        found = None if topology is None else find_dataset(topology)
+        found = None
+        if isinstance(topology, (str, os.PathLike)):
+            found = find_dataset(topology)
         if found is None:
             raise TypeError(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
@@ -200,11 +196,12 @@ def open(
         raise ValueError(f"threads must be at least 1, not {threads}")
     if connections < 1 or (merge_gap is not None and merge_gap < 0):
         raise ValueError("connections must be at least 1, and merge_gap at least 0 bytes")
-    if storage_options is not None and not any(map(remote.is_object, trajectories)):
+    if storage_options is not None and not any(map(remote.is_object, (topology, *trajectories))):
         raise ValueError(
             "storage_options= (--storage-option) is for objects in remote storage: no file is one"
         )
-    paths, objects = _named(trajectories, storage_options, allow_http=allow_http)
+    named = opened_names(topology, trajectories, storage_options, allow_http=allow_http)
+    paths, objects = named.paths, named.objects
     hdf5 = [path for path in paths if path not in objects and h5md.is_hdf5(path)]
     options_text = json.dumps(format_options or {})
     _trajet.check_format_options(options_text)
@@ -233,7 +230,6 @@ def open(
         merge_gap=merge_gap,
     )
     _check_used(chosen, reader, paths[0])
-    topology_path = None if topology is None else Path(topology)
     options: FileOptions = {
         "continuous": continuous,
         "allow_truncated_tail": allow_truncated_tail,
@@ -248,10 +244,11 @@ def open(
         "merge_gap": merge_gap,
     }
     made = Trajectory(
-        topology_path,
+        named.topology,
         reader,
+        topology_at=named.topology_at,
         call=OpenCall(
-            None if topology_path is None else topology_path.absolute(),
+            None if named.topology is None else named.topology.absolute(),
             tuple(path.absolute() for path in paths),
             options,
         ),
@@ -292,28 +289,6 @@ def _check_numbers(described: Mapping[Path, "_trajet.FileLayout"]) -> None:
             )
 
 
-def _named(
-    trajectories: Sequence[TrajectoryName], options: StorageOptions | None, *, allow_http: bool
-) -> tuple[list[Path], "dict[Path, RemoteFile]"]:
-    """Return the paths of files and objects, and the objects, which it opens."""
-    of_objects = [name for name in trajectories if remote.is_object(name)]
-    paths: list[Path] = []
-    objects: dict[Path, RemoteFile] = {}
-    if not of_objects:
-        return [Path(name) for name in trajectories if not isinstance(name, tuple)], objects
-    from trajet.remote.objects import open_objects
-
-    opened = iter(open_objects(of_objects, options, allow_http=allow_http))
-    for name in trajectories:
-        if isinstance(name, tuple) or remote.is_url(name):
-            found = next(opened)
-            objects[found.path] = found
-            paths.append(found.path)
-        else:
-            paths.append(Path(name))
-    return paths, objects
-
-
 def _check_paths(trajectories: Sequence[TrajectoryName]) -> None:
     """Raise an error for a trajectory that is no path, or that of a data set."""
     for path in trajectories:
@@ -348,12 +323,13 @@ def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[ob
             " files with trajet.open"
         )
     _check_complete(call)
-    return _reopened, (call, _stamps(trajectory), _topology_digest(call), trajectory.transforms)
+    digest = _topology_digest(trajectory)
+    return _reopened, (call, _stamps(trajectory), digest, trajectory.transforms)
 
 
 def _check_complete(call: OpenCall | DatasetCall) -> None:
     """Raise an error for a file that its name alone does not open again."""
-    paths = call.paths if isinstance(call, OpenCall) else ()
+    paths = (call.topology, *call.paths) if isinstance(call, OpenCall) else ()
     for path in paths:
         if isinstance(path, remote.ObjectPath) and not path.is_complete:
             raise TypeError(
@@ -385,8 +361,8 @@ def _reopened(
     if isinstance(call, DatasetCall):
         made = Trajectory.of_dataset(call.dataset, **call.options)
     else:
-        check(call.topology, _topology_digest(call), topology_digest)
         made = open(call.topology, *call.paths, **call.options)
+        check(call.topology, _topology_digest(made), topology_digest)
     for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
         check(path, now, then)
     return made.with_steps(steps) if steps else made
@@ -397,24 +373,26 @@ def _stamps(trajectory: Trajectory) -> list[tuple[int, str]]:
     return [(segment["size"], segment["digest"]) for segment in trajectory.reader.segments()]
 
 
-def _topology_digest(call: OpenCall | DatasetCall) -> str | None:
-    """Return the digest of the topology, if that is a file."""
-    if isinstance(call, DatasetCall) or call.topology is None or not call.topology.is_file():
+def _topology_digest(trajectory: Trajectory) -> str | None:
+    """Return the digest of the topology, if that is a file or a copy of an object."""
+    path = trajectory.topology_at
+    if trajectory.dataset is not None or path is None or not path.is_file():
         return None
-    return describe_file(call.topology)["digest"]
+    return describe_file(path)["digest"]
 
 
 copyreg.pickle(Trajectory, _reduce)
 
 
-def is_structure(path: str | os.PathLike[str]) -> bool:
+def is_structure(path: TrajectoryName) -> bool:
     """Return whether a file is a trajectory that contains a topology.
 
     It is opened without another topology, as data sets are. Such are PDB and GRO files, by their
     suffix, and H5MD files with the topology of GROMACS.
     """
-    suffix = Path(path).suffix.lower()
-    is_known = suffix in STRUCTURE_SUFFIXES
+    if isinstance(path, tuple) or remote.is_url(path):
+        return remote.suffix_of(path[1] if isinstance(path, tuple) else path) in STRUCTURE_SUFFIXES
+    is_known = remote.suffix_of(path) in STRUCTURE_SUFFIXES
     if not is_known:
         return h5md.is_hdf5(Path(path)) and h5md.has_topology(Path(path))
     return find_dataset(path) is None

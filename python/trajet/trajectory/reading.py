@@ -265,7 +265,7 @@ class ReadingByColumns(FilesWithTopology):
             path = self._checked_topology_path()
             watch = Stopwatch()
             universe = universes.load(
-                self._topology_at or path, f"{path}: making a Universe or AtomGroup of it"
+                self.topology_at or path, f"{path}: making a Universe or AtomGroup of it"
             )
             if len(universe.atoms) != self.n_topology_atoms:
                 raise SelectionError(

@@ -77,7 +77,8 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
                 "read_columns",
             ),
             *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
-            *("select_indices", "sidecar", "stem", "t_topology", "topology_atoms"),
+            *("select_indices", "sidecar", "stem", "t_topology", "topology_at"),
+            *("topology_atoms",),
             *("copies_rows", "time_remarks", "time_step", "transform_remarks", "updating"),
         )
     )

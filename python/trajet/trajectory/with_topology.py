@@ -1,13 +1,13 @@
 """`FilesWithTopology`: open files and the topology of their atoms."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet, h5md
+from trajet import _trajet, h5md, remote
 from trajet._trajet import FormatError, SelectionError, StoreError, TrajetError
 from trajet.atom_matching import place_in_file
 from trajet.formats import formats_of
@@ -56,13 +56,14 @@ class FilesWithTopology(TrajectoryFiles):
 
     def _load_topology(self) -> Topology:
         path = self._checked_topology_path()
-        where = self._topology_at or path
-        if h5md.is_hdf5(where):
-            found = h5md.read_structure(where, self.particles).topology
-        elif self._shared_topologies is not None:
-            found = self._shared_topologies.load(where, self.sidecar)
-        else:
-            found = load_structure(where, self.sidecar).topology
+        where = self.topology_at or path
+        with _errors_about(path, where):
+            if h5md.is_hdf5(where):
+                found = h5md.read_structure(where, self.particles).topology
+            elif self._shared_topologies is not None:
+                found = self._shared_topologies.load(where, self.sidecar)
+            else:
+                found = load_structure(where, self.sidecar).topology
         found.path = path
         return found
 
@@ -151,8 +152,10 @@ class FilesWithTopology(TrajectoryFiles):
 
     def _is_topology(self, path: Path) -> bool:
         """Return whether a file is the topology."""
-        assert self._topology_at is not None
-        return path.exists() and self._topology_at.exists() and path.samefile(self._topology_at)
+        if path == self.topology_path:
+            return True
+        assert self.topology_at is not None
+        return path.exists() and self.topology_at.exists() and path.samefile(self.topology_at)
 
     def _bonds_of_frames(self) -> NDArray[np.int64] | None:
         """Return the bonds that the first file of the trajectory lists, if that is H5MD."""
@@ -249,3 +252,20 @@ class FilesWithTopology(TrajectoryFiles):
                 + ("" if self.dataset is None else ", or open its tag too")
             )
         return columns
+
+
+@contextlib.contextmanager
+def _errors_about(path: Path, copy: Path) -> Iterator[None]:
+    """Name the object in errors about its copy, which the user has not named.
+
+    Raises
+    ------
+    FormatError
+        If the block raises one.
+    """
+    try:
+        yield
+    except FormatError as error:
+        if not isinstance(path, remote.ObjectPath):
+            raise
+        raise FormatError(str(error).replace(str(copy), str(path))) from error

@@ -1,0 +1,92 @@
+"""Objects that are read whole: topologies, which are downloaded to the cache folder."""
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from trajet._trajet import RemoteError
+from trajet.remote.objects import RemoteFile
+from trajet.remote.ranges import pieces
+
+# Bytes of the largest object that is downloaded.
+LARGEST = 2**31
+
+
+def downloaded(file: RemoteFile, cache: Path | None) -> Path:
+    """Return the path of a copy of an object in the cache folder, which other users cannot read.
+
+    A copy of the same ETag is used again; without a strong ETag, the object is downloaded anew.
+
+    Parameters
+    ----------
+    file
+        The object.
+    cache
+        The cache folder, or None if there is none.
+
+    Raises
+    ------
+    RemoteError
+        If it is larger than `LARGEST`, there is no folder for it, or a request fails.
+    StaleIndexError, PermissionError, FileNotFoundError
+        As `trajet.remote.ranges.read_range`.
+    """
+    if file.size > LARGEST:
+        raise RemoteError(
+            f"{file.path}: it has {file.size} bytes, and up to {LARGEST} are downloaded: download"
+            " it, and give the path"
+        )
+    if cache is None:
+        raise _no_folder(file, "there is no cache folder")
+    folder = cache / "topologies"
+    target = folder / f"{_key(file)}-{_name(file)}"
+    if file.etag is not None and _is_copy(target, file.size):
+        return target
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, beside = tempfile.mkstemp(dir=folder, prefix=".new-")
+    except OSError as error:
+        raise _no_folder(file, f"{folder}: {error.strerror}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as copy:
+            for piece in pieces(file):
+                copy.write(piece)
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+    return target
+
+
+def _no_folder(file: RemoteFile, reason: str) -> RemoteError:
+    return RemoteError(
+        f"{file.path}: a copy cannot be kept ({reason}): set XDG_CACHE_HOME to a folder that can be"
+        " written"
+    )
+
+
+def _key(file: RemoteFile) -> str:
+    """Return a text that differs for different objects."""
+    text = f"{file.path}\n{file.etag}\n{file.size}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _name(file: RemoteFile) -> str:
+    """Return the last part of an object's name, whose endings tell the format."""
+    last = urlsplit(str(file.path)).path.rpartition("/")[2]
+    return re.sub(r"[^A-Za-z0-9._-]", "_", last)[-80:]
+
+
+def _is_copy(path: Path, size: int) -> bool:
+    """Return whether a file is one of this user, of the size of the object."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid() and found.st_size == size

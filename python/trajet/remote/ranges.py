@@ -1,0 +1,147 @@
+"""Ranges of objects that Python reads: of files that are downloaded, and of the tables of HDF5."""
+
+import io
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from trajet._trajet import StaleIndexError
+from trajet.remote.failures import Failure, exception_of
+from trajet.remote.objects import RemoteFile
+
+# Most attempts at a request, and half of the first pause between them, seconds; later ones double.
+_ATTEMPTS = 6
+_PAUSE = 0.2
+# Bytes of a block that `RangeFile` keeps, and of all of them.
+BLOCK = 128 * 1024
+_KEPT = 64 * 1024 * 1024
+# Bytes of a request for a whole object, and the requests that wait at the same time.
+_PIECE = 8 * 1024 * 1024
+_AT_ONCE = 8
+
+
+def read_range(file: RemoteFile, start: int, end: int) -> bytes:
+    """Return bytes `start` to `end` of an object; requests that fail for a moment are repeated.
+
+    Raises
+    ------
+    StaleIndexError
+        If another object has taken its place.
+    PermissionError, FileNotFoundError, RemoteError
+        If a request fails otherwise.
+    """
+    failure: Failure = "transient", "fewer bytes were sent than asked for"
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE * 2**attempt)
+        answer = file.read(start, end)
+        if isinstance(answer, tuple):
+            failure = answer
+        elif len(data := bytes(answer)) == end - start:
+            return data
+        if failure[0] != "transient":
+            break
+    if failure[0] == "replaced":
+        error = StaleIndexError(f"{file.path}: it has changed since it was opened: open it again")
+        error.path = file.path
+        raise error
+    raise exception_of(str(file.path), failure)
+
+
+def pieces(file: RemoteFile) -> Iterator[bytes]:
+    """Yield the bytes of an object in pieces, which several requests fetch at the same time.
+
+    Raises
+    ------
+    StaleIndexError, PermissionError, FileNotFoundError, RemoteError
+        As `read_range`.
+    """
+    starts = range(0, file.size, _PIECE)
+    if len(starts) < 2:
+        yield read_range(file, 0, file.size)
+        return
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        # Few pieces are in memory.
+        for first in range(0, len(starts), _AT_ONCE):
+            yield from threads.map(
+                lambda start: read_range(file, start, min(start + _PIECE, file.size)),
+                starts[first : first + _AT_ONCE],
+            )
+
+
+class RangeFile(io.RawIOBase):
+    """An object as a file that can be read at any position, for h5py.
+
+    Blocks of `BLOCK` bytes are fetched when they are needed, and the last ones are kept.
+
+    Attributes
+    ----------
+    size
+        Bytes of the object.
+    error
+        The first error of a request, which h5py replaces by one of its own.
+    """
+
+    def __init__(self, file: RemoteFile) -> None:
+        super().__init__()
+        self._file = file
+        self._at = 0
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self.size = file.size
+        self.error: Exception | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Set the position and return it."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def readinto(self, buffer: "bytearray | memoryview", /) -> int:  # type: ignore[override]
+        """Read into a buffer from the position on; return the number of bytes."""
+        out = memoryview(buffer).cast("B")
+        end = min(self._at + len(out), self.size)
+        start, done = self._at, 0
+        while start < end:
+            number = start // BLOCK
+            block = self._block(number, (end - 1) // BLOCK)
+            begin = start - number * BLOCK
+            some = block[begin : begin + end - start]
+            out[done : done + len(some)] = some
+            done += len(some)
+            start += len(some)
+        self._at = end
+        return done
+
+    def _block(self, number: int, last: int) -> bytes:
+        """Return a block; missing ones up to the last are fetched with it, in one request."""
+        if number in self._blocks:
+            self._blocks.move_to_end(number)
+            return self._blocks[number]
+        stop = number + 1
+        most = number + _KEPT // BLOCK
+        while stop <= min(last, most - 1) and stop not in self._blocks:
+            stop += 1
+        start = number * BLOCK
+        try:
+            data = read_range(self._file, start, min(stop * BLOCK, self.size))
+        except Exception as error:
+            self.error = self.error or error
+            raise
+        for k in range(number, stop):
+            self._blocks[k] = data[k * BLOCK - start : (k + 1) * BLOCK - start]
+        while len(self._blocks) * BLOCK > _KEPT + BLOCK:
+            self._blocks.popitem(last=False)
+        return self._blocks.get(number, data[:BLOCK])

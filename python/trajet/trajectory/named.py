@@ -1,0 +1,86 @@
+"""Names that a caller of `open` gives: those of files, and of objects in remote storage."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from trajet import cache, remote
+from trajet.remote import StorageOptions
+
+if TYPE_CHECKING:
+    from trajet.remote.objects import RemoteFile
+
+# The name of a file or of an object in remote storage.
+TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """Files and open objects.
+
+    Attributes
+    ----------
+    topology
+        The topology; None if there is none.
+    topology_at
+        Where it is read: the file, or a copy of the object; None if there is none.
+    paths
+        The trajectory's files.
+    objects
+        The objects among them, by path.
+    """
+
+    topology: Path | None
+    topology_at: Path | None
+    paths: list[Path]
+    objects: "Mapping[Path, RemoteFile]" = field(repr=False)
+
+
+def opened_names(
+    topology: TrajectoryName | None,
+    trajectories: Sequence[TrajectoryName],
+    options: StorageOptions | None,
+    *,
+    allow_http: bool,
+) -> NamedFiles:
+    """Open the objects among topology and trajectories, and download the topology if it is one.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, RemoteError, MissingPackageError, ValueError
+        As `trajet.remote.objects.open_objects` and `trajet.remote.downloads.downloaded`.
+    """
+    given = trajectories if topology is None else (topology, *trajectories)
+    of_objects = [name for name in given if remote.is_object(name)]
+    objects: dict[Path, RemoteFile] = {}
+    paths: list[Path] = []
+    copy: Path | None = None
+    if of_objects:
+        from trajet.remote.objects import open_objects
+
+        # The topology may be the trajectory, too.
+        known: dict[int, RemoteFile] = {}
+        once = list({id(name): name for name in of_objects}.values())
+        for name, found in zip(
+            once, open_objects(once, options, allow_http=allow_http), strict=True
+        ):
+            known[id(name)] = found
+    for name in given:
+        if isinstance(name, tuple) or remote.is_url(name):
+            found = known[id(name)]
+            objects[found.path] = found
+            paths.append(found.path)
+        else:
+            paths.append(Path(name))
+    if topology is None:
+        return NamedFiles(None, None, paths, objects)
+    first, *rest = paths
+    if first in objects:
+        from trajet.remote.downloads import downloaded
+
+        copy = downloaded(objects[first], cache.folder())
+        if first not in rest:
+            del objects[first]
+    return NamedFiles(first, copy or first.absolute(), rest, objects)
