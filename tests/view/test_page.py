@@ -24,6 +24,7 @@ from matplotlib.image import imread
 from MDAnalysisTests import datafiles
 from trajet import viewer
 from trajet.viewer.layers import make_layer
+from trajet.viewer.series import of_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -250,3 +251,42 @@ def test_saved_page_shows_its_frames(browser: "Browser", tmp_path: Path) -> None
     assert not shown.page.is_visible(".message")
     assert [url for url in requests if not url.startswith(("blob:", "data:"))] == []
     shown.page.close()
+
+
+def test_results_choose_frames_and_residues(browser: "Browser", tmp_path: Path) -> None:
+    """A click on values selects a residue, one on pairwise RMSDs a frame; bonds are blue dashes."""
+    adk = tj.open(datafiles.PSF, datafiles.DCD)
+    protein = adk.select("protein")
+    layers = [make_layer(protein, colour="values")]
+    some = np.arange(0, 98, 10)
+    results = [
+        tj.rmsf(protein, frames=some),
+        tj.contact_map(adk.select("name CA"), cutoff=8, frames=some),
+        tj.pairwise_rmsd(adk.select("name CA"), frames=some),
+        tj.hbonds(protein, list_bonds=True, frames=some),
+    ]
+    series = [of_result(result) for result in results]
+    scene = viewer.Scene(adk, layers, quantise=True, series=series)
+    viewer.save(scene, tmp_path / "movie.html", some.tolist())
+    shown = opened(browser, (tmp_path / "movie.html").as_uri())
+    page = shown.page
+    page.wait_for_function("document.querySelectorAll('.plot[data-ready]').length == 4")
+    before = shown.pixels()
+    red, green, blue = np.moveaxis(before[:, :, :3], 2, 0)
+    assert ((blue > red + 0.5) & (blue > green + 0.25)).mean() > 0.0005
+    assert page.locator(".layer .scale").count() == 1
+    frames = page.locator("canvas.matrix").nth(1)
+    box = frames.bounding_box()
+    assert box is not None
+    frames.click(position={"x": box["width"] * 0.5, "y": 4})
+    shown.wait_for(50)
+    assert "frames" in page.locator(".plot .notice").nth(2).inner_text()
+    page.locator("canvas.matrix").first.click(position={"x": 90, "y": 60})
+    page.wait_for_timeout(500)
+    pair = shown.pixels()
+    assert (np.abs(pair - before).max(axis=2) > 0.1).mean() > 0.05
+    page.locator(".plot .u-over").first.click(position={"x": 40, "y": 40})
+    page.wait_for_timeout(500)
+    assert (np.abs(shown.pixels() - pair).max(axis=2) > 0.1).mean() > 0.05
+    assert not page.is_visible(".message")
+    page.close()

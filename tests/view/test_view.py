@@ -247,7 +247,7 @@ def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: P
     with pytest.raises(ValueError, match="neither a file nor an analysis"):
         viewer.parse_series("rmsf2")
     with pytest.raises(ValueError, match="no values per frame"):
-        viewer.parse_series("rmsf")
+        viewer.parse_series("rdf")
 
 
 def test_requests_that_are_not_admitted_are_refused(page: Page) -> None:

@@ -39,14 +39,14 @@ _END = 1.0
     multiple=True,
     metavar="SELECTION[:STYLE[:COLOUR]]",
     help="A layer. STYLE: cartoon, ball, spheres, lines, surface or points; COLOUR: chain, residue,"
-    " element, secondary or sequence. May be repeated.",
+    " element, secondary, sequence or values (of --series). May be repeated.",
 )
 @click.option(
     "--series",
     multiple=True,
     metavar="FILE|ANALYSIS,…",
-    help="A result that -o wrote (.npz, .json), or an analysis of the first layer, such as"
-    " rmsd: plotted beside the picture. May be repeated.",
+    help="A result that -o wrote (.npz, .json), or an analysis of the first layer, such as rmsd,"
+    " rmsf, hbonds or contact-map: drawn beside the picture. May be repeated.",
 )
 @click.option(
     "--as-stored",
@@ -111,7 +111,8 @@ def view(
     a cell and bonds, molecules are made whole, and frames are superposed on frame 0 by the protein
     or the nucleic acid of the first layer; a switch on the page shows positions as stored.
 
-    Lines of --series have a cursor at the frame, and a click on them shows a frame.
+    Lines of --series have a cursor at the frame, and a click on them shows a frame; a click on
+    values of residues, or on a contact map, shows these residues. Hydrogen bonds are dashes.
 
     The page is on 127.0.0.1, and its address has a token. From another machine, take --no-browser
     and forward the port as the command says. Other users of this machine cannot reach the page

@@ -57,13 +57,14 @@ class Viewable:
             How the selection is drawn: "cartoon", "ball", "spheres", "lines", "surface" or
             "points"; None for the usual one of its atoms. A trajectory has its `layers` instead.
         colour
-            "chain", "residue", "element", "secondary" or "sequence"; None for the usual one.
+            "chain", "residue", "element", "secondary", "sequence" or "values", those of `series`;
+            None for the usual one.
         layers
             Further layers, "SELECTION:STYLE:COLOUR"; the only ones of a trajectory, by default
             protein and nucleic acids, or else all atoms.
         series
             Results, files of results, or names of analyses, which run on the first layer. They are
-            plotted beside the picture; a click shows a frame.
+            drawn beside the picture; a click shows a frame, or residues.
         as_stored
             Whether positions are shown as they are stored at first.
         quantise

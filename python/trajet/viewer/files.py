@@ -10,7 +10,10 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 _JAVASCRIPT, _CSS = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 # The modules of the viewer; each imports only from those before it.
-_MODULES = ("elements", "frames", "layout", "sources", "molecules", "plots", "viewer")
+_MODULES = (
+    *("elements", "colours", "frames", "layout", "sources", "matrices", "lines", "plots"),
+    *("molecules", "viewer"),
+)
 # Names that requests may ask for, with the files and their types.
 _FILES = {
     "": ("page/index.html", "text/html; charset=utf-8"),

@@ -7,7 +7,9 @@ from trajet.quoting import quoted
 from trajet.trajectory import Selection, Trajectory
 
 REPRESENTATIONS = ("cartoon", "ball", "spheres", "lines", "surface", "points")
-COLOURS = ("chain", "residue", "element", "secondary", "sequence")
+# The colour of the first result with values per atom or residue.
+VALUES = "values"
+COLOURS = ("chain", "residue", "element", "secondary", "sequence", VALUES)
 # Atoms above which a layer without a cartoon is drawn as lines, and as points.
 _BALLS, _LINES = 5_000, 50_000
 # Share of a layer's atoms that belong to chains with a backbone, above which it is a cartoon.

@@ -32,7 +32,8 @@ from trajet._trajet import SelectionError
 from trajet.box import Box
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
-from trajet.viewer.layers import Layer, polymer_atoms
+from trajet.viewer.documents import ShownAtoms
+from trajet.viewer.layers import VALUES, Layer, polymer_atoms
 from trajet.viewer.series import LinkedSeries
 from trajet.viewer.structure import structure_of
 
@@ -65,6 +66,11 @@ class Scene:
     series
         Series that are plotted beside it.
 
+    Raises
+    ------
+    ValueError
+        If a layer is coloured by values and no series has any.
+
     Attributes
     ----------
     remarks
@@ -81,6 +87,13 @@ class Scene:
         series: Sequence[LinkedSeries] = (),
     ) -> None:
         self._trajectory, self.layers, self.series = trajectory, tuple(layers), tuple(series)
+        # The series whose values colour layers of the colour `VALUES`.
+        self._values = next((k for k, each in enumerate(series) if each.has_colours), None)
+        if self._values is None and any(layer.colour == VALUES for layer in layers):
+            raise ValueError(
+                "the colour values needs a result with values per atom or residue: add a series"
+                " such as rmsf, a contact map, or areas by residue"
+            )
         self._quantise = quantise
         self.remarks: list[str] = []
         columns = np.unique(np.concatenate([layer.selection.columns for layer in self.layers]))
@@ -144,6 +157,7 @@ class Scene:
                 for layer in self.layers
             ],
             "series": [series.title for series in self.series],
+            "values": self._values,
         }
 
     def structure(self, layer: int) -> bytes:
@@ -205,7 +219,8 @@ class Scene:
         """Return a series as values that JSON has; see `LinkedSeries.document`."""
         first = self.layers[0].selection
         selection = Selection(self.repaired, first.columns, first.text)
-        return self.series[number].document(selection)
+        shown = ShownAtoms(self._trajectory, self._trajectory.indices_of(self._columns))
+        return self.series[number].document(selection, shown)
 
     def close(self) -> None:
         """Close the cursors; the trajectory stays open."""

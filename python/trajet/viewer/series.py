@@ -1,32 +1,22 @@
-"""Series that are plotted beside a trajectory: saved results, or analyses that are run."""
+"""Results that are drawn beside a trajectory: saved ones, or analyses that are run."""
 
 import importlib
 import inspect
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 import trajet
 from trajet.quoting import quoted
-from trajet.result import Result
+from trajet.result import AtomValues, ContactMap, Result
 from trajet.result.loading import load
-from trajet.result.per_frame import PerFrame
-from trajet.result.series import Series
-from trajet.trajectory import Selection, Trajectory
-
-# Columns of a result that are drawn.
-_MOST_COLUMNS = 8
-# Difference of times that files of other formats may have, relative.
-_SLACK = 1e-5
-# Significant digits of values and times in a plot.
-_DIGITS = 6
+from trajet.trajectory import Selection
+from trajet.viewer.documents import DRAWN, ShownAtoms, document, has_colours, not_drawn
 
 
 class LinkedSeries:
-    """A result with values per frame, for the plot of a page.
+    """A result that a page draws.
 
     Parameters
     ----------
@@ -34,31 +24,37 @@ class LinkedSeries:
         Name of the file or of the analysis.
     result
         Returns the result for some atoms; called once, when the page first asks for it.
+    has_colours
+        Whether it has values that colour atoms.
     """
 
-    def __init__(self, title: str, result: Callable[[Selection], Result]) -> None:
-        self.title = title
+    def __init__(
+        self, title: str, result: Callable[[Selection], Result], *, has_colours: bool
+    ) -> None:
+        self.title, self.has_colours = title, has_colours
         self._result = result
         self._document: dict[str, object] | None = None
         self._lock = threading.Lock()
 
-    def document(self, selection: Selection) -> dict[str, object]:
-        """Return the series as values that JSON has; NaN is None.
+    def document(self, selection: Selection, shown: ShownAtoms) -> dict[str, object]:
+        """Return the result as values that JSON has; see `trajet.viewer.documents`.
 
         Parameters
         ----------
         selection
             The atoms of the first layer, for an analysis.
+        shown
+            The atoms of all layers.
 
         Raises
         ------
         ValueError
-            If the result has no values per frame, or is of another trajectory.
+            If the result is of another trajectory.
         """
         with self._lock:
             if self._document is None:
                 result = self._result(selection)
-                self._document = _document(result, self.title, selection.trajectory)
+                self._document = document(result, self.title, shown)
             return self._document
 
 
@@ -81,7 +77,7 @@ def of_result(result: Result) -> LinkedSeries:
     Raises
     ------
     ValueError
-        If it has no values per frame.
+        If the page does not draw such results.
     """
     return _of(result, type(result).__name__)
 
@@ -101,13 +97,15 @@ def _of_word(word: str) -> LinkedSeries:
     needed = [
         one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL
     ]
-    returned = function.__annotations__["return"]
-    if len(needed) != 1 or not (inspect.isclass(returned) and issubclass(returned, PerFrame)):
+    kind = function.__annotations__["return"]
+    if len(needed) != 1 or not (inspect.isclass(kind) and issubclass(kind, DRAWN)):
         raise ValueError(
-            f"{quoted(word)}: this analysis has no values per frame of one selection: run"
-            f" `trajet {word}` with its options and -o FILE.npz, and give that file"
+            f"{quoted(word)}: this analysis has no values per frame, atom or residue of one"
+            f" selection: run `trajet {word}` with its options and -o FILE.npz, and give that file"
         )
-    return LinkedSeries(word, function)
+    if any(one.name == "list_bonds" for one in parameters):
+        function = partial(function, list_bonds=True)
+    return LinkedSeries(word, function, has_colours=issubclass(kind, (AtomValues, ContactMap)))
 
 
 def _of_file(path: Path) -> LinkedSeries:
@@ -115,64 +113,6 @@ def _of_file(path: Path) -> LinkedSeries:
 
 
 def _of(result: Result, title: str) -> LinkedSeries:
-    if not isinstance(result, Series):
-        raise ValueError(
-            f"{title}: a {type(result).__name__} has no lines against frames that can be linked"
-        )
-    return LinkedSeries(title, lambda _: result)
-
-
-def _document(result: Result, title: str, trajectory: Trajectory) -> dict[str, object]:
-    """Return a result as values that JSON has."""
-    if not isinstance(result, Series):
-        raise ValueError(f"{title}: a {type(result).__name__} cannot be drawn against frames")
-    frames = np.asarray(result.frames)
-    if not len(frames):
-        raise ValueError(f"{title}: has no frames")
-    if frames.min() < 0 or frames.max() >= trajectory.n_frames:
-        raise ValueError(
-            f"{title}: has frame {frames.max()}, but the trajectory has {trajectory.n_frames}"
-            " frames: it is of another trajectory"
-        )
-    _check_times(result, title, trajectory)
-    values = np.asarray(result.values).reshape(len(frames), -1)
-    labels = [*result.columns, *map(str, range(len(result.columns), values.shape[1]))]
-    shown = min(_MOST_COLUMNS, values.shape[1])
-    return {
-        "title": title,
-        "quantity": result.quantity,
-        "labels": labels[:shown],
-        "n_left_out": values.shape[1] - shown,
-        "frames": frames.tolist(),
-        "values": [_rounded(values[:, column]) for column in range(shown)],
-    }
-
-
-def _check_times(result: Series, title: str, trajectory: Trajectory) -> None:
-    """Raise an error if the first and the last frame have other times in the trajectory.
-
-    Raises
-    ------
-    ValueError
-        If they have.
-    """
-    with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
-        for row in (0, -1):
-            number, time = int(result.frames[row]), float(result.times[row])
-            there = float(cursor.read(number).time)
-            if (
-                np.isfinite(time)
-                and np.isfinite(there)
-                and abs(time - there) > _SLACK * max(1.0, abs(there))
-            ):
-                raise ValueError(
-                    f"{title}: frame {number} is at {time:g} ps, and at {there:g} ps in the"
-                    " trajectory: it is of another trajectory"
-                )
-
-
-def _rounded(values: NDArray[np.floating]) -> list[float | None]:
-    """Return values with the digits that a plot shows; None where they are not finite."""
-    return [
-        float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()
-    ]
+    if not isinstance(result, DRAWN):
+        raise ValueError(not_drawn(type(result), title))
+    return LinkedSeries(title, lambda _: result, has_colours=has_colours(result))

@@ -1,5 +1,7 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
+import { rangeOf, themeOfValues } from "./colours.js";
+
 const TYPES = {
   cartoon: ["cartoon", {}],
   ball: ["ball-and-stick", { sizeFactor: 0.2 }],
@@ -15,6 +17,8 @@ const COLOURS = {
   secondary: "secondary-structure",
   sequence: "sequence-id",
 };
+// Ends of hydrogen bonds that are farther apart, Å, are in different images of the cell.
+const LONGEST_DASH = 6;
 // Without a GPU each picture takes seconds with these.
 const OFF = { name: "off", params: {} };
 const PLAIN = {
@@ -45,7 +49,8 @@ export class Molecules {
     for (const [number, layer] of scene.layers.entries()) {
       made.layers.push(await made.addLayer(layer, await source.structure(number)));
     }
-    made.cell = await made.addCell();
+    made.cell = await made.addLines(cubeOfEight(), { style: "covale", width: 1, colour: 0x8a94a0 });
+    made.dashes = [];
     return made;
   }
 
@@ -61,7 +66,7 @@ export class Molecules {
     const structure = model.apply(StateTransforms.Model.StructureFromModel);
     const drawn = structure.apply(
       StateTransforms.Representation.StructureRepresentation3D,
-      representation(layer),
+      representation(layer, this.layers.length),
     );
     await build.commit({ revertOnError: false });
     // Mol* reports errors of steps to its log only.
@@ -69,6 +74,7 @@ export class Molecules {
     const n = layer.n_atoms;
     return {
       coordinates: model.ref,
+      structure: structure.ref,
       drawn: drawn.ref,
       ranges: layer.ranges,
       // Two sets: Mol* compares a frame with the one before.
@@ -76,12 +82,12 @@ export class Molecules {
     };
   }
 
-  // The cell is a structure of eight atoms, whose bonds are the edges.
-  async addCell() {
+  // Lines are a structure of their ends, whose bonds are the lines.
+  async addLines(pairs, { style, width, colour }) {
     const { StateTransforms } = molstar.lib.plugin;
     const build = this.plugin.build().toRoot();
     const model = build
-      .apply(StateTransforms.Data.RawData, { data: cellStructure(), label: "cell" })
+      .apply(StateTransforms.Data.RawData, { data: linesAsCif(pairs, style), label: "lines" })
       .apply(StateTransforms.Data.ParseCif)
       .apply(StateTransforms.Model.TrajectoryFromMmCif)
       .apply(StateTransforms.Model.ModelFromTrajectory, { modelIndex: 0 })
@@ -89,13 +95,23 @@ export class Molecules {
     const drawn = model.apply(StateTransforms.Model.StructureFromModel).apply(
       StateTransforms.Representation.StructureRepresentation3D,
       {
-        type: { name: "line", params: { sizeFactor: 1, quality: "lowest" } },
-        colorTheme: { name: "uniform", params: { value: 0x8a94a0 } },
+        type: { name: "line", params: { sizeFactor: width, quality: "lowest" } },
+        colorTheme: { name: "uniform", params: { value: colour } },
         sizeTheme: { name: "uniform", params: { value: 1 } },
       },
     );
     await build.commit({ revertOnError: false });
-    return { coordinates: model.ref, drawn: drawn.ref, turn: 0 };
+    return { coordinates: model.ref, drawn: drawn.ref };
+  }
+
+  // Draw hydrogen bonds of the frames of a result as dashes.
+  async addDashes({ frames, bonds }) {
+    const most = bonds.counts.reduce((one, other) => Math.max(one, other), 0);
+    if (!most) return;
+    const pairs = Array.from({ length: most }, (_, k) => [2 * k, 2 * k + 1]);
+    const lines = await this.addLines(pairs, { style: "hydrog", width: 3, colour: 0x2266cc });
+    const row = new Map(frames.map((number, k) => [number, k]));
+    this.dashes.push({ ...lines, most, bonds, row });
   }
 
   // Show a frame: the only function that changes positions.
@@ -114,12 +130,57 @@ export class Molecules {
       update.to(layer.coordinates).update(coordinates(number, x, y, z));
     }
     update.to(this.cell.coordinates).update(coordinates(number, ...corners(frame)));
+    for (const dashes of this.dashes) {
+      update.to(dashes.coordinates).update(coordinates(number, ...endsOf(dashes, frame)));
+    }
     await update.commit();
     this.plugin.canvas3d?.commit(true);
   }
 
   async setStyle(number, layer) {
-    await this.plugin.build().to(this.layers[number].drawn).update(representation(layer)).commit();
+    await this.plugin.build().to(this.layers[number].drawn).update(representation(layer, number)).commit();
+  }
+
+  // Add a colour by the values of a result, one of each atom of a frame; return its name.
+  addValues(key, label, values) {
+    const name = `trajet-values-${key}`;
+    const [low, high] = rangeOf(values);
+    COLOURS[name] = null;
+    for (const [number, layer] of this.layers.entries()) {
+      const own = layer.ranges.flatMap(([first, end]) => values.slice(first, end));
+      this.plugin.representation.structure.themes.colorThemeRegistry.add(
+        themeOfValues(`${name}-${number}`, label, own, low, high));
+    }
+    return { name, low, high };
+  }
+
+  // Select residues, given as ranges of atoms of a frame, and turn the camera to them.
+  showAtoms(spans) {
+    const { StructureElement } = molstar.lib.structure;
+    const ids = (layer) => {
+      const found = [];
+      let before = 0;
+      for (const [first, end] of layer.ranges) {
+        for (const span of spans) {
+          for (let atom = Math.max(first, span[0]); atom < Math.min(end, span[1]); atom++) {
+            found.push({ atom_id: before + atom - first + 1 });
+          }
+        }
+        before += end - first;
+      }
+      return found;
+    };
+    const { lociSelects } = this.plugin.managers.interactivity;
+    lociSelects.deselectAll();
+    for (const layer of this.layers) {
+      const items = ids(layer);
+      const structure = this.plugin.state.data.cells.get(layer.structure)?.obj?.data;
+      if (!items.length || !structure) continue;
+      const loci = StructureElement.Loci.fromSchema(structure, { items });
+      lociSelects.select({ loci });
+      this.plugin.managers.camera.focusLoci(loci, { extraRadius: 8, durationMs: 250 });
+      return;
+    }
   }
 
   setVisible(number, isVisible) {
@@ -161,11 +222,15 @@ function drawsInSoftware(plugin) {
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(renderer ?? "");
 }
 
-function representation(layer) {
+function representation(layer, number) {
   const [name, params] = TYPES[layer.representation];
+  const isKnown = layer.colour in COLOURS;
   return {
     type: { name, params },
-    colorTheme: { name: COLOURS[layer.colour], params: {} },
+    // Values arrive later.
+    colorTheme: isKnown
+      ? { name: COLOURS[layer.colour] ?? `${layer.colour}-${number}`, params: {} }
+      : { name: "uniform", params: { value: 0x9aa3ad } },
     sizeTheme: { name: name === "cartoon" ? "uniform" : "physical", params: {} },
   };
 }
@@ -194,25 +259,48 @@ function corners({ vectors, corner }) {
   return axes;
 }
 
-function cellStructure() {
+// Return the ends of the dashes of a frame; those that are not drawn are at one point.
+function endsOf({ most, bonds, row }, frame) {
+  const [x, y, z] = [0, 1, 2].map((axis) => new Float32Array(2 * most).fill(frame.positions[axis]));
+  const k = row.get(frame.number);
+  if (k === undefined) return [x, y, z];
+  const at = (atom, axis) => frame.positions[3 * atom + axis];
+  for (let bond = 0; bond < bonds.counts[k]; bond++) {
+    const ends = bonds.ends[bonds.offsets[k] + bond];
+    const apart = Math.hypot(...[0, 1, 2].map((axis) => at(ends[0], axis) - at(ends[1], axis)));
+    if (apart > LONGEST_DASH) continue;
+    ends.forEach((atom, end) => {
+      [x, y, z].forEach((values, axis) => (values[2 * bond + end] = at(atom, axis)));
+    });
+  }
+  return [x, y, z];
+}
+
+// Return the edges of a cube, whose corners are numbered by their coordinates in binary.
+function cubeOfEight() {
+  const pairs = [];
+  for (let k = 0; k < 8; k++) {
+    for (const bit of [1, 2, 4]) if (!(k & bit)) pairs.push([k, k | bit]);
+  }
+  return pairs;
+}
+
+function linesAsCif(pairs, style) {
+  const n = 1 + pairs.reduce((most, pair) => Math.max(most, ...pair), 0);
   const lines = [
-    "data_CELL", "loop_", "_entity.id", "_entity.type", "1 non-polymer",
+    "data_LINES", "loop_", "_entity.id", "_entity.type", "1 non-polymer",
     "loop_",
     ...["group_PDB", "id", "type_symbol", "label_atom_id", "label_alt_id", "label_comp_id",
       "label_asym_id", "label_entity_id", "label_seq_id", "Cartn_x", "Cartn_y", "Cartn_z",
       "auth_seq_id", "auth_asym_id", "pdbx_PDB_model_num"].map((name) => `_atom_site.${name}`),
   ];
-  for (let k = 0; k < 8; k++) {
-    lines.push(`HETATM ${k + 1} X X${k} . CEL c1 1 1 ${k & 1} ${(k >> 1) & 1} ${k >> 2} 1 c1 1`);
+  for (let k = 0; k < n; k++) {
+    lines.push(`HETATM ${k + 1} X X${k} . LIN c1 1 1 ${k & 1} ${(k >> 1) & 1} ${k >> 2} 1 c1 1`);
   }
   lines.push(
     "loop_",
     ...["atom_id_1", "atom_id_2", "value_order", "type_id"].map((n) => `_molstar_bond_site.${n}`),
   );
-  for (let k = 0; k < 8; k++) {
-    for (const bit of [1, 2, 4]) {
-      if (!(k & bit)) lines.push(`${k + 1} ${(k | bit) + 1} sing covale`);
-    }
-  }
+  for (const [one, other] of pairs) lines.push(`${one + 1} ${other + 1} sing ${style}`);
   return lines.join("\n") + "\n";
 }

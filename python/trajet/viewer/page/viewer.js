@@ -4,6 +4,7 @@ import { inBytes, made, menu } from "./elements.js";
 import { FrameNumbers, Frames } from "./frames.js";
 import { layOut } from "./layout.js";
 import { COLOUR_NAMES, Molecules, REPRESENTATIONS } from "./molecules.js";
+import { scale } from "./matrices.js";
 import { Plots } from "./plots.js";
 
 export class Viewer {
@@ -15,7 +16,10 @@ export class Viewer {
     this.part = layOut(root);
     // Frames are counted by their position among those that there are.
     this.index = this.wanted = 0;
-    this.isPlaying = this.isBusy = this.isClosed = false;
+    this.isPlaying = this.isBusy = this.isStale = this.isClosed = false;
+    // The menus of colours, and the ranges of colours by values.
+    this.menus = [];
+    this.ranges = new Map();
   }
 
   // Draw the first frame; errors are shown in the message.
@@ -33,7 +37,12 @@ export class Viewer {
       this.frames = new Frames(scene, this.source);
       this.molecules = await Molecules.create(part.picture, scene, this.source);
       scene.layers.forEach((layer, k) => this.addLayer(layer, k));
-      this.plots = new Plots(part.plots, scene.series, this.source, (frame) => this.choose(frame));
+      const choose = {
+        frame: (number) => this.choose(number),
+        residues: (spans) => this.molecules.showAtoms(spans.filter((span) => span !== null)),
+      };
+      this.plots = new Plots(part.plots, scene.series, this.source, choose,
+        (found, number) => this.take(found, number));
       await this.show(this.numbers.nearest(number));
       this.molecules.look();
       this.listen();
@@ -43,22 +52,49 @@ export class Viewer {
     }
   }
 
+  // Take the values and the hydrogen bonds of a result into the picture.
+  async take(found, number) {
+    if (found.bonds) {
+      await this.molecules.addDashes(found);
+      await this.show(this.wanted);
+    }
+    if (!found.colours) return;
+    const label = found.coloured ?? found.quantity;
+    const { name, low, high } = this.molecules.addValues(number, label, found.colours);
+    this.ranges.set(name, [low, high]);
+    for (const [k, { select, layer, legend }] of this.menus.entries()) {
+      select.append(new Option(label, name));
+      if (layer.colour !== "values" || number !== this.scene.values) continue;
+      select.value = layer.colour = name;
+      this.showLegend(layer, legend);
+      await this.molecules.setStyle(k, layer);
+    }
+  }
+
+  showLegend(layer, legend) {
+    const range = this.ranges.get(layer.colour);
+    legend.replaceChildren(...(range ? [scale(...range)] : []));
+  }
+
   addLayer(layer, number) {
     const visible = made("input", { type: "checkbox", checked: true });
     visible.onchange = () => this.molecules.setVisible(number, visible.checked);
     const style = made("div", { name: "style" });
+    const legend = made("div");
     for (const [key, choices] of [["representation", REPRESENTATIONS], ["colour", COLOUR_NAMES]]) {
       const select = menu({ ariaLabel: key }, choices);
       select.value = layer[key];
       select.onchange = () => {
         layer[key] = select.value;
+        this.showLegend(layer, legend);
         this.molecules.setStyle(number, layer).catch((error) => this.complain(error));
       };
       style.append(select);
+      if (key === "colour") this.menus.push({ select, layer, legend });
     }
     const atoms = made("span", { name: "atoms", textContent: `${inWords(layer.n_atoms)} atoms` });
     const name = made("label", { name: "name" }, visible, made("b", { textContent: layer.label }), atoms);
-    this.part.layers.append(made("div", { name: "layer" }, name, style));
+    this.part.layers.append(made("div", { name: "layer" }, name, style, legend));
   }
 
   // Show a frame, and fetch those that follow while playing. The last call wins.
@@ -66,8 +102,13 @@ export class Viewer {
     this.wanted = index;
     const ahead = this.isPlaying ? this.following(index) : [];
     const frame = await this.frames.get(this.averaged(index), ahead);
-    if (this.wanted !== index || this.isBusy || this.isClosed) return;
+    if (this.wanted !== index || this.isClosed) return;
+    if (this.isBusy) {
+      this.isStale = true;
+      return;
+    }
     this.isBusy = true;
+    this.isStale = false;
     try {
       await this.molecules.setFrame(frame.number, frame);
     } finally {
@@ -85,7 +126,7 @@ export class Viewer {
     // Positions as stored jump across the cell.
     part["smooth-switch"].hidden = hasCell && part.stored.checked;
     this.shown(frame.number);
-    if (this.wanted !== index) await this.show(this.wanted);
+    if (this.isStale) await this.show(this.wanted);
   }
 
   // Return the numbers of the frames whose average is shown, that of the frame itself first.

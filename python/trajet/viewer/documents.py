@@ -1,0 +1,375 @@
+"""Results as documents: what the page draws of them, as values that JSON has.
+
+A document has a `kind`. "lines" are values against frames; "profile" is a value for each of some
+atoms or residues; "matrix" is a value for each pair of frames or residues. Positions of atoms are
+those in the frames of the scene; a residue is a range of them, [first, last + 1], or null if none
+of its atoms is shown.
+"""
+
+import base64
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.labels import atom_labels, residue_labels
+from trajet.result import AtomValues, ContactMap, HydrogenBonds, PairwiseRmsd, Series, SurfaceAreas
+from trajet.result.result import Result
+from trajet.topology import Topology
+from trajet.trajectory import Trajectory
+
+# Kinds of results that the page draws.
+DRAWN = (Series, AtomValues, ContactMap, PairwiseRmsd)
+# Columns of a result that are drawn.
+_MOST_COLUMNS = 8
+# Rows and columns of a matrix that are drawn, and hydrogen bonds.
+_MOST_ROWS = 600
+_MOST_BONDS = 300_000
+# Difference of times that files of other formats may have, relative.
+_SLACK = 1e-5
+# Significant digits of values and times in a plot.
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class ShownAtoms:
+    """The atoms of a scene.
+
+    Attributes
+    ----------
+    trajectory
+        The trajectory.
+    indices
+        `(n,)`, ascending indices in the topology.
+    """
+
+    trajectory: Trajectory
+    indices: NDArray[np.int64]
+
+    @property
+    def topology(self) -> Topology:
+        """The topology."""
+        return self.trajectory.topology
+
+    @cached_property
+    def residues(self) -> NDArray[np.int64]:
+        """`(n,)`, the residue of each atom."""
+        return self.topology.atoms_residues[self.indices]
+
+    def positions(self, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the positions of atoms of the topology among those shown; -1 for others."""
+        found = np.searchsorted(self.indices, atoms)
+        found[found == len(self.indices)] = 0
+        return np.where(self.indices[found] == atoms, found, -1)
+
+    def spans(self, residues: NDArray[np.int64]) -> list[list[int] | None]:
+        """Return the range of the atoms of each residue, or None; atoms of one are neighbours."""
+        known, first, counts = np.unique(self.residues, return_index=True, return_counts=True)
+        range_of = {
+            residue: [begin, begin + count]
+            for residue, begin, count in zip(
+                known.tolist(), first.tolist(), counts.tolist(), strict=True
+            )
+        }
+        return [range_of.get(residue) for residue in residues.tolist()]
+
+    def colours(
+        self, values: NDArray[np.floating], atoms: NDArray[np.int64] | None, of: NDArray[np.int64]
+    ) -> list[float | None]:
+        """Return the value of each shown atom.
+
+        Parameters
+        ----------
+        values
+            `(n_values,)`
+        atoms
+            `(n_values,)`, the atoms that have them; None if residues have them. Other atoms have
+            the mean of their residue.
+        of
+            `(n_values,)`, the residue of each value.
+        """
+        finite = np.isfinite(values)
+        n_residues = int(max(self.residues.max(), of.max(initial=0))) + 1
+        counts = np.bincount(of[finite], minlength=n_residues)
+        sums = np.bincount(of[finite], weights=values[finite], minlength=n_residues)
+        with np.errstate(invalid="ignore"):
+            found = (sums / counts)[self.residues]
+        if atoms is not None:
+            at = self.positions(atoms)
+            found[at[at >= 0]] = values[at >= 0]
+        return rounded(found)
+
+
+def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]:
+    """Return a result as values that JSON has; NaN is None.
+
+    Raises
+    ------
+    ValueError
+        If the page does not draw such results, or it is of another trajectory.
+    """
+    match result:
+        case SurfaceAreas() if result.by != "total":
+            return _areas(result, title, shown)
+        case HydrogenBonds():
+            return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
+        case Series():
+            return _lines(result, title, shown.trajectory)
+        case AtomValues():
+            return _atom_values(result, title, shown)
+        case ContactMap():
+            return _contacts(result, title, shown)
+        case PairwiseRmsd():
+            return _frame_pairs(result, title, shown.trajectory)
+    raise ValueError(not_drawn(type(result), title))
+
+
+def has_colours(result: Result) -> bool:
+    """Return whether a result has values that colour atoms."""
+    match result:
+        case SurfaceAreas():
+            return result.by != "total"
+        case ContactMap():
+            return result.of == "residue"
+    return isinstance(result, AtomValues)
+
+
+def not_drawn(kind: type, title: str) -> str:
+    """Return the message that results of a kind are not drawn."""
+    return (
+        f"{title}: a {kind.__name__} is not drawn beside a trajectory: give values per frame, atom"
+        " or residue, a contact map or pairwise RMSDs"
+    )
+
+
+def _lines(result: Series, title: str, trajectory: Trajectory) -> dict[str, object]:
+    frames = np.asarray(result.frames)
+    if not len(frames):
+        raise ValueError(f"{title}: has no frames")
+    _check_frames(frames, result.times, title, trajectory)
+    values = np.asarray(result.values).reshape(len(frames), -1)
+    labels = [*result.columns, *map(str, range(len(result.columns), values.shape[1]))]
+    drawn = min(_MOST_COLUMNS, values.shape[1])
+    return {
+        "kind": "lines",
+        "title": title,
+        "quantity": result.quantity,
+        "labels": labels[:drawn],
+        "n_left_out": values.shape[1] - drawn,
+        "frames": frames.tolist(),
+        "values": [rounded(values[:, column]) for column in range(drawn)],
+    }
+
+
+def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
+    """Return the hydrogen bonds between shown atoms: those of frame k from `offsets[k]` on."""
+    if result.bonds is None:
+        return {}
+    if len(result.bonds.frames) > _MOST_BONDS:
+        return {"note": "more hydrogen bonds than the picture can have: take fewer frames or atoms"}
+    ends = np.stack(
+        [shown.positions(result.bonds.hydrogens), shown.positions(result.bonds.acceptors)], axis=1
+    )
+    frames = result.bonds.frames
+    order = np.argsort(frames, kind="stable")
+    order = order[(ends[order] >= 0).all(axis=1)]
+    offsets = np.searchsorted(frames[order], np.asarray(result.frames))
+    counts = np.searchsorted(frames[order], np.asarray(result.frames), side="right") - offsets
+    return {
+        "bonds": {
+            "offsets": offsets.tolist(),
+            "counts": counts.tolist(),
+            "ends": ends[order].tolist(),
+        }
+    }
+
+
+def _atom_values(result: AtomValues, title: str, shown: ShownAtoms) -> dict[str, object]:
+    topology = shown.topology
+    _check_range(result.atoms, topology.n_atoms, title)
+    labels = atom_labels(topology, result.atoms)
+    if result.labels is not None:
+        _check_labels(labels.tolist(), result.labels.tolist(), title)
+    residues = topology.atoms_residues[result.atoms]
+    return _profile(
+        {"title": title, "quantity": result.quantity, "label": result.label, "of": "atom"},
+        np.asarray(result.values),
+        labels.tolist(),
+        residues,
+        result.atoms,
+        shown,
+    )
+
+
+def _areas(result: SurfaceAreas, title: str, shown: ShownAtoms) -> dict[str, object]:
+    topology = shown.topology
+    is_atom = result.by == "atom"
+    _check_range(result.indices, topology.n_atoms if is_atom else topology.n_residues, title)
+    if is_atom:
+        labels = atom_labels(topology, result.indices).tolist()
+        residues = topology.atoms_residues[result.indices]
+    else:
+        labels = residue_labels(topology)[result.indices].tolist()
+        residues = result.indices
+    _check_labels(labels, list(result.columns), title)
+    mean = f"mean {result.quantity} of {len(result.frames)} frames"
+    return _profile(
+        {"title": title, "quantity": mean, "label": result.label, "of": result.by},
+        np.asarray(result.values).mean(axis=0),
+        labels,
+        residues,
+        result.indices if is_atom else None,
+        shown,
+    )
+
+
+def _profile(
+    about: dict[str, object],
+    values: NDArray[np.floating],
+    labels: list[str],
+    residues: NDArray[np.int64],
+    atoms: NDArray[np.int64] | None,
+    shown: ShownAtoms,
+) -> dict[str, object]:
+    numbers = shown.topology.column("resids")
+    axis = np.arange(len(values)) if numbers is None else numbers[residues]
+    is_by_residue = bool((np.diff(axis) > 0).all()) and numbers is not None
+    return {
+        "kind": "profile",
+        **about,
+        "axis": "residue" if is_by_residue else f"{about['of']}, from 0",
+        "x": axis.tolist() if is_by_residue else list(range(len(values))),
+        "values": rounded(values),
+        "labels": labels,
+        "spans": shown.spans(residues),
+        "colours": shown.colours(values, atoms, residues),
+    }
+
+
+def _contacts(result: ContactMap, title: str, shown: ShownAtoms) -> dict[str, object]:
+    topology = shown.topology
+    is_atom = result.of == "atom"
+    sides = []
+    for numbers, names in ((result.rows, result.row_names), (result.columns, result.column_names)):
+        _check_range(numbers, topology.n_atoms if is_atom else topology.n_residues, title)
+        known = atom_labels(topology, numbers) if is_atom else residue_labels(topology)[numbers]
+        _check_labels(known.tolist(), list(names), title)
+        residues = topology.atoms_residues[numbers] if is_atom else numbers
+        sides.append((residues, list(names)))
+    (rows, row_names), (columns, column_names) = sides
+    values = np.asarray(result.values)
+    found: dict[str, object] = {
+        **_matrix(values, title, f"fraction of frames in contact, {result.cutoff:g} Å"),
+        "labels": list(result.labels),
+        "pair": "residues",
+        **_side("row", row_names, shown.spans(rows)),
+        **_side("column", column_names, shown.spans(columns)),
+    }
+    if not is_atom:
+        number = np.nansum(values, axis=1)
+        found |= {
+            "coloured": "mean number of contacts",
+            "colours": shown.colours(number, None, rows),
+        }
+    return found
+
+
+def _frame_pairs(result: PairwiseRmsd, title: str, trajectory: Trajectory) -> dict[str, object]:
+    _check_frames(np.asarray(result.frames), result.times, title, trajectory)
+    others = result.frames if result.other_frames is None else result.other_frames
+    return {
+        **_matrix(np.asarray(result.values), title, f"{result.name} ({result.units})"),
+        "labels": list(result.columns),
+        "pair": "frames",
+        # A click shows the frame of the column within one trajectory, otherwise that of the row.
+        "chosen": "column" if result.other_frames is None else "row",
+        "rows": result.frames.tolist(),
+        "columns": others.tolist(),
+    }
+
+
+def _matrix(values: NDArray[np.floating], title: str, quantity: str) -> dict[str, object]:
+    """Return a matrix, with every n-th row and column of a large one."""
+    steps = [max(1, -(-n // _MOST_ROWS)) for n in values.shape]
+    drawn = values[:: steps[0], :: steps[1]].astype("<f4")
+    finite = drawn[np.isfinite(drawn)]
+    return {
+        "kind": "matrix",
+        "title": title,
+        "quantity": quantity,
+        "steps": steps,
+        "shape": list(drawn.shape),
+        "low": float(finite.min(initial=0)),
+        "high": float(finite.max(initial=0)),
+        "values": base64.b64encode(drawn.tobytes()).decode(),
+    }
+
+
+def _side(name: str, names: list[str], spans: list[list[int] | None]) -> dict[str, object]:
+    return {f"{name}_names": names, f"{name}_spans": spans}
+
+
+def _check_range(numbers: NDArray[np.int64], n: int, title: str) -> None:
+    """Raise an error if a number is none of the topology.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= n):
+        raise ValueError(
+            f"{title}: has atom or residue {numbers.max()}, and the topology has {n}: it is of"
+            " other atoms"
+        )
+
+
+def _check_labels(here: list[str], given: list[str], title: str) -> None:
+    """Raise an error if atoms or residues have other labels in the topology.
+
+    Raises
+    ------
+    ValueError
+        If they have.
+    """
+    for one, other in zip(here, given, strict=True):
+        if one != other:
+            raise ValueError(f"{title}: has {other}, which is {one} here: it is of other atoms")
+
+
+def _check_frames(
+    frames: NDArray[np.int64], times: NDArray[np.float64], title: str, trajectory: Trajectory
+) -> None:
+    """Raise an error if the first or the last frame is not in the trajectory, or at another time.
+
+    Raises
+    ------
+    ValueError
+        If one is.
+    """
+    if frames.min(initial=0) < 0 or frames.max(initial=0) >= trajectory.n_frames:
+        raise ValueError(
+            f"{title}: has frame {frames.max()}, but the trajectory has {trajectory.n_frames}"
+            " frames: it is of another trajectory"
+        )
+    with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
+        for row in (0, -1) if len(frames) else ():
+            number, time = int(frames[row]), float(times[row])
+            there = float(cursor.read(number).time)
+            if (
+                np.isfinite(time)
+                and np.isfinite(there)
+                and abs(time - there) > _SLACK * max(1.0, abs(there))
+            ):
+                raise ValueError(
+                    f"{title}: frame {number} is at {time:g} ps, and at {there:g} ps in the"
+                    " trajectory: it is of another trajectory"
+                )
+
+
+def rounded(values: NDArray[np.floating]) -> list[float | None]:
+    """Return values with the digits that a plot shows; None where they are not finite."""
+    return [
+        float(f"{value:.{_DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()
+    ]

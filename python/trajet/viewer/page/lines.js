@@ -1,0 +1,95 @@
+// Lines: values against frames, and values of atoms or residues.
+
+import { nearestOf } from "./matrices.js";
+
+const LINES = ["#1f66b0", "#d1622b", "#2f8f5b", "#8b5bb5", "#b0892a", "#c0436f", "#3a9aa6", "#666"];
+
+// Values against frames, with a line at the frame that is shown. A click shows the nearest frame of
+// the series; drags move along.
+export class LinePlot {
+  constructor(place, series, choose) {
+    this.frame = 0;
+    this.plot = drawn(place, "frame", series.frames, series.labels, series.values, {
+      draw: [(plot) => this.drawCursor(plot)],
+      ready: [(plot) => listen(plot, (x) => choose.frame(series.frames[nearestOf(series.frames, x)]))],
+    });
+  }
+
+  drawCursor(plot) {
+    const at = plot.valToPos(this.frame, "x", true);
+    const { left, top, width, height } = plot.bbox;
+    if (at < left || at > left + width) return;
+    const context = plot.ctx;
+    context.save();
+    context.strokeStyle = "#222";
+    context.lineWidth = devicePixelRatio;
+    context.beginPath();
+    context.moveTo(at, top);
+    context.lineTo(at, top + height);
+    context.stroke();
+    context.restore();
+  }
+
+  setFrame(number) {
+    this.frame = number;
+    this.plot.redraw(false);
+  }
+}
+
+// Values of atoms or residues. A click selects the residue in the picture.
+export class ProfilePlot {
+  constructor(place, profile, choose) {
+    const label = [profile.label];
+    this.plot = drawn(place, profile.axis, profile.x, label, [profile.values], {
+      ready: [(plot) => listen(plot, (x) => {
+        const k = nearestOf(profile.x, x);
+        choose.residues([profile.spans[k]]);
+        const value = profile.values[k] === null ? "no value" : profile.values[k];
+        notice.textContent = `${profile.labels[k]}: ${value}`;
+      })],
+    });
+    const notice = place.querySelector(".notice");
+    notice.textContent = "\u00a0";
+    place.append(notice);
+  }
+
+  setFrame() {}
+}
+
+function drawn(place, axis, x, labels, values, hooks) {
+  const options = {
+    width: place.clientWidth || 340,
+    height: 180,
+    // Values of one line are read from the axis.
+    legend: { show: labels.length > 1, live: false },
+    scales: { x: { time: false } },
+    axes: [{ label: axis, labelSize: 18, size: 34 }, { size: 46 }],
+    cursor: { drag: { x: false, y: false }, points: { size: 5 } },
+    series: [
+      { label: axis },
+      ...labels.map((label, k) => ({
+        label: shortened(label),
+        stroke: LINES[k % LINES.length],
+        width: 1.3,
+        value: (_, value) => (value === null || value === undefined ? "–" : String(value)),
+      })),
+    ],
+    hooks,
+  };
+  return new uPlot(options, [x, ...values], place);
+}
+
+function listen(plot, choose) {
+  const chosen = (event) => choose(plot.posToVal(event.offsetX, "x"));
+  plot.over.addEventListener("pointerdown", (event) => {
+    plot.over.setPointerCapture(event.pointerId);
+    chosen(event);
+  });
+  plot.over.addEventListener("pointermove", (event) => {
+    if (event.buttons & 1) chosen(event);
+  });
+}
+
+function shortened(label) {
+  return label.length > 40 ? `${label.slice(0, 39)}…` : label;
+}
