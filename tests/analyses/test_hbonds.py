@@ -422,6 +422,11 @@ def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
         assert len(tj.hbonds(traj, max_memory=64 * n_pairs, **options).pairs) == n_pairs
         with pytest.raises(MemoryError, match=r"different pairs.*max_memory.*by=\"residue\""):
             tj.hbonds(traj, max_memory=64 * n_pairs - 1, **options)
+        # With their errors, tables of up to 128 blocks count.
+        least = (64 + 24 * 128) * n_pairs
+        assert len(tj.hbonds(traj, max_memory=least, errors=True, **options).pairs) == n_pairs
+        with pytest.raises(MemoryError, match=r"different pairs.*or leave errors out"):
+            tj.hbonds(traj, max_memory=least - 1, errors=True, **options)
         options["list_bonds"] = True
         assert len(tj.hbonds(traj, max_memory=160 * n_bonds, **options).bonds) == n_bonds
         with pytest.raises(MemoryError, match=f"a list of {n_bonds} hydrogen bonds.*--max-memory"):

@@ -1,5 +1,6 @@
 """Memory is compared with what the system has before it is taken."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import trajet as tj
 from helpers.commands import fail, succeed
 from helpers.golden_files import Adk
 from trajet import memory
+from trajet.pools.members import member_pool
 
 
 @pytest.fixture
@@ -82,6 +84,29 @@ def test_states_of_all_threads_are_counted(
             work(small, pool=pool)
     # Fewer threads than the error has seen.
     work(small, pool=tj.LocalPool(threads=1))
+
+
+def test_states_of_all_members_are_counted(
+    small: tj.Selection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads share members, large and small; processes hold the merged states of each."""
+    work, state, _ = GRIDS["density"]
+    monkeypatch.setattr(memory, "_MUCH", 0)
+    pattern = str(tmp_path / "members{replica}.nc")
+    for replica in range(3):
+        shutil.copy(small.trajectory.paths[0], pattern.format(replica=replica))
+    members = tj.ensemble(pattern)
+    local, processes = tj.LocalPool(threads=2), tj.ProcessPool(workers=2)
+    default = member_pool.LEAST_BYTES
+    # Small members on threads run two at a time.
+    cases = [(local, 1, 3 + 16), (local, default, 2 + 16), (processes, 1, 3)]
+    for pool, least, n_states in cases:
+        monkeypatch.setattr(member_pool, "LEAST_BYTES", least)
+        monkeypatch.setattr(memory, "available", lambda n=n_states: n * state)
+        work(members, pool=pool)
+        monkeypatch.setattr(memory, "available", lambda n=n_states: n * state - 1)
+        with pytest.raises(MemoryError, match=f"{n_states} states of "):
+            work(members, pool=pool)
 
 
 def test_map_is_counted_before_the_run(

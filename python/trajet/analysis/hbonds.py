@@ -42,7 +42,6 @@ from trajet.analysis.runner import (
     selection_seconds,
 )
 from trajet.checked_numbers import whole_number
-from trajet.memory import check_memory
 from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
@@ -165,10 +164,10 @@ def hbonds(
         Whether distances and angles are those of nearest images, in frames with a cell.
     errors
         Whether errors of occupancies are estimated from blocks of frames. They take up to 3 kB per
-        pair.
+        pair, within `max_memory`.
     max_memory
-        Memory for the table of pairs, for the list of bonds, and for the bonds that are correlated
-        at a time.
+        Memory for the table of pairs and the errors of their occupancies, for the list of bonds,
+        and for the bonds that are correlated at a time.
 
     Returns
     -------
@@ -251,8 +250,11 @@ def hbonds(
         "periodic": pbc,
     }
 
+    # Errors need a table of each block, and series of all pairs.
+    n_bytes = {**_BYTES, "occupancies": _BYTES["occupancies"] + _ERROR_BYTES * errors}
+
     def request(fold: str, too_large: str, labels: tuple[int, int] | None = None) -> RunRequest:
-        most = max(1, max_memory // _BYTES[fold])
+        most = max(1, max_memory // n_bytes[fold])
         plan = search.plan(fold, labels, most=most, **criterion)
         return RunRequest(
             main.trajectory,
@@ -264,9 +266,10 @@ def hbonds(
         )
 
     too_many = (
-        f"more than {max_memory // _BYTES['occupancies']} different pairs form hydrogen bonds,"
+        f"more than {max_memory // n_bytes['occupancies']} different pairs form hydrogen bonds,"
         f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
         ' fewer atoms or frames, or count by="residue"'
+        f"{', or leave errors out' if errors else ''}"
     )
     outcome = yield request("occupancies", too_many)
     values = outcome.integers("count").astype(np.float64)
@@ -487,8 +490,6 @@ def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[st
     remarks
         Remarks on the result.
     """
-    n_bytes = _ERROR_BYTES * len(order)
-    check_memory([("errors of occupancies", n_bytes)], None, "choose fewer atoms")
     series = occupancy_series(outcome.blocks, outcome.integers("keys"), len(outcome.frames))
     found = block_errors(series[:, order], "occupancies of pairs")
     remarks += found.remarks

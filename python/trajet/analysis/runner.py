@@ -461,10 +461,11 @@ def _check_memory(
     parts = []
     if size and getattr(pool, "rows_in", None) is None:
         parts.append((size, numbers, f"choose fewer atoms or frames{to_files}"))
-    # The result, and the states of this process' threads; a leaf has one frame at least. Workers of
-    # other pools may be on other machines.
-    n_threads = pool.n_threads if isinstance(pool, LocalPool) else 0
-    of_run = 1 + min(STATES * n_threads, n_frames)
+    # The result of each run, and the states of threads of this process; a leaf has one frame at
+    # least. Workers of other pools may be on other machines.
+    n_threads: int = getattr(pool, "threads_here", 0)
+    n_runs: int = getattr(pool, "runs_here", 1)
+    of_run = n_runs + min(STATES * n_threads, n_runs * n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
             n_states = of_run + min(BLOCKS, n_frames) * request.in_blocks

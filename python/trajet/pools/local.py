@@ -53,6 +53,11 @@ class LocalPool(MappingPool):
         """Number of threads."""
         return self.threads or _trajet.available_threads()
 
+    @property
+    def threads_here(self) -> int:
+        """Threads of this process that hold states at a time."""
+        return self.n_threads
+
     def run(
         self,
         reader: Reader,

@@ -152,6 +152,7 @@ class MembersInBatches:
                 n_tasks=self._n_tasks[member],
                 task_frames=getattr(self.pool, "task_frames", None),
                 is_local=getattr(self.pool, "is_local", False),
+                runs_here=min(self._most, len(self._sizes)),
                 _members=self,
             )
             submit(self._drivers, drive, member, pool)

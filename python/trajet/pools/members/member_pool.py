@@ -165,6 +165,8 @@ class MemberPool(ABC):
         Frames of a task, in place of `n_tasks`.
     is_local
         Whether the workers are on this machine, so that they get the secrets of remote storage.
+    runs_here
+        Members whose states this process merges at a time, for checks of memory.
     """
 
     n_threads: int
@@ -172,6 +174,7 @@ class MemberPool(ABC):
     n_tasks: int
     task_frames: int | None
     is_local: bool
+    runs_here: int
 
     def run(
         self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None

@@ -60,6 +60,7 @@ class MembersOnThreads:
         n, n_tasks = self.pool.n_threads, task_counts(self._sizes, self.pool.n_threads)
         members = largest_first(self._sizes)
         small = deque(member for member in members if n_tasks[member] == 1)
+        n_open = min(max(_OPEN, n), len(members) - len(small)) + min(n, len(small))
 
         def drive(member: int, pool: Pool) -> None:
             try:
@@ -69,13 +70,25 @@ class MembersOnThreads:
                 done.put(member)
 
         def submit_small() -> None:
-            alone = _OneThread(threads=1, task_frames=self.pool.task_frames, stopped=self._stopped)
+            alone = _OneThread(
+                threads=1,
+                task_frames=self.pool.task_frames,
+                stopped=self._stopped,
+                n_workers=n,
+                runs_here=n_open,
+            )
             submit(self._workers, drive, small.popleft(), alone)
 
         try:
             for member in members[: len(members) - len(small)]:
                 own = _MemberOnThreads(
-                    n, 1, n_tasks[member], self.pool.task_frames, self.pool.is_local, self
+                    n_threads=n,
+                    threads=1,
+                    n_tasks=n_tasks[member],
+                    task_frames=self.pool.task_frames,
+                    is_local=self.pool.is_local,
+                    runs_here=n_open,
+                    _members=self,
                 )
                 submit(self._drivers, drive, member, own)
             # Further ones follow as these end, so that tasks of large members come before them.
@@ -137,6 +150,11 @@ class _MemberOnThreads(MemberPool):
     _members: MembersOnThreads
     _worker: Worker | None = None
 
+    @property
+    def threads_here(self) -> int:
+        """Threads of this process that hold states at a time, of all members."""
+        return self.n_threads
+
     def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
         """Do the tasks of a pass; see `MemberPool.do`. Files stay open for the next pass."""
         self._worker = Worker(part.worker_spec, self._worker)
@@ -149,9 +167,26 @@ class _MemberOnThreads(MemberPool):
 
 @dataclass(frozen=True, kw_only=True)
 class _OneThread(LocalPool):
-    """The pool of a small member: the thread that calls it."""
+    """The pool of a small member: the thread that calls it.
+
+    Attributes
+    ----------
+    stopped
+        Set when all members are stopped.
+    n_workers
+        Threads on which members run.
+    runs_here
+        Members whose states are merged at a time.
+    """
 
     stopped: threading.Event
+    n_workers: int
+    runs_here: int
+
+    @property
+    def threads_here(self) -> int:
+        """Threads of this process that hold states at a time, of all members."""
+        return self.n_workers
 
     def run(
         self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None
