@@ -1,8 +1,8 @@
 """A server of files by ranges, on 127.0.0.1, that fails as servers and networks do.
 
 It serves the files of a folder like object storage: `Range`, a strong ETag, `If-Match`,
-`Last-Modified`, `HEAD`. A test switches faults on for chosen requests, and asserts how many
-requests and bytes there were::
+`Last-Modified`, `HEAD`, and lists the folders below it as buckets of S3. A test switches faults on
+for chosen requests, and asserts how many requests and bytes there were::
 
     with RangeServer(folder) as server:
         server.on_request(3, throttled(503, retry_after=1), times=2)
@@ -25,7 +25,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from xml.sax.saxutils import escape
 
 EXPIRED = """<?xml version="1.0" encoding="UTF-8"?>
 <Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message>
@@ -405,7 +406,7 @@ class _Handler(BaseHTTPRequestHandler):
             return error(405, "<Error><Code>MethodNotAllowed</Code></Error>")
         found = self.files.find(path)
         if found is None:
-            return error(404, "<Error><Code>NoSuchKey</Code></Error>")
+            return self._without_file(path)
         with found.open("rb") as file:
             stat = os.fstat(file.fileno())
             whole = file.read()
@@ -424,6 +425,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("If-Range", etag) != etag or "Range" not in self.headers:
             return Answer(200, headers, whole, whole)
         return ranged(self.headers["Range"], headers, whole)
+
+    def _without_file(self, path: str) -> Answer:
+        query = dict(parse_qsl(urlsplit(self.path).query))
+        if query.get("list-type") == "2":
+            return listing(self.files.folder / path, query)
+        return error(404, "<Error><Code>NoSuchKey</Code></Error>")
 
     def _n_bytes(self, answer: Answer) -> int:
         if self.command == "HEAD" or (answer.cut_at or 0) < 0:
@@ -471,6 +478,26 @@ def ranged(asked: str, headers: dict[str, str], whole: bytes) -> Answer:
         )
     headers = {**headers, "Content-Range": f"bytes {start}-{stop - 1}/{size}"}
     return Answer(206, headers, whole[start:stop], whole)
+
+
+def listing(bucket: Path, query: dict[str, str]) -> Answer:
+    """Answer `ListObjectsV2` of S3 with the delimiter "/": all objects, and folders below."""
+    prefix = query.get("prefix", "")
+    assert query.get("delimiter") == "/", query
+    folder = bucket / prefix
+    if not bucket.is_dir():
+        return error(404, "<Error><Code>NoSuchBucket</Code></Error>")
+    entries = ""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        key = escape(prefix + path.name)
+        entries += (
+            f"<CommonPrefixes><Prefix>{key}/</Prefix></CommonPrefixes>"
+            if path.is_dir()
+            else f"<Contents><Key>{key}</Key><LastModified>2026-01-01T00:00:00.000Z"
+            f'</LastModified><ETag>"1"</ETag><Size>{path.stat().st_size}</Size></Contents>'
+        )
+    body = f'<?xml version="1.0"?><ListBucketResult>{entries}</ListBucketResult>'
+    return Answer(200, {"Content-Type": "application/xml"}, body.encode())
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:

@@ -209,9 +209,10 @@ def ensemble(
         `topology`, `trajectory`, and any further columns as keys. A trajectory may be several
         files that follow one another: a list, or a path with wildcards. A data set of a store
         needs no topology. Or a pattern of the trajectories whose placeholders are the keys:
-        `"{system}/rep{replica}/traj.xtc"`. Paths in a table are relative to its folder. Paths in
-        rows may have placeholders, too: of keys of the row, or of further keys. Members with the
-        same keys are numbered by a key `replica`.
+        `"{system}/rep{replica}/traj.xtc"`, also in a bucket (`s3://…`), which is listed then.
+        Paths in a table are relative to its folder. Paths in rows may have placeholders, too: of
+        keys of the row, or of further keys. Members with the same keys are numbered by a key
+        `replica`.
     topology
         The topology of members that name none; it may have placeholders: `"{system}/top.psf"`.
     **options
@@ -245,8 +246,18 @@ def ensemble(
     """
     shared = SharedTopologies()
     whole = None if topology is None else os.fspath(topology)
+
+    def objects_of(pattern: str) -> list[str]:
+        from trajet.remote.listing import matching
+
+        return matching(
+            pattern,
+            options.get("storage_options"),
+            allow_http=options.get("allow_http", False),
+        )
+
     made = []
-    for row in expanded(_rows(members), whole):
+    for row in expanded(_rows(members), whole, objects_of):
         made.append(
             Member(
                 row.keys,

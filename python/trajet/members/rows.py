@@ -4,7 +4,7 @@ import glob
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +16,8 @@ from trajet.remote import is_url
 
 # A value that tells members apart.
 Key: TypeAlias = str | int | float
+# Lists the URLs of objects that match a pattern.
+Listing: TypeAlias = Callable[[str], list[str]]
 # Columns of a table that are no keys.
 FILES = ("topology", "trajectory")
 
@@ -84,7 +86,9 @@ def _within(folder: Path, row: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def expanded(given: Iterable[Mapping[str, object]], topology: str | None) -> list[Row]:
+def expanded(
+    given: Iterable[Mapping[str, object]], topology: str | None, objects_of: Listing
+) -> list[Row]:
     """Return the members of rows whose paths may have placeholders and wildcards.
 
     Parameters
@@ -93,6 +97,8 @@ def expanded(given: Iterable[Mapping[str, object]], topology: str | None) -> lis
         Rows: `trajectory` and `topology`, and any keys.
     topology
         The topology of rows without one.
+    objects_of
+        Lists the URLs of objects that match a pattern.
 
     Raises
     ------
@@ -105,7 +111,7 @@ def expanded(given: Iterable[Mapping[str, object]], topology: str | None) -> lis
     """
     rows: list[Row] = []
     for number, entry in enumerate(given):
-        rows.extend(_members_of(entry, topology, f"member {number}"))
+        rows.extend(_members_of(entry, topology, objects_of, f"member {number}"))
     if not rows:
         raise ValueError("an ensemble has at least one member: the list of members is empty")
     names = list(dict.fromkeys(name for row in rows for name in row.keys))
@@ -118,7 +124,9 @@ def expanded(given: Iterable[Mapping[str, object]], topology: str | None) -> lis
     return _distinct([Row(keys, *files) for keys, files in _typed(rows, names)])
 
 
-def _members_of(row: Mapping[str, object], topology: str | None, where: str) -> Iterator[Row]:
+def _members_of(
+    row: Mapping[str, object], topology: str | None, objects_of: Listing, where: str
+) -> Iterator[Row]:
     """Yield the members of a row: one, or one for each set of values of its placeholders."""
     keys = {str(name).strip(): value for name, value in row.items() if name not in FILES}
     own: dict[str, Key]
@@ -135,7 +143,7 @@ def _members_of(row: Mapping[str, object], topology: str | None, where: str) -> 
     patterns = [_filled(path, known) for path in trajectories or structure]
     found: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for pattern in patterns:
-        for values, path in _matches(pattern):
+        for values, path in _matches(pattern, objects_of):
             found.setdefault(tuple(values.items()), []).append(path)
     for pairs, paths in found.items():
         further: dict[str, Key] = dict(pairs)
@@ -194,25 +202,27 @@ def _filled_whole(path: str, keys: Mapping[str, str]) -> str:
     return filled
 
 
-def _matches(pattern: str) -> Iterator[tuple[dict[str, str], str]]:
+def _matches(pattern: str, objects_of: Listing) -> Iterator[tuple[dict[str, str], str]]:
     """Yield the paths that match a pattern, in natural order, with the values of placeholders.
 
-    A path without placeholders and wildcards need not exist, and a URL is no pattern.
+    A path without placeholders and wildcards need not exist. Those of a URL without placeholders
+    are looked up when it is opened.
 
     Raises
     ------
     FileNotFoundError
         If no file matches.
     """
-    if is_url(pattern):
+    has_placeholders = _PLACEHOLDER.search(pattern) is not None
+    if is_url(pattern) and not has_placeholders:
         yield {}, pattern
         return
-    has_placeholders = _PLACEHOLDER.search(pattern) is not None
     if not has_placeholders and (not re.search(r"[*?\[]", pattern) or os.path.lexists(pattern)):
         yield {}, pattern
         return
     matching = re.compile(_regex(pattern))
-    paths = glob.glob(_PLACEHOLDER.sub("*", pattern), recursive=True)
+    wide = _PLACEHOLDER.sub("*", pattern)
+    paths = objects_of(wide) if is_url(wide) else glob.glob(wide, recursive=True)
     found = [(match, path) for path in paths if (match := matching.fullmatch(path)) is not None]
     if not found:
         raise FileNotFoundError(f"{pattern}: no file matches this pattern")

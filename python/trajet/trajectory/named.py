@@ -47,11 +47,15 @@ def opened_names(
 ) -> NamedFiles:
     """Open the objects among topology and trajectories, and download the topology if it is one.
 
+    A URL of a trajectory may have wildcards, `s3://bucket/run.*.xtc`.
+
     Raises
     ------
     FileNotFoundError, PermissionError, RemoteError, MissingPackageError, ValueError
-        As `trajet.remote.objects.open_objects` and `trajet.remote.downloads.downloaded`.
+        As `trajet.remote.objects.open_objects`, `trajet.remote.downloads.downloaded` and
+        `trajet.remote.listing.matching`.
     """
+    trajectories = _expanded(trajectories, options, allow_http=allow_http)
     given = trajectories if topology is None else (topology, *trajectories)
     of_objects = [name for name in given if remote.is_object(name)]
     objects: dict[Path, RemoteFile] = {}
@@ -84,3 +88,21 @@ def opened_names(
         if first not in rest:
             del objects[first]
     return NamedFiles(first, copy or first.absolute(), rest, objects)
+
+
+def _expanded(
+    names: Sequence[TrajectoryName], options: StorageOptions | None, *, allow_http: bool
+) -> list[TrajectoryName]:
+    """Return names with the objects that match a pattern in its place."""
+    found: list[TrajectoryName] = []
+    for name in names:
+        if isinstance(name, tuple) or not remote.is_url(name):
+            found.append(name)
+            continue
+        from trajet.remote.listing import is_pattern, matching
+
+        if is_pattern(name):
+            found += matching(os.fspath(name), options, allow_http=allow_http)
+        else:
+            found.append(name)
+    return found

@@ -80,7 +80,8 @@ def open(
         writes into titles (`t= …`), else 0, 1, 2, … ps. XTC, TRR, DCD and NetCDF files may also be
         objects in remote storage: URLs ("https://…", "s3://bucket/key", "gs://…", "az://…"), or
         `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
-        wanted atoms and frames are read (docs/remote.md). A topology may be an object, too; it is
+        wanted atoms and frames are read (docs/remote.md). In buckets, `*` and `[…]` are wildcards;
+        objects that match are in natural order. A topology may be an object, too; it is
         downloaded to the cache folder.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
