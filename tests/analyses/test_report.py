@@ -239,6 +239,15 @@ def test_each_second_before_the_run_is_counted_once(
     assert atoms.t_select == 0.5
 
 
+@pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)], ids=repr)
+def test_entries_are_those_of_json_on_every_pool(adk: Adk, pool: tj.Pool) -> None:
+    """Tasks are a list, also where pools keep them in columns."""
+    report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), pool=pool).report
+    assert type(report["tasks"]) is list
+    assert len(report["tasks"]) > 1
+    assert json.loads(json.dumps(dict(report))) == json.loads(report.to_json())
+
+
 def test_older_reports_have_no_times_before_the_run(adk: Adk, tmp_path: Path) -> None:
     """They are still read, printed and drawn."""
     report = dict(tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import trajet as tj
 
 from helpers.golden_files import Adk
@@ -37,10 +38,14 @@ def made_replicas(adk: Adk, folder: Path, systems: Mapping[str, int]) -> tj.Ense
 
 
 def uneven_members(adk: Adk, folder: Path) -> tj.Ensemble:
-    """Write a long member among short ones, and return the ensemble."""
+    """Write a long member among short ones, and return the ensemble.
+
+    No member begins with the frames of another, so that results of a task of another member differ.
+    """
     source = tj.open(None, adk.xtc)
     for replica, n_frames in enumerate(UNEVEN):
-        tj.convert(source, folder / f"{replica}.xtc", frames=slice(0, n_frames))
+        frames = (np.arange(n_frames) + 11 * replica) % len(source)
+        tj.convert(source, folder / f"{replica}.xtc", frames=frames)
     return tj.ensemble(str(folder / "{replica}.xtc"), topology=adk.psf)
 
 

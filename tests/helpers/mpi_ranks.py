@@ -173,7 +173,12 @@ def keep_going(folder: Path) -> None:
 def members(folder: Path) -> None:
     """Run analyses of an ensemble of which a member has a corrupt frame, and stop at it."""
     pool = tj.MpiPool()
-    names = ("adk.xtc", "broken.xtc", "adk.xtc")
+    names = ("adk.xtc", "broken.xtc", "backwards.xtc")
+    if pool.rank == 0:
+        # Each member has frames of its own.
+        source = tj.open(None, folder / names[0])
+        frames = np.arange(len(source))[::-1]
+        tj.convert(source, folder / names[2], frames=frames)
     rows = [{"topology": folder / "adk.psf", "trajectory": folder / name} for name in names]
     ensemble = tj.ensemble(rows)
     try:

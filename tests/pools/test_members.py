@@ -314,7 +314,7 @@ def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
         for _ in range(taken):
             next(done)
     # Members that were not open were not begun.
-    assert taken <= len(ended) <= 60
+    assert taken <= len(ended) <= taken + batches._OPEN < 60
 
 
 def test_a_task_beside_one_that_fails_is_no_interrupt(

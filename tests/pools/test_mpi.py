@@ -241,11 +241,14 @@ def test_members_share_ranks(together: dict[str, Path], long_adk: Adk) -> None:
     """With the bits of one thread; the one that fails is named, or left out."""
     found = answer_in(together["members"])
     assert found["stopped"] == "in member 2 of 3 (replica=2)"
-    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
-    one = tj.LocalPool(threads=1)
-    rmsd, rmsf = tj.run([tj.rmsd.job(atoms), tj.rmsf.job(atoms, align="same")], pool=one)
-    rmsd, rmsf = rmsd.values.tolist(), rmsf.values.tolist()
-    assert found["values"] == [rmsd, None, rmsd, rmsf, None, rmsf]
+    known = []
+    for path in (long_adk.xtc, together["members"] / "backwards.xtc"):
+        atoms = tj.open(long_adk.psf, path).select("name CA")
+        jobs = [tj.rmsd.job(atoms), tj.rmsf.job(atoms, align="same")]
+        known.append([one.values.tolist() for one in tj.run(jobs, pool=tj.LocalPool(threads=1))])
+    (rmsd, rmsf), (backwards, rmsf_backwards) = known
+    assert rmsd != backwards
+    assert found["values"] == [rmsd, None, backwards, rmsf, None, rmsf_backwards]
 
 
 @pytest.mark.kills(1)

@@ -91,8 +91,7 @@ def _pieces(result: Described) -> Iterator[str]:
     entries = [*document(result).items(), ("report", dict(result.report))]
     for k, (name, value) in enumerate(entries):
         yield ("{" if k == 0 else ",") + f"\n{json.dumps(name)}: "
-        # The tasks of a report are a sequence that is no list.
-        yield json.dumps(value, allow_nan=False, default=list)
+        yield json.dumps(value, allow_nan=False)
     yield ',\n"fields": '
     arrays = result._arrays()
     for k, (name, array) in enumerate(arrays.items()):

@@ -169,9 +169,10 @@ class Report(Mapping[str, object]):
         return self._recorded
 
     def __getitem__(self, name: str) -> object:
-        """Return one entry."""
+        """Return one entry; the list of tasks is made when it is read."""
         entries: Mapping[str, object] = self._entries
-        return entries[name]
+        found = entries[name]
+        return list(found) if isinstance(found, TaskColumns) else found
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the entries."""
