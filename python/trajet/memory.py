@@ -68,6 +68,25 @@ def _of_group(folder: Path, limit: str, usage: str, cached: str) -> Iterator[int
         yield max(0, free)
 
 
+def connections_that_fit(connections: int, least: int, bytes_each: int) -> int:
+    """Return how many of some connections to remote storage the available memory has room for.
+
+    Each waits in a thread, which holds states and frames like a thread that computes.
+
+    Parameters
+    ----------
+    connections
+        The connections that were asked for.
+    least
+        Returned where less than that has room: the threads that there are in any case.
+    bytes_each
+        Bytes that each of their threads may take.
+    """
+    if connections * bytes_each <= _MUCH or (limit := available()) is None:
+        return connections
+    return min(connections, max(least, limit // bytes_each, 1))
+
+
 def check_memory(parts: Sequence[tuple[str, int]], max_memory: int | None, advice: str) -> None:
     """Raise an error if a run needs more memory than it may take, or than there is.
 

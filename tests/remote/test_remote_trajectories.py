@@ -16,6 +16,7 @@ from helpers.golden_files import READ, Adk, same_bits
 from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from MDAnalysisTests import datafiles
+from trajet import memory
 
 SECRET = "hunter2"
 
@@ -211,6 +212,51 @@ def test_transient_failures_are_tried_again_and_counted(adk_server: RangeServer,
     assert same_bits(again.values, expected)
     retries = sum(worker.get("retries", 0) for worker in again.report["workers"])
     assert 1 <= retries <= len(kinds)
+
+
+@pytest.mark.parametrize("name", ["local", "processes"])
+def test_fewer_connections_where_memory_has_no_room(
+    adk_server: RangeServer, adk: Adk, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thread that waits holds states; a remark says how many connections there are."""
+    traj = opened(adk_server, "adk.xtc", adk.psf, merge_gap=0, connections=32)
+    atoms = traj.select("name CA")
+    expected = tj.rmsf(atoms)
+    assert not any("connections" in remark for remark in expected.report["remarks"])
+    pool = tj.LocalPool(threads=1) if name == "local" else tj.ProcessPool(workers=2)
+    asked: list[int] = []
+
+    def fitting(connections: int, least: int, bytes_each: int) -> int:
+        asked.append(bytes_each)
+        return connections_that_fit(connections, least, bytes_each)
+
+    connections_that_fit = memory.connections_that_fit
+    monkeypatch.setattr("trajet.analysis.runner.connections_that_fit", fitting)
+    tj.rmsf(atoms, pool=pool)
+    # States of 214 atoms, of 8 numbers or more each.
+    assert asked[0] > 214 * 8 * 8
+    monkeypatch.setattr(memory, "_MUCH", 0)
+    monkeypatch.setattr(memory, "available", lambda: 3 * asked[0] + 1)
+    adk_server.clear()
+    adk_server.delay = 0.02
+    found = tj.rmsf(atoms, pool=pool)
+    assert same_bits(found.values, expected.values)
+    [remark] = [remark for remark in found.report["remarks"] if "connections" in remark]
+    assert remark.startswith("3 connections to remote storage instead of 32: memory has room")
+    processes = 1 if name == "local" else 2
+    assert adk_server.most_at_once <= 3 * processes
+
+
+def test_connections_are_never_fewer_than_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small runs are not compared with the memory, nor those of systems that do not say."""
+    monkeypatch.setattr(memory, "available", lambda: 2**30)
+    fitting = memory.connections_that_fit
+    assert fitting(64, 2, 2**20) == 64
+    assert fitting(64, 2, 2**26) == 16
+    assert fitting(64, 2, 2**40) == 2
+    assert fitting(1, 2, 2**40) == 1
+    monkeypatch.setattr(memory, "available", lambda: None)
+    assert fitting(64, 2, 2**40) == 64
 
 
 FAULTS: dict[str, tuple[faults.Fault, type[Exception], str]] = {

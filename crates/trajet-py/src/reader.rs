@@ -285,6 +285,19 @@ impl Reader {
         is_remote.then(|| self.options.as_ref().map_or(1, |options| options.remote.connections))
     }
 
+    /// Returns a reader of the same files, of which runs make at most so many requests at the same time.
+    fn with_connections(&self, connections: usize) -> PyResult<Self> {
+        let mut options = self.whole()?.clone();
+        options.remote.connections = connections.max(1);
+        Ok(Reader {
+            inner: Arc::clone(&self.inner),
+            options: Some(options),
+            transforms: self.transforms.clone(),
+            counting: Meter::default(),
+            spare: Mutex::default(),
+        })
+    }
+
     #[getter]
     fn n_frames(&self) -> usize {
         self.inner.n_frames()

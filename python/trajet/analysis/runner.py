@@ -26,7 +26,7 @@ from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.sample import serial_sample
-from trajet.memory import STATES, check_memory, in_bytes
+from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, Progress, RunOutput
 from trajet.result import Report, counting_of, make_report
@@ -155,6 +155,8 @@ class AnalysisOutcome:
         A remark if molecules are broken over the box in some frames; the report has it.
     blocks
         The arrays of all frames for each block of equally many frames, if they were asked for.
+    fewer_connections
+        A remark if memory has room for fewer connections than were asked for; the report has it.
     """
 
     trajectory: Trajectory
@@ -170,6 +172,7 @@ class AnalysisOutcome:
     files: list[InputEntry] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
+    fewer_connections: list[str] = field(default_factory=list)
 
     def floats(self, name: str) -> NDArray[np.float64]:
         """Return an array of floats."""
@@ -231,6 +234,7 @@ class AnalysisOutcome:
                 *dict.fromkeys([*self.broken, *remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *(remark for remark in self.trajectory.remarks if remark not in unused),
+                *self.fewer_connections,
             ],
             "result_bytes": sum(values.nbytes for values in self.arrays.values()),
             **self.trajectory.before_run(self.t_select, self.run["t_total"]),
@@ -376,6 +380,8 @@ def run_jointly(
             jobs = [(plan, of.transforms) for plan, of in zip(plans, readers, strict=True)]
             plan, reader = Plan.joint(jobs), trajectory.reader
         measured = counting_of({id(reader): reader for reader in readers}.values())
+        reader, remark = _with_room(reader, plans, len(chosen), where)
+        fewer_connections[:] = [remark] if remark else []
         # Frames in the middle would need those before them.
         if time_sample and not any(reader.has_no_jump for reader in readers):
             measured["sample"] = serial_sample(reader, plan, numbers, n_threads)
@@ -386,6 +392,7 @@ def run_jointly(
 
     begin = time.perf_counter()
     neighbours = [Neighbours.of(request.as_written) for request in requests]
+    fewer_connections: list[str] = []
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
     if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
@@ -415,6 +422,7 @@ def run_jointly(
             files=files,
             broken=of_request.remarks(broken, len(chosen)),
             blocks=blocks,
+            fewer_connections=fewer_connections,
         )
         for request, of_request, atoms, (arrays, cells, broken, blocks) in zip(
             requests, neighbours, read, output.analyses, strict=True
@@ -476,6 +484,34 @@ def _check_memory(
     if parts:
         _, _, advice = max(parts)
         check_memory([(what, n_bytes) for n_bytes, what, _ in parts], None, advice)
+
+
+def _with_room(
+    reader: Reader, plans: Sequence[Plan], n_frames: int, pool: Pool
+) -> tuple[Reader, str | None]:
+    """Return a reader with as many connections to remote storage as memory has room for.
+
+    And a remark if these are fewer than were asked for. Workers on other machines are assumed to
+    have as much memory as this one.
+    """
+    asked = reader.connections
+    if asked is None:
+        return reader, None
+    from trajet.pools.processes import ProcessPool
+
+    # States, of which a thread has no more than frames, and a frame as bytes and as positions.
+    of_states = sum(plan.sizes(reader.n_atoms)[2] for plan in plans)
+    each = min(STATES, -(-n_frames // asked)) * of_states + 2 * 12 * reader.n_atoms
+    processes = pool.n_threads // pool.threads if isinstance(pool, ProcessPool) else 1
+    least = pool.n_threads if isinstance(pool, LocalPool) else 1
+    most = min(asked, max(n_frames, 1))
+    used = connections_that_fit(most, least, processes * each)
+    if used >= most:
+        return reader, None
+    return reader.with_connections(used), (
+        f"{used} connections to remote storage instead of {asked}: memory has room for no more"
+        f" threads, each of which may take {in_bytes(each)}"
+    )
 
 
 def _readers(
