@@ -570,8 +570,6 @@ impl Records<'_> {
     fn times(&self, frames: Range<u64>, meter: &mut Meter) -> Result<Vec<Option<f64>>, Error> {
         let record_len = self.head.record_len;
         let watch = &self.options.watch;
-        // Short records are read in large requests: one request per time would cost more.
-        let request = self.source.header_request(record_len, self.options.request_size);
         let until = self.head.offset(frames.end);
         let mut window = Window::default();
         let mut times = Vec::new();
@@ -581,6 +579,10 @@ impl Records<'_> {
             if watch.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
+            // Short records are read in large requests: one request per time would cost more.
+            let left = until - self.head.offset(frame);
+            let request_size = self.options.request_size;
+            let request = self.source.header_request(record_len, left, request_size);
             let time = self.time(frame, &mut window, until, request, meter)?;
             // A single atom may lie at the origin, so that its record is all zeros.
             let looks = time == Some(0.0) && frame > 0 && self.head.n_atoms > 1;

@@ -33,6 +33,11 @@ pub trait RangeBytes: Send + Sync + Debug {
     /// Returns the strong ETag, if the service has given one.
     fn etag(&self) -> Option<&str>;
 
+    /// Returns the number of bytes at its beginning that opening it has read: reading them takes no request.
+    fn n_held(&self) -> u64 {
+        0
+    }
+
     /// Returns a remark on the object for the user.
     fn remark(&self) -> Option<String> {
         None

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,14 @@ pub const DEFAULT_CONNECTIONS: usize = 32;
 /// Bytes at either end of an object that are read in one request and kept: headers and stamps lie there.
 const END_BYTES: u64 = 64 << 10;
 /// Shortest request, in bytes, whose duration shows the rate of a connection.
-const RATE_BYTES: usize = 128 << 10;
+const RATE_BYTES: usize = 32 << 10;
 /// Rate of all connections together, in bytes per second, that is assumed until one was measured.
 const ASSUMED_RATE: u64 = 100_000_000;
 /// Largest gap between wanted ranges, in bytes, that is read along.
 const MOST_GAP: u64 = 8 << 20;
+/// Largest measured gap times the number of connections. On a fast network reading along would spare time, but traffic
+/// is charged and shared.
+const MOST_MEASURED: u64 = 4 << 20;
 /// Bytes of a request where everything is read, at least.
 const WHOLE_REQUEST: usize = 1 << 20;
 
@@ -74,19 +77,23 @@ pub struct Remote {
 struct Pace {
     /// Shortest request, nanoseconds; 0 if there was none.
     latency_ns: AtomicU64,
-    /// Rate of one connection while others are busy as well, bytes per second; 0 if it is unknown.
+    /// Rate of one connection while at least half of the others are busy as well, bytes per second; 0 if it is unknown.
     rate: AtomicU64,
+    /// Requests that wait now.
+    waiting: AtomicUsize,
 }
 
 impl Pace {
-    fn add(&self, n: usize, taken: Duration) {
+    /// Counts a request of `n` bytes. `is_busy` says whether so many others waited at the same time that they shared the
+    /// bandwidth as they would during a run.
+    fn add(&self, n: usize, taken: Duration, is_busy: bool) {
         let taken = (taken.as_nanos() as u64).max(1);
         let latency = match self.latency_ns.load(Ordering::Relaxed) {
             0 => taken,
             known => known.min(taken),
         };
         self.latency_ns.store(latency, Ordering::Relaxed);
-        if n >= RATE_BYTES {
+        if n >= RATE_BYTES && is_busy {
             let moving = taken.saturating_sub(latency).max(taken / 8);
             let rate = (n as f64 * 1e9 / moving as f64) as u64;
             let rate = match self.rate.load(Ordering::Relaxed) {
@@ -105,7 +112,8 @@ impl Pace {
             0 => ASSUMED_RATE / connections.max(1) as u64,
             known => known,
         };
-        (rate as f64 * latency as f64 * 1e-9) as u64
+        let most = MOST_MEASURED / connections.max(1) as u64;
+        ((rate as f64 * latency as f64 * 1e-9) as u64).min(most)
     }
 }
 
@@ -191,17 +199,22 @@ impl Remote {
         buffer: &mut [u8],
         meter: &mut Meter,
     ) -> Result<(), Error> {
+        let waiting = &self.pace.waiting;
+        let at_begin = waiting.fetch_add(1, Ordering::Relaxed) + 1;
         let begin = Instant::now();
         let read = self.object.read(offset, buffer, meter.stop.get());
         let taken = begin.elapsed();
+        let at_end = waiting.fetch_sub(1, Ordering::Relaxed);
         meter.read_ns += taken.as_nanos() as u64;
         meter.requests += 1;
         let retries = read.map_err(|fault| Error::of_remote(path, fault))?;
         meter.retries += retries;
         meter.requests += retries;
         meter.bytes_read += buffer.len() as u64;
-        if retries == 0 {
-            self.pace.add(buffer.len(), taken);
+        let is_held = offset + buffer.len() as u64 <= self.object.n_held();
+        if retries == 0 && !is_held {
+            let is_busy = 2 * at_begin.max(at_end) >= self.connections;
+            self.pace.add(buffer.len(), taken, is_busy);
         }
         Ok(())
     }

@@ -36,10 +36,14 @@ impl Source {
         most.min((bytes / least.max(1)) as usize).max(1)
     }
 
-    /// Returns the bytes of a request for headers that are `distance` bytes apart: 1 if each is asked for alone.
-    pub(crate) fn header_request(&self, distance: u64, request_size: usize) -> usize {
+    /// Returns the bytes of a request for headers that are `distance` bytes apart: 1 if each is asked for alone. `left`
+    /// bytes are still to be searched; a request for all of them has `usize::MAX`, and ends where they do.
+    pub(crate) fn header_request(&self, distance: u64, left: u64, request_size: usize) -> usize {
         match self.remote() {
-            Some(remote) if distance <= remote.gap() => remote.whole_request(request_size),
+            Some(remote) if distance <= remote.gap() => {
+                let most = remote.whole_request(request_size);
+                if left <= most as u64 { usize::MAX } else { most }
+            }
             // Short frames are read in large requests: one request per header would cost more.
             None if distance * 16 <= request_size as u64 => request_size,
             _ => 1,

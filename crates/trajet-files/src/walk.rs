@@ -157,17 +157,28 @@ impl<H: Headed> Search for Walk<'_, H> {
         let (frame, offset) = (index.n_frames() as u64, index.end());
         offset == self.source.size()
             || matches!(
-                self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter),
+                self.next(&mut Window::default(), offset, frame, index.n_atoms(), (0, 1), meter),
                 Ok(Next::Cut { .. })
             )
     }
 
     fn cut(&self, index: &FrameIndex, meter: &mut Meter) -> Result<Error, Error> {
         let (frame, offset) = (index.n_frames() as u64, index.end());
-        Ok(match self.next(&mut Window::default(), offset, frame, index.n_atoms(), 1, meter)? {
-            Next::Frame(_) => Error::Stale { path: self.source.path().to_owned(), frame, offset },
-            Next::Cut { needed } => self.truncated(frame, offset, needed),
-        })
+        Ok(
+            match self.next(
+                &mut Window::default(),
+                offset,
+                frame,
+                index.n_atoms(),
+                (0, 1),
+                meter,
+            )? {
+                Next::Frame(_) => {
+                    Error::Stale { path: self.source.path().to_owned(), frame, offset }
+                }
+                Next::Cut { needed } => self.truncated(frame, offset, needed),
+            },
+        )
     }
 }
 
@@ -177,20 +188,20 @@ impl<H: Headed> Walk<'_, H> {
         Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }
     }
 
-    /// Parses the header of the frame that should begin at `offset`.
+    /// Parses the header of the frame that should begin at `offset`. A request reaches to the next multiple of
+    /// `request_size`, but not past `until`.
     fn next(
         &self,
         window: &mut Window,
         offset: u64,
         frame: u64,
         n_atoms: usize,
-        request_size: usize,
+        (until, request_size): (u64, usize),
         meter: &mut Meter,
     ) -> Result<Next, Error> {
         let left = self.source.size() - offset;
         let at_hand = left.min(H::HEAD_BYTES as u64) as usize;
-        let end = self.source.size();
-        let bytes = window.bytes(self.source, offset, at_hand, end, request_size, meter)?;
+        let bytes = window.bytes(self.source, offset, at_hand, until, request_size, meter)?;
         let path = || self.source.path().to_owned();
         match H::mark(&bytes[..at_hand]) {
             Ok(mark) if mark.n_atoms != n_atoms => Err(Error::AtomCount {
@@ -226,7 +237,7 @@ impl<H: Headed> Walk<'_, H> {
                 return Err(Error::Interrupted);
             }
             let frame = index.n_frames() as u64;
-            match self.next(window, offset, frame, index.n_atoms(), step_size, meter)? {
+            match self.next(window, offset, frame, index.n_atoms(), (stop, step_size), meter)? {
                 Next::Cut { .. } => return Ok(false),
                 Next::Frame(Mark { len, time, step, .. }) => {
                     let end = offset + len;
@@ -234,7 +245,8 @@ impl<H: Headed> Walk<'_, H> {
                     index.push(offset, end, time, step);
                     offset = end;
                     watch.bytes.fetch_add(len, Ordering::Relaxed);
-                    step_size = self.source.header_request(len, self.options.request_size);
+                    let (left, most) = (stop.saturating_sub(end), self.options.request_size);
+                    step_size = self.source.header_request(len, left, most);
                 }
             }
         }

@@ -91,6 +91,7 @@ fn text_of(error: &PyErr) -> String {
 struct RemoteObject {
     object: Arc<Py<PyAny>>,
     size: u64,
+    n_held: u64,
     etag: Option<String>,
     remark: Option<String>,
     /// The process that opened it.
@@ -121,6 +122,7 @@ impl RemoteObject {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(RemoteObject {
             size: object.getattr("size")?.extract()?,
+            n_held: object.getattr("n_held")?.extract()?,
             etag: object.getattr("etag")?.extract()?,
             remark: object.getattr("remark")?.extract()?,
             object: Arc::new(object.clone().unbind()),
@@ -249,6 +251,10 @@ impl RangeBytes for RemoteObject {
 
     fn etag(&self) -> Option<&str> {
         self.etag.as_deref()
+    }
+
+    fn n_held(&self) -> u64 {
+        self.n_held
     }
 
     fn remark(&self) -> Option<String> {

@@ -73,6 +73,11 @@ class RemoteFile:
     etag: str | None
     remark: str | None
 
+    @property
+    def n_held(self) -> int:
+        """Bytes at its beginning that opening it has read: reading them takes no request."""
+        return 0
+
     def read(self, start: int, end: int) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
         raise NotImplementedError
@@ -90,6 +95,11 @@ class StoredObject(RemoteFile):
     modified: datetime
     opening: Opening | None
     front: memoryview
+
+    @property
+    def n_held(self) -> int:
+        """Bytes at its beginning that opening it has read: reading them takes no request."""
+        return len(self.front)
 
     def read(self, start: int, end: int) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""

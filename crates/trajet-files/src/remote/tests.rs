@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use trajet_formats::{
     Atoms, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
 };
 
-use super::{END_BYTES, RemoteOptions};
+use super::{END_BYTES, MOST_MEASURED, Pace, RATE_BYTES, RemoteOptions};
 use crate::parallel::Backwards;
 use crate::range_bytes::{RangeBytes, RemoteFault};
 use crate::worker::WorkerTrajectory;
@@ -27,6 +28,7 @@ struct Object {
     bytes: Vec<u8>,
     etag: Option<String>,
     requests: AtomicUsize,
+    sent: AtomicUsize,
     /// Fault of each request from this one on.
     fault: Option<(usize, RemoteFault)>,
 }
@@ -34,7 +36,8 @@ struct Object {
 impl Object {
     fn new(bytes: &[u8]) -> Object {
         let etag = Some("\"1\"".to_owned());
-        Object { bytes: bytes.to_vec(), etag, requests: AtomicUsize::new(0), fault: None }
+        let (requests, sent) = Default::default();
+        Object { bytes: bytes.to_vec(), etag, requests, sent, fault: None }
     }
 
     fn n_requests(&self) -> usize {
@@ -66,6 +69,7 @@ impl RangeBytes for Object {
         {
             return Err(fault.clone());
         }
+        self.sent.fetch_add(buffer.len(), Ordering::Relaxed);
         let begin = offset as usize;
         buffer.copy_from_slice(&self.bytes[begin..begin + buffer.len()]);
         Ok(0)
@@ -210,6 +214,50 @@ fn opening_an_object_takes_few_requests() {
     let (name, options) = options(&object, Some(1 << 16));
     open(&name, &options, &Serial).unwrap();
     assert!(object.n_requests() <= 4, "{}", object.n_requests());
+}
+
+#[test]
+fn no_byte_is_read_twice_where_everything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    for format in [Format::Xtc, Format::Trr, Format::Ncdf] {
+        let bytes = trajectory(format, 3000, 60);
+        fs::write(&path, &bytes).unwrap();
+        let no_sidecar = OpenOptions { sidecar: false, ..OpenOptions::default() };
+        let expected = open(&path, &no_sidecar, &Serial).unwrap();
+        let object = Arc::new(Object::new(&bytes));
+        let (name, options) = options(&object, Some(1 << 16));
+        let reader = open(&name, &options, &Backwards(4)).unwrap();
+        assert_eq!(reader.index(), expected.index());
+        // Both ends, and in each of four pieces the search for a first frame, whose bytes are kept, and the rest.
+        assert!(object.n_requests() <= 2 + 3 * 4, "{format:?}: {}", object.n_requests());
+        let sent = object.sent.load(Ordering::Relaxed);
+        let most = bytes.len() + 2 * END_BYTES as usize + 4 * 8192;
+        assert!(sent <= most, "{format:?}: {sent} of {}", bytes.len());
+    }
+}
+
+#[test]
+fn gaps_follow_the_latency_and_the_rate_of_busy_connections() {
+    let pace = Pace::default();
+    assert_eq!(pace.gap(4), 0, "nothing is known of the latency");
+    pace.add(100, Duration::from_millis(10), false);
+    // 100 MB/s are assumed, which four share.
+    assert_eq!(pace.gap(4), 250_000);
+    // A single connection is faster than each of many.
+    pace.add(RATE_BYTES, Duration::from_millis(11), false);
+    assert_eq!(pace.gap(4), 250_000);
+    pace.add(RATE_BYTES - 1, Duration::from_millis(11), true);
+    assert_eq!(pace.gap(4), 250_000);
+    // As many bytes in 32 ms as in the latency and 3.2 times as long.
+    pace.add(RATE_BYTES, Duration::from_millis(42), true);
+    let expected = RATE_BYTES as u64 * 10 / 32;
+    assert!(pace.gap(4).abs_diff(expected) <= 1, "{} {expected}", pace.gap(4));
+    // Fast networks read along no more than this.
+    let fast = Pace::default();
+    fast.add(100, Duration::from_millis(50), true);
+    fast.add(16 * RATE_BYTES, Duration::from_millis(51), true);
+    assert_eq!(fast.gap(64), MOST_MEASURED / 64);
 }
 
 #[test]
