@@ -9,8 +9,9 @@ import pickle
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from trajet._trajet import RemoteError
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 Answer: TypeAlias = "Bytes | bytes | memoryview | Failure"
+# Redacted URL, key, size, ETag, remark, time of modification, and whether it was redirected.
+_Known: TypeAlias = tuple[str, str, int, str | None, str | None, datetime, bool]
 
 # Bytes of the first request; the native module keeps as many of both ends.
 _END_BYTES = 64 * 1024
 # Most attempts to open an object, and the first pause between them, seconds.
 _ATTEMPTS = 3
 _PAUSE = 0.3
+# Least time between two requests for where a URL leads, seconds.
+_RENEWAL = 1.0
 # Objects of a trajectory that are opened at the same time.
 _MOST_OPENED = 16
 _WEAK = (
@@ -89,12 +94,24 @@ class RemoteFile:
 
 @dataclass(repr=False)
 class StoredObject(RemoteFile):
-    """An object that obstore reads; `front` are its first bytes, as far as they are known."""
+    """An object that obstore reads.
+
+    Attributes
+    ----------
+    modified
+        Time of its modification.
+    opening
+        How its store was opened; None for a store of the caller.
+    front
+        Its first bytes, as far as they are known.
+    """
 
     store: "ObjectStore"
     modified: datetime
     opening: Opening | None
     front: memoryview
+    _renewing: Lock = field(default_factory=Lock)
+    _renewed_at: float = field(default_factory=time.monotonic)
 
     @property
     def n_held(self) -> int:
@@ -105,17 +122,42 @@ class StoredObject(RemoteFile):
         """Return bytes `start` to `end`, or a kind of failure and its description."""
         if end <= len(self.front):
             return self.front[start:end]
+        store = self.store
+        answer = self._read_from(store, start, end)
+        if isinstance(answer, tuple) and answer[0] == "denied" and self._is_renewed(store):
+            return self._read_from(self.store, start, end)
+        return answer
+
+    def _read_from(self, store: "ObjectStore", start: int, end: int) -> Answer:
+        """Return bytes `start` to `end` of a store, or a kind of failure and its description."""
         options: GetOptions = {"range": (start, end)}
         if self.etag is not None:
             options["if_match"] = self.etag
         else:
             options["if_unmodified_since"] = self.modified
         try:
-            found = self.store.get(self.key, options=options)
+            found = store.get(self.key, options=options)
             data = found.bytes()
         except Exception as error:
             return failure_of(error)
         return self._fault(found, start, end) or data
+
+    def _is_renewed(self, used: "ObjectStore") -> bool:
+        """Return whether the server has redirected to another URL: signed ones expire soon."""
+        if self.opening is None or self.opening.target is None:
+            return False
+        with self._renewing:
+            if self.store is not used:
+                return True
+            if time.monotonic() - self._renewed_at < _RENEWAL:
+                return False
+            self._renewed_at = time.monotonic()
+            try:
+                self.opening = self.opening.resolved()
+                self.store = self.opening.store()
+            except OSError:
+                return False
+            return True
 
     def _fault(self, found: "GetResult", start: int, end: int) -> Failure | None:
         """Return what is wrong with an answer that the server takes for right."""
@@ -130,11 +172,13 @@ class StoredObject(RemoteFile):
 
     def for_worker(self, secrets: bool) -> bytes:
         """Return the data from which a worker process opens it; empty if it cannot."""
-        known = (str(self.path), self.key, self.size, self.etag, self.remark, self.modified)
+        is_redirected = self.opening is not None and self.opening.target is not None
+        about = (self.size, self.etag, self.remark, self.modified, is_redirected)
+        known = (str(self.path), self.key, *about)
         if self.opening is None:
             return pickle.dumps((known, self.store)) if secrets else b""
         if secrets:
-            return pickle.dumps((known, self.opening))
+            return pickle.dumps((known, replace(self.opening, target=None)))
         if self.opening.address.has_secrets:
             return b""
         return pickle.dumps((known, self.opening.without_secrets()))
@@ -176,12 +220,25 @@ def _compression(found: "GetResult") -> Failure | None:
 
 
 def _opened(
-    path: ObjectPath, store: "ObjectStore", key: str, opening: Opening | None
+    path: ObjectPath, store: "ObjectStore | None", key: str, opening: Opening | None
 ) -> StoredObject:
-    """Return an object, after one request for its first bytes."""
+    """Return an object, after one request for its first bytes.
+
+    Without a store, it is that of `opening`, after redirects.
+    """
     failure: Failure = "transient", ""
     for attempt in range(_ATTEMPTS):
         time.sleep(_PAUSE * attempt)
+        if store is None:
+            assert opening is not None
+            try:
+                opening = opening.resolved()
+            except RemoteError:
+                raise
+            except OSError:
+                failure = "transient", "the connection failed, or took too long"
+                continue
+            store = opening.store()
         try:
             found = store.get(key, options={"range": (0, _END_BYTES)})
             front = memoryview(found.bytes())
@@ -199,9 +256,12 @@ def _opened(
         etag, size = meta["e_tag"], meta["size"]
         if etag is not None and etag.startswith("W/"):
             etag = None
-        remark = None
+        remarks = []
         if etag is None:
-            remark = _WEAK.format("the server", "time of modification and the ")
+            remarks.append(_WEAK.format("the server", "time of modification and the "))
+        if opening is not None and opening.target is not None:
+            remarks.append(f"the server redirects to {opening.target.shown}, which is read")
+        remark = "; ".join(remarks) or None
         modified = meta["last_modified"]
         return StoredObject(path, key, size, etag, remark, store, modified, opening, front)
     raise exception_of(str(path), failure)
@@ -216,8 +276,10 @@ def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredO
             " way: give https://, or allow_http=True (--allow-http)"
         )
     opening = Opening(address, dict(options), allow_http)
+    # Wrong options are errors before any request.
+    store = opening.store()
     path = ObjectPath(address.shown, is_complete=not address.has_secrets)
-    return _opened(path, opening.store(), address.path, opening)
+    return _opened(path, None if opening.is_http else store, address.path, opening)
 
 
 def _open_in_store(store: object, key: str) -> RemoteFile:
@@ -285,7 +347,9 @@ def open_objects(
 
 
 def open_in_worker(data: bytes) -> RemoteFile:
-    """Open an object in a worker process, without a request; see `RemoteFile.for_worker`.
+    """Open an object in a worker process; see `RemoteFile.for_worker`.
+
+    No request is made, but for a URL that was redirected when it was opened first.
 
     Raises
     ------
@@ -302,11 +366,22 @@ def open_in_worker(data: bytes) -> RemoteFile:
     found = load(data)
     if isinstance(found, RemoteFile):
         return found
-    (shown, key, size, etag, remark, modified), how = cast(
-        "tuple[tuple[str, str, int, str | None, str | None, datetime], Opening | ObjectStore]",
+    (shown, key, size, etag, remark, modified, is_redirected), how = cast(
+        "tuple[_Known, Opening | ObjectStore]",
         found,
     )
-    opening = how if isinstance(how, Opening) else None
-    store = how.store() if isinstance(how, Opening) else how
+    opening: Opening | None = None
+    if not isinstance(how, Opening):
+        store = how
+    else:
+        try:
+            opening = how.resolved() if is_redirected else how
+        except RemoteError:
+            raise
+        except OSError:
+            raise RemoteError(
+                f"{shown}: cannot open it: the connection failed, or took too long"
+            ) from None
+        store = opening.store()
     path, front = ObjectPath(shown), memoryview(b"")
     return StoredObject(path, key, size, etag, remark, store, modified, opening, front)

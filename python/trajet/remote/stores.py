@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from trajet._trajet import MissingPackageError, RemoteError
@@ -11,6 +11,8 @@ from trajet.remote.names import Address, StorageOptions, without_secrets
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore
 
+    from trajet.remote.redirects import Target
+
 _CLIENT: "ClientConfig" = {"connect_timeout": "10s", "read_timeout": "15s", "timeout": "5m"}
 # The process that was the first to use obstore, which starts threads.
 _processes: list[int] = []
@@ -18,15 +20,53 @@ _processes: list[int] = []
 
 @dataclass(frozen=True, repr=False)
 class Opening:
-    """How a store is opened: where, with which options, and whether without encryption."""
+    """How a store is opened: where, with which options, and whether without encryption.
+
+    `target` is where redirects of the URL lead.
+    """
 
     address: Address
     options: StorageOptions
     allow_http: bool
+    target: "Target | None" = None
 
     def without_secrets(self) -> "Opening":
         """Return it with options that may be sent to other machines."""
         return Opening(self.address, without_secrets(self.options) or {}, self.allow_http)
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is the URL of a web server."""
+        return self.address.scheme in {"http", "https"}
+
+    def resolved(self) -> "Opening":
+        """Return it after redirects, which takes a request; itself for object storage.
+
+        Raises
+        ------
+        RemoteError
+            If the server redirects to an address that must not be read.
+        OSError
+            If there is no answer.
+        """
+        if not self.is_http:
+            return self
+        from trajet.remote.redirects import resolve
+
+        client = cast(Mapping[str, object], self.options.get("client_options", {}))
+        url, headers = self.address.store, self._headers(client)
+        return replace(self, target=resolve(url, self.address.shown, headers, client))
+
+    def _headers(self, client: Mapping[str, object]) -> dict[str, str]:
+        """Return the headers of requests, with credentials."""
+        given = cast(Mapping[str, str | bytes], client.get("default_headers", {}))
+        headers = {
+            name: value.decode("latin-1") if isinstance(value, bytes) else value
+            for name, value in given.items()
+        }
+        if self.address.authorization is not None:
+            headers["authorization"] = self.address.authorization
+        return headers
 
     def store(self) -> "ObjectStore":
         """Return the store; no request is made.
@@ -53,19 +93,20 @@ class Opening:
         if config.pop("retry_config", None) is not None:
             raise ValueError(f"{self.address.shown}: leave 'retry_config' out of the options")
         merged: dict[str, object] = {**_CLIENT, **client, "allow_http": self.allow_http}
-        authorization = self.address.authorization
-        if authorization is not None:
-            headers = cast(Mapping[str, str], merged.get("default_headers", {}))
-            merged["default_headers"] = {**headers, "authorization": authorization}
-        is_http = self.address.scheme in {"http", "https"}
-        if is_http and config:
+        merged["default_headers"] = self._headers(client)
+        url, target = self.address.store, self.target
+        if target is not None:
+            url = target.url
+            if not target.is_same_server:
+                merged |= {"default_headers": {}, "allow_http": False}
+        if self.is_http and config:
             raise ValueError(
                 f"{self.address.shown}: HTTP has no option {min(config)!r}: give"
                 " storage_options={'client_options': {…}} for headers and timeouts"
             )
-        url, options = self.address.store, cast("ClientConfig", merged)
+        options = cast("ClientConfig", merged)
         try:
-            if is_http:
+            if self.is_http:
                 return stores.HTTPStore.from_url(
                     url, client_options=options, retry_config={"max_retries": 0}
                 )

@@ -1,0 +1,208 @@
+"""Redirects of HTTP servers, which are resolved here before an object is opened.
+
+The client library would follow them in silence, to any host. A target is of HTTPS, has a public
+address and gets no credentials, unless it is of the same server as the URL.
+"""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPMessage
+from typing import IO, TYPE_CHECKING, cast
+from urllib.error import HTTPError
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+from urllib.request import (
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
+
+from trajet._trajet import RemoteError
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
+
+# Seconds that a server may be silent.
+_SILENCE = 30.0
+_MOST_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Characters of a URL that stay as they are.
+_SAFE = "%/:?=&;,+$@!~*'()[]#"
+
+
+@dataclass(frozen=True, repr=False)
+class Target:
+    """Where the redirects of a URL lead.
+
+    Attributes
+    ----------
+    url
+        The last URL, which may hold a signature.
+    shown
+        Its scheme and host.
+    is_same_server
+        Whether it is of the scheme, host and port of the first, so that it gets its credentials.
+    """
+
+    url: str
+    shown: str
+    is_same_server: bool
+
+
+class _Unfollowed(HTTPRedirectHandler):
+    """Makes redirects errors, which have status and headers."""
+
+    def http_error_302(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
+    ) -> None:
+        """Follow none."""
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def resolve(
+    url: str, shown: str, headers: Mapping[str, str], client: Mapping[str, object]
+) -> Target | None:
+    """Return where the redirects of a URL lead; None if it is not redirected.
+
+    Each step is one request for the first byte, as signed URLs may allow no HEAD.
+
+    Parameters
+    ----------
+    url
+        URL of HTTP or HTTPS, without user and password.
+    shown
+        The URL as messages show it.
+    headers
+        Headers of requests, which only the same server gets.
+    client
+        Options of the client: proxies and certificates.
+
+    Raises
+    ------
+    RemoteError
+        If a target is of plain HTTP, has no public address, or there are too many.
+    OSError
+        If a server does not answer.
+    """
+    opener = _opener(client)
+    now, is_same = url, True
+    for _ in range(_MOST_REDIRECTS + 1):
+        location = _location(opener, now, headers if is_same else {})
+        if location is None:
+            return None if now == url else Target(now, _host(now), is_same)
+        now = _checked(shown, url, now, location)
+        is_same = is_same and _server(now) == _server(url)
+    raise RemoteError(f"{shown}: more than {_MOST_REDIRECTS} redirects: check the URL")
+
+
+def _opener(client: Mapping[str, object]) -> OpenerDirector:
+    """Return an opener that follows no redirect."""
+    context = ssl.create_default_context()
+    if certificate := client.get("root_certificate"):
+        text = certificate.decode() if isinstance(certificate, bytes) else str(certificate)
+        context.load_verify_locations(cadata=text)
+    if client.get("allow_invalid_certificates") is True:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    proxy = client.get("proxy_url")
+    proxies = {"http": str(proxy), "https": str(proxy)} if proxy else None
+    return build_opener(_Unfollowed(), HTTPSHandler(context=context), ProxyHandler(proxies))
+
+
+def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> str | None:
+    """Return the target of the redirect that answers a URL; None if the answer is another.
+
+    Raises
+    ------
+    OSError
+        If there is no answer.
+    """
+    asked = {"User-Agent": "trajet", **headers, "Range": "bytes=0-0"}
+    request = Request(quote(url, safe=_SAFE), headers=asked)
+    try:
+        opener.open(request, timeout=_SILENCE).close()
+    except HTTPError as error:
+        location = error.headers.get("Location")
+        error.close()
+        return location if error.code in _REDIRECTS else None
+    except (HTTPException, ValueError) as error:
+        raise ConnectionError(type(error).__name__) from None
+    return None
+
+
+def _checked(shown: str, first: str, now: str, location: str) -> str:
+    """Return where a URL is redirected by the header `Location`, without user and password.
+
+    `first` is the URL that the caller gave.
+
+    Raises
+    ------
+    RemoteError
+        If it must not be followed.
+    """
+    advice = "give the URL of the file itself, if you trust it"
+    try:
+        parts = urlsplit(urljoin(now, location))
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise RemoteError(f"{shown}: redirected to no URL: check it with the archive") from None
+    if not host:
+        raise RemoteError(f"{shown}: redirected to no host: check it with the archive")
+    url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
+    if _server(url) == _server(first):
+        return url
+    if parts.scheme != "https":
+        raise RemoteError(
+            f"{shown}: redirected to {_host(url)}, which is not HTTPS: it is not followed: {advice}"
+        )
+    if not _is_public(host, parts.port or 443):
+        raise RemoteError(
+            f"{shown}: redirected to {_host(url)}, which is no public address: it is not followed:"
+            f" {advice}"
+        )
+    return url
+
+
+def _server(url: str) -> tuple[str, str | None, int]:
+    """Return scheme, host and port."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _host(url: str) -> str:
+    """Return scheme and host of a URL, in characters that names of hosts have."""
+    parts = urlsplit(url)
+    kept = "".join(c for c in parts.netloc.rpartition("@")[2] if c.isalnum() or c in ".-:[]")
+    return f"{parts.scheme}://{kept[:100]}"
+
+
+def _is_public(host: str, port: int) -> bool:
+    """Return whether all addresses of a host are public.
+
+    Raises
+    ------
+    OSError
+        If it has none.
+    """
+    import socket
+    from ipaddress import ip_address
+
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    texts = {cast(str, address[0]).partition("%")[0] for *_, address in found}
+    return bool(texts) and all(_is_global(ip_address(text)) for text in texts)
+
+
+def _is_global(address: "IPv4Address | IPv6Address") -> bool:
+    """Return whether an address is public, as is the one of version 4 in one of version 6."""
+    from ipaddress import IPv4Address, IPv6Network
+
+    if not isinstance(address, IPv4Address):
+        within = address.ipv4_mapped or address.sixtofour
+        if address in IPv6Network("64:ff9b::/96"):
+            within = IPv4Address(int(address) & 0xFFFF_FFFF)
+        if within is not None:
+            return _is_global(within)
+    return address.is_global and not address.is_multicast
