@@ -99,6 +99,18 @@ def test_worker_processes_resolve_by_themselves(server: RangeServer, adk: Adk) -
     assert same_bits(there.values, tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values)
 
 
+def test_a_busy_server_is_asked_again(server: RangeServer) -> None:
+    """A redirect after a failure is resolved here, too."""
+    redirect(server, "/adk.xtc")
+    server.on_request(0, faults.throttled(503), path="run.xtc")
+    assert opened(server).n_frames == 98
+    assert server.statuses()[302] == 1
+    server.clear()
+    server.always(faults.throttled(503))
+    with pytest.raises(tj.RemoteError, match="the server is busy or failed"):
+        opened(server)
+
+
 REFUSED = [
     ("http://example.org/run.xtc", "not HTTPS"),
     ("ftp://example.org/run.xtc", "not HTTPS"),

@@ -59,7 +59,10 @@ KINDS = {
 def test_topologies_have_the_columns_of_the_local_file(
     server: RangeServer, kind: str, tmp_path: Path
 ) -> None:
-    """Each is downloaded once, with requests of pieces, and read like a file."""
+    """Each is downloaded once, with requests of pieces, and read like a file.
+
+    To open a URL takes two requests, the first of which asks for redirects.
+    """
     name = f"top.{kind}"
     shutil.copyfile(KINDS[kind], tmp_path / name)
     shutil.copyfile(KINDS[kind], server.folder / name)
@@ -70,11 +73,11 @@ def test_topologies_have_the_columns_of_the_local_file(
     tj.write(path, frame, times=[0.0])
     server.clear()
     there = opened(server.url(name), path)
-    assert server.count(path=name) <= 2
-    assert server.sent <= size + 64 * 1024
+    assert server.count(path=name) <= 3
+    assert server.sent <= size + 64 * 1024 + 1
     server.clear()
     again = opened(server.url(name), path)
-    assert server.count() == 1
+    assert server.count() == 2
     for traj in (there, again):
         assert str(traj.topology_path) == server.url(name)
         assert np.array_equal(traj.topology.names, atoms.names)
@@ -167,13 +170,13 @@ def test_errors_name_the_object(
 
 def test_downloads_that_fail_leave_no_copy(server: RangeServer, adk: Adk, cache: Path) -> None:
     """Of failures for a moment, the request is repeated; a replaced object is an error."""
-    server.on_request(1, faults.throttled(503))
-    server.on_request(2, faults.cut(100))
+    server.on_request(2, faults.throttled(503))
+    server.on_request(3, faults.cut(100))
     opened(server.url("adk.psf"), adk.xtc)
     (copy,) = cache.iterdir()
     assert copy.read_bytes() == adk.psf.read_bytes()
     copy.unlink()
-    server.on_request(1, faults.replaced("adk.psf", adk.psf.read_bytes() + b"\n"))
+    server.on_request(2, faults.replaced("adk.psf", adk.psf.read_bytes() + b"\n"))
     with pytest.raises(tj.StaleIndexError, match="open it again") as raised:
         opened(server.url("adk.psf"), adk.xtc)
     assert str(raised.value.path) == server.url("adk.psf")

@@ -236,7 +236,7 @@ def _opened(
             except RemoteError:
                 raise
             except OSError:
-                failure = "transient", "the connection failed, or took too long"
+                failure = "transient", "the server is busy or failed, or the connection did"
                 continue
             store = opening.store()
         try:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SILENCE = 30.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Answers that may be others later.
+_BUSY = frozenset({408, 425, 429})
 # Characters of a URL that stay as they are.
 _SAFE = "%/:?=&;,+$@!~*'()[]#"
 
@@ -118,7 +120,7 @@ def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> s
     Raises
     ------
     OSError
-        If there is no answer.
+        If there is no answer, or the server is busy.
     """
     asked = {"User-Agent": "trajet", **headers, "Range": "bytes=0-0"}
     request = Request(quote(url, safe=_SAFE), headers=asked)
@@ -127,6 +129,8 @@ def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> s
     except HTTPError as error:
         location = error.headers.get("Location")
         error.close()
+        if error.code in _BUSY or error.code >= 500:
+            raise ConnectionError(f"status {error.code}") from None
         return location if error.code in _REDIRECTS else None
     except (HTTPException, ValueError) as error:
         raise ConnectionError(type(error).__name__) from None
