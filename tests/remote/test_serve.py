@@ -1,6 +1,5 @@
 """`trajet serve`: files by ranges, frames in MDsrv's protocol, and what is refused."""
 
-import base64
 import json
 import os
 import random
@@ -21,11 +20,14 @@ from helpers.doc_examples import run_python
 from helpers.extent import examples
 from helpers.golden_files import Adk
 from helpers.made_stores import Solvated, make_store
+from helpers.random_requests import basic, random_request
 from helpers.served_files import PATIENCE, TOKEN, Served, serving
 from numpy.typing import NDArray
 from trajet.server.access import Access
 from trajet.server.ranges import ChangedFileError, OpenFile, byte_range
 
+# Words of paths in random requests.
+WORDS = ("file", "traj", "frame", "numframes", "dir", "adk.xtc", "store", "wet@protein")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "serving.md"
 
 
@@ -40,11 +42,6 @@ def server(wet: Solvated, adk: Adk) -> Iterator[Served]:
     """Return a server of a store and of three files."""
     with serving(wet.store.folder, adk.psf, adk.xtc, wet.xtc) as served:
         yield served
-
-
-def basic(token: str) -> str:
-    """Return the header of Basic authentication."""
-    return "Basic " + base64.b64encode(f"trajet:{token}".encode()).decode()
 
 
 def test_ranges_equal_the_bytes_of_the_file(server: Served, adk: Adk) -> None:
@@ -266,29 +263,6 @@ def test_oversized_requests_are_refused(server: Served) -> None:
     assert server.get("file/adk.xtc", Range=f"bytes={ranges}").status == 416
 
 
-def random_request(chosen: random.Random) -> bytes:
-    """Return a request of which parts are wrong, or bytes that are no request."""
-    if chosen.random() < 0.2:
-        return chosen.randbytes(chosen.randrange(200))
-    words = ("file", "traj", "frame", "numframes", "dir", "adk.xtc", "store", "wet@protein", "..")
-    more = ("0", "-1", "%2e%2e", "%00", "", "é", "adk.xtc", "//", "?a=b", "etc", "\\", "%", "*")
-    path = "/".join(chosen.choices(words + more, k=chosen.randrange(1, 6)))
-    prefix = chosen.choice(("", f"/{TOKEN}", f"/{TOKEN[:-1]}", f"/{TOKEN}/", "/x"))
-    method = chosen.choice(("GET", "POST", "HEAD", "PUT", "OPTIONS", "get", "\x00"))
-    headers = [
-        f"Host: {chosen.choice(('localhost', '127.0.0.1', 'evil.example', 'a b', ''))}",
-        f"Range: {chosen.choice(('bytes=0-9', 'bytes=9-0', 'bytes=-', 'x', 'bytes=99999999999-'))}",
-        f"Content-Length: {chosen.choice(('0', '5', '-1', 'x', '99999999'))}",
-        f"Authorization: {chosen.choice((basic(TOKEN), basic('x'), 'Basic ?', 'x'))}",
-        f"If-Match: {chosen.choice(('*', 'x', ''))}",
-        chosen.choice(("Transfer-Encoding: chunked", "Connection: close", "Upgrade: websocket")),
-        chosen.choice(("Host: localhost", "no header", "X: \x01", "Expect: 100-continue")),
-    ]
-    lines = [f"{method} {prefix}/{path} HTTP/1.1", *chosen.sample(headers, chosen.randrange(7))]
-    data = "\r\n".join([*lines, "", "atomIndices=0,5"]).encode("utf-8", "replace")
-    return data[: chosen.randrange(len(data))] if chosen.random() < 0.1 else data
-
-
 def test_random_requests_neither_hang_nor_leak(server: Served, adk: Adk, wet: Solvated) -> None:
     """1,000 requests: no path and no token in an answer, no open file afterwards."""
     chosen = random.Random(36)
@@ -296,7 +270,7 @@ def test_random_requests_neither_hang_nor_leak(server: Served, adk: Adk, wet: So
     before = server.open_files()
     secrets = (TOKEN.encode(), bytes(adk.xtc.parent), bytes(wet.folder), os.fsencode(Path.cwd()))
     for _ in range(examples(1000)):
-        data = random_request(chosen)
+        data = random_request(chosen, TOKEN, WORDS)
         answer = server.send(data)
         assert not any(secret in answer for secret in secrets), data
         if b" 200 " in answer.partition(b"\r\n")[0]:

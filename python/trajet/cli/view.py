@@ -17,8 +17,9 @@ from trajet._trajet import MissingPackageError
 from trajet.cli import options, remote_options
 from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
+from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
-from trajet.trajectory import Trajectory
+from trajet.trajectory import Trajectory, is_structure
 from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
 from trajet.viewer.layers import make_layer
 
@@ -136,10 +137,7 @@ def view(
             f"trajet view: {', '.join(missing)} are not part of this installation: take a wheel, or"
             " run `make viewer` in the sources, which needs npm"
         )
-    if len(files) == 1:
-        topology, trajectories = None, files
-    else:
-        topology, trajectories = files[0], files[1:]
+    topology, trajectories = _divided(files)
     linked = [each for text in series for each in viewer.parse_series(text)]
     opened = options.open_files(
         topology,
@@ -225,6 +223,23 @@ def _check_server() -> None:
         raise MissingPackageError(
             f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
         ) from error
+
+
+def _divided(files: list[str]) -> tuple[str | None, list[str]]:
+    """Return the topology and the trajectories; a structure file is both of them.
+
+    Raises
+    ------
+    UsageError
+        If the only file has no topology.
+    """
+    if len(files) > 1 or is_structure(files[0]):
+        return files[0], files[1:]
+    if find_dataset(files[0]) is None:
+        raise click.UsageError(
+            f"{files[0]}: give the topology first, then the trajectory: names of atoms are needed"
+        )
+    return None, files
 
 
 def _layers(opened: Trajectory, select: str | None, layers: tuple[str, ...]) -> list[viewer.Layer]:

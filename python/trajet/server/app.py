@@ -1,5 +1,6 @@
 """The application: which paths there are, and what answers them."""
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import TypeVar
@@ -25,6 +26,8 @@ LARGEST_BODY = 16 * 2**20
 # Seconds within which the body of a request must arrive.
 _BODY_WITHIN = 20
 _INDEX_OF, _INDEX = ".", ".trajet-index"
+# Digits of a number in a path.
+_MOST_DIGITS = 18
 _T = TypeVar("_T")
 
 
@@ -51,7 +54,7 @@ class App:
                 Route("/dir/{name:path}", answered(self._listing), methods=["GET"]),
                 Route("/traj/numframes/{name:path}", answered(self._n_frames), methods=["GET"]),
                 Route(
-                    "/traj/frame/{number:int}/{name:path}",
+                    "/traj/frame/{number}/{name:path}",
                     answered(self._frame),
                     methods=["POST"],
                 ),
@@ -96,7 +99,7 @@ class App:
         return PlainTextResponse(str(await self._in_thread(count, self._frame_readers)))
 
     async def _frame(self, request: Request) -> Response:
-        number: int = request.path_params["number"]
+        number = number_in(request)
         ranges = dict(parse_qsl(await _body(request))).get("atomIndices", "")
         read = partial(self.frames.frame, _name_in(request), number, ranges)
         await self._frames.acquire()
@@ -131,6 +134,20 @@ class App:
 def _name_in(request: Request) -> str:
     name: str = request.path_params["name"]
     return name
+
+
+def number_in(request: Request) -> int:
+    """Return the number in the path of a request.
+
+    Raises
+    ------
+    RequestError
+        If it is none, or has more digits than any number of frames.
+    """
+    text: str = request.path_params["number"]
+    if not re.fullmatch(rf"[0-9]{{1,{_MOST_DIGITS}}}", text):
+        raise RequestError("there is nothing of this number")
+    return int(text)
 
 
 async def _pieces(frame: bytes) -> AsyncIterator[bytes]:

@@ -12,7 +12,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from trajet._trajet import TrajetError
-from trajet.server.app import answered
+from trajet.server.app import answered, number_in
 from trajet.server.frames import RequestError
 from trajet.viewer import Scene, page_files
 
@@ -54,9 +54,9 @@ class ViewApp:
         self._router = Router(
             [
                 Route("/scene.json", answered(self._description), methods=["GET"]),
-                Route("/structure/{layer:int}", answered(self._structure), methods=["GET"]),
-                Route("/frame/{number:int}", answered(self._frame), methods=["GET"]),
-                Route("/series/{number:int}", answered(self._series), methods=["GET"]),
+                Route("/structure/{number}", answered(self._structure), methods=["GET"]),
+                Route("/frame/{number}", answered(self._frame), methods=["GET"]),
+                Route("/series/{number}", answered(self._series), methods=["GET"]),
                 Route("/{name:path}", answered(self._file), methods=["GET"]),
             ],
             redirect_slashes=False,
@@ -81,13 +81,13 @@ class ViewApp:
         return _json(self._scene.describe())
 
     async def _structure(self, request: Request) -> Response:
-        layer: int = request.path_params["layer"]
+        layer = number_in(request)
         if layer >= len(self._scene.layers):
             raise RequestError("no such layer")
         return _binary(await self._in_thread(partial(self._scene.structure, layer)))
 
     async def _frame(self, request: Request) -> Response:
-        number: int = request.path_params["number"]
+        number = number_in(request)
         if number >= self._scene.n_frames:
             raise RequestError(f"no such frame: there are {self._scene.n_frames}, from 0 on")
         stored = request.query_params.get("positions") == "stored"
@@ -101,7 +101,7 @@ class ViewApp:
         return _binary(frame)
 
     async def _series(self, request: Request) -> Response:
-        number: int = request.path_params["number"]
+        number = number_in(request)
         if number >= len(self._scene.series):
             raise RequestError("no such series")
         document = partial(self._scene.series_document, number)

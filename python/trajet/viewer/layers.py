@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from trajet._trajet import SelectionError
 from trajet.quoting import quoted
 from trajet.trajectory import Selection, Trajectory
@@ -14,6 +16,8 @@ COLOURS = ("chain", "residue", "element", "secondary", "sequence", VALUES)
 _BALLS, _LINES = 5_000, 50_000
 # Share of a layer's atoms that belong to chains with a backbone, above which it is a cartoon.
 _CARTOON = 0.5
+# Residues of them from which a cartoon shows anything.
+_LEAST_RESIDUES = 8
 # Selections that are drawn if none is given: the first that matches.
 _DEFAULTS = ("protein or nucleic", "all")
 
@@ -89,7 +93,11 @@ def make_layer(
     """Return a layer; what is None is chosen by the kind and number of atoms."""
     if representation is None:
         polymer = polymer_atoms(selection)
-        if polymer is not None and polymer.n_atoms > _CARTOON * selection.n_atoms:
+        if (
+            polymer is not None
+            and polymer.n_atoms > _CARTOON * selection.n_atoms
+            and len(np.unique(polymer.topology_atoms.residues)) >= _LEAST_RESIDUES
+        ):
             representation = "cartoon"
         elif selection.n_atoms <= _BALLS:
             representation = "ball"

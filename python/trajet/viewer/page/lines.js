@@ -63,7 +63,7 @@ function drawn(place, axis, x, labels, values, hooks) {
     // Values of one line are read from the axis.
     legend: { show: labels.length > 1, live: false },
     scales: { x: { time: false } },
-    axes: [{ label: axis, labelSize: 18, size: 34 }, { size: 46 }],
+    axes: [{ label: axis, labelSize: 18, size: 34 }, { size: 56 }],
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
     series: [
       { label: axis },

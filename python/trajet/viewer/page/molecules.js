@@ -1,18 +1,18 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
-import { rangeOf, themeOfValues } from "./colours.js";
+import { rangeOf, THEME_OF_RESIDUES, themeOfValues } from "./colours.js";
 
 const TYPES = {
   cartoon: ["cartoon", {}],
   ball: ["ball-and-stick", { sizeFactor: 0.2 }],
   spheres: ["spacefill", {}],
-  lines: ["line", { sizeFactor: 1.5 }],
+  lines: ["line", { sizeFactor: 0.8 }],
   surface: ["gaussian-surface", {}],
   points: ["point", { sizeFactor: 2 }],
 };
 const COLOURS = {
   chain: "chain-id",
-  residue: "residue-name",
+  residue: THEME_OF_RESIDUES.name,
   element: "element-symbol",
   secondary: "secondary-structure",
   sequence: "sequence-id",
@@ -40,6 +40,7 @@ export class Molecules {
     ];
     made.plugin = new PluginContext(spec);
     await made.plugin.init();
+    made.plugin.representation.structure.themes.colorThemeRegistry.add(THEME_OF_RESIDUES);
     if (!(await made.plugin.mountAsync(element))) {
       throw new Error("this browser has no WebGL, which draws the molecules");
     }
