@@ -45,12 +45,7 @@ def adk_server(server: RangeServer, adk: Adk) -> RangeServer:
     return server
 
 
-FEW = {
-    name: path
-    for kind, format in READ.items()
-    if kind != "H5MD"
-    for name, path in list(format.files().items())[:2]
-}
+FEW = {name: path for format in READ.values() for name, path in list(format.files().items())[:2]}
 
 
 @pytest.mark.parametrize("gap", [0, None])

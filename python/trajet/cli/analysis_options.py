@@ -62,7 +62,7 @@ from trajet.trajectory import (
     Trajectory,
     UpdatingSelection,
     check_consecutive,
-    is_structure,
+    may_have_topology,
 )
 
 if TYPE_CHECKING:
@@ -496,7 +496,9 @@ def analysis(
             joint = click.get_current_context().find_object(JointRun)
             members = None if joint is None else joint.members
             is_whole = (
-                members is not None or find_dataset(topology) is not None or is_structure(topology)
+                members is not None
+                or find_dataset(topology) is not None
+                or may_have_topology(topology)
             )
             if not trajectories and not is_whole:
                 if (names := datasets_in(topology)) is not None:

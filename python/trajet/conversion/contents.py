@@ -45,8 +45,15 @@ def native_content(
         return frames_only()
     atoms = columns
     if dataset is None:
+        if pool is not None and trajectory.objects:
+            raise ValueError(
+                f"{path}: only threads of this process write exact H5MD copies of objects in remote"
+                " storage: leave the pool out"
+            )
         sources = [
-            h5md.Source(segment["path"], segment["n_frames"] - segment["dropped_frames"])
+            h5md.Source(
+                trajectory.hdf5_at(segment["path"]), segment["n_frames"] - segment["dropped_frames"]
+            )
             for segment in reader.segments()
         ]
     else:
@@ -90,7 +97,7 @@ def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
     else:
         segments = trajectory.reader.segments()
         sources = [one["path"] for one in segments if one["format"] in h5md.HDF5.layouts]
-    found = [h5md.left_out(source, trajectory.particles) for source in sources]
+    found = [h5md.left_out(trajectory.hdf5_at(one), trajectory.particles) for one in sources]
     names = sorted({name for one in found for name in one})
     info = written_as(path.suffix)
     what = path.suffix if info is None else info.name

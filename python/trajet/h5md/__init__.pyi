@@ -6,6 +6,7 @@
 from trajet._trajet import is_hdf5 as is_hdf5
 from trajet.formats import HDF5 as HDF5
 from trajet.h5md.joining import join as join
+from trajet.h5md.library import HdfFile as HdfFile
 from trajet.h5md.library import h5py as h5py
 from trajet.h5md.library import parallel_h5py as parallel_h5py
 from trajet.h5md.mpio import MpioFrames as MpioFrames

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajet._trajet import FormatError, TruncatedError
+from trajet.remote import is_url
 
 if TYPE_CHECKING:
     from h5py import Dataset, Group
@@ -33,7 +34,11 @@ _SAME_SIZE = {2, 3}
 
 def file_size(thing: "Group | Dataset") -> int:
     """Return the bytes of the file that an object is in."""
-    return Path(thing.file.filename).stat().st_size
+    file = thing.file
+    if is_url(file.filename):
+        # The HDF5 library has compared this with the size of the object.
+        return int(file.id.get_filesize())
+    return Path(file.filename).stat().st_size
 
 
 def is_stored(dataset: "Dataset", rows: int | None = None) -> bool:

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from trajet._trajet import MissingPackageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from h5py import Dataset, Datatype, ExternalLink, Group, HardLink, SoftLink
 
+    from trajet.remote.ranges import RangeFile
+
+# An HDF5 file: a path, or an object in remote storage.
+HdfFile: TypeAlias = "Path | RangeFile"
 # Object at a path of a file, and link of a group to an object; None if nothing is there.
 Found: TypeAlias = "Group | Dataset | Datatype | None"
 Link: TypeAlias = "HardLink | SoftLink | ExternalLink | None"

@@ -23,7 +23,7 @@ from trajet.h5md.elements import (
     share_rows,
     write_rows,
 )
-from trajet.h5md.library import h5py
+from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find
 from trajet.h5md.preserve import OtherContents, Source, other_contents_of
 from trajet.h5md.tables import describe
@@ -391,7 +391,7 @@ def write_described(
     return describe(path)
 
 
-def left_out(path: Path, particles: str | None = None) -> list[str]:
+def left_out(path: HdfFile, particles: str | None = None) -> list[str]:
     """Return the names of an HDF5 file's contents that are not fields of frames.
 
     Fields are positions, velocities, forces, boxes, times and steps.

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
 from trajet.h5md import bounded
-from trajet.h5md.library import h5py
+from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class Observables:
         If the tables of the file cannot be read.
     """
 
-    def __init__(self, path: Path, particles: str | None, n_frames: int) -> None:
+    def __init__(self, path: HdfFile, particles: str | None, n_frames: int) -> None:
         self._series: list[tuple[str, Dataset, NDArray[np.int64] | None]] = []
         try:
             self._file = h5py(str(path)).File(path, "r")

@@ -24,7 +24,7 @@ from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_stored, most_rows
-from trajet.h5md.library import h5py
+from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find, link
 from trajet.h5md.tables import creator_of
 from trajet.h5md.topology import GROMACS_TOPOLOGY
@@ -52,7 +52,7 @@ _Parts = list[tuple[int, _Int]]
 class Source:
     """A source file, and the number of its frames in the trajectory."""
 
-    path: Path
+    path: HdfFile
     n_frames: int
 
 
@@ -217,7 +217,7 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def _opened(paths: Sequence[Path]) -> Iterator[list["File"]]:
+def _opened(paths: Sequence[HdfFile]) -> Iterator[list["File"]]:
     """Open files in HDF5's library."""
     with contextlib.ExitStack() as stack:
         library = h5py(str(paths[0]))

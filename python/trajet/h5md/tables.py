@@ -18,7 +18,7 @@ from trajet.formats import HDF5
 from trajet.h5md import bounded
 from trajet.h5md import units as known
 from trajet.h5md.bounded import attribute
-from trajet.h5md.library import h5py
+from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find, link, member
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _Int = NDArray[np.int64]
 
 
 def describe(
-    path: Path,
+    path: HdfFile,
     *,
     particles: str | None = None,
     units: Mapping[str, str] | None = None,
@@ -87,7 +87,7 @@ def describe(
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator["File"]:
+def opened(path: HdfFile) -> Iterator["File"]:
     """Open a file; whatever h5py raises while it is looked at is an error of damaged tables.
 
     Raises
@@ -96,6 +96,8 @@ def opened(path: Path) -> Iterator["File"]:
         If the tables cannot be read; TruncatedError if the file is cut.
     MissingPackageError
         If h5py is not installed.
+    StaleIndexError, PermissionError, FileNotFoundError, RemoteError
+        If requests for an object in remote storage fail.
     """
     module = h5py(str(path))
     try:
@@ -104,6 +106,8 @@ def opened(path: Path) -> Iterator["File"]:
     except (TrajetError, _OptionError, MemoryError):
         raise
     except Exception as error:
+        if not isinstance(path, Path) and path.error is not None:
+            raise path.error from error
         raise _damaged(path, error) from error
 
 
@@ -111,9 +115,10 @@ class _OptionError(ValueError):
     """An option that does not fit the file."""
 
 
-def _damaged(path: Path, error: Exception) -> FormatError:
+def _damaged(path: HdfFile, error: Exception) -> FormatError:
     reason = " ".join(str(error).split())
-    if "truncated file" in reason or path.stat().st_size < 96:
+    size = path.stat().st_size if isinstance(path, Path) else path.size
+    if "truncated file" in reason or size < 96:
         return TruncatedError(f"{path}: the file is cut ({reason}): copy it again")
     return FormatError(
         f"{path}: HDF5 cannot read its tables ({reason}): copy the file again; if its program was"

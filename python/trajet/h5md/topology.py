@@ -17,7 +17,7 @@ from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import bounded
 from trajet.h5md.bounded import attribute
-from trajet.h5md.library import h5py
+from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find, member
 from trajet.h5md.tables import creator_of, has_vectors, opened, text
 from trajet.topology import Structure, structure_of
@@ -49,7 +49,7 @@ def has_topology(path: Path) -> bool:
         return find(file, GROMACS_TOPOLOGY) is not None
 
 
-def read_structure(path: Path, particles: str | None = None) -> Structure:
+def read_structure(path: HdfFile, particles: str | None = None) -> Structure:
     """Return the topology of an H5MD file of GROMACS, without positions.
 
     Atoms, segments and molecules are numbered as those of a TPR file. Residues are counted from 1,
@@ -95,10 +95,10 @@ def read_structure(path: Path, particles: str | None = None) -> Structure:
             native = _trajet.Topology.from_columns(columns, _bonds(file, particles, n_atoms), [])
         except ValueError as error:
             raise _error(group, f"is not consistent: {error}") from error
-    return structure_of(_trajet.StructureFile.of(native, None, None), path)
+    return structure_of(_trajet.StructureFile.of(native, None, None), Path(str(path)))
 
 
-def bonds_of(path: Path, particles: str | None, n_atoms: int) -> _Int | None:
+def bonds_of(path: HdfFile, particles: str | None, n_atoms: int) -> _Int | None:
     """Return the bonds that an H5MD file lists, `(n_bonds, 2)`, indices of atoms.
 
     None if it has no bonds, bonds that change in time, or those of other particles.

@@ -14,8 +14,8 @@ from trajet.remote.objects import RemoteFile
 _ATTEMPTS = 6
 _PAUSE = 0.2
 # Bytes of a block that `RangeFile` keeps, and of all of them.
-BLOCK = 128 * 1024
-_KEPT = 64 * 1024 * 1024
+BLOCK = 64 * 1024
+_KEPT = 16 * 1024 * 1024
 # Bytes of a request for a whole object, and the requests that wait at the same time.
 _PIECE = 8 * 1024 * 1024
 _AT_ONCE = 8
@@ -90,6 +90,12 @@ class RangeFile(io.RawIOBase):
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self.size = file.size
         self.error: Exception | None = None
+
+    def __repr__(self) -> str:
+        """Return the redacted URL, which h5py takes for the name of the file."""
+        return str(self._file.path)
+
+    __str__ = __repr__
 
     def readable(self) -> bool:
         """Return True."""

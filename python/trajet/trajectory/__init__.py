@@ -13,6 +13,7 @@ from trajet.trajectory.opening import (
     DEFAULT_CONNECTIONS,
     from_atomgroup,
     is_structure,
+    may_have_topology,
     open,
     sharing_universes,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "frame_numbers",
     "from_atomgroup",
     "is_structure",
+    "may_have_topology",
     "open",
     "opened_names",
     "resolve_frames",

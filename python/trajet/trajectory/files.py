@@ -2,7 +2,7 @@
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
@@ -23,10 +23,12 @@ from trajet.topology import SidecarUse, Topology
 from trajet.trajectory import shared_topologies
 from trajet.trajectory.closed import ClosedReader
 from trajet.trajectory.consecutive import with_question
+from trajet.trajectory.named import opened_hdf5
 from trajet.trajectory.reopening import DatasetCall, OpenCall
 from trajet.trajectory.steps import Step
 
 if TYPE_CHECKING:
+    from trajet.remote.objects import RemoteFile
     from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
@@ -44,6 +46,7 @@ class TrajectoryFiles(ABC):
         reader: Reader,
         *,
         topology_at: Path | None = None,
+        objects: "Mapping[Path, RemoteFile] | None" = None,
         dataset: Dataset | None = None,
         t_open: float = 0.0,
         particles: str | None = None,
@@ -66,6 +69,8 @@ class TrajectoryFiles(ABC):
         # The topology is read later, perhaps after a change of the working directory; of an object
         # in remote storage a copy is read.
         self.topology_at = topology_at or (None if topology is None else topology.absolute())
+        # Open objects in remote storage, by path.
+        self.objects = objects or {}
         self._reader = reader
         self._shared_topologies = shared_topologies.current()
         self._topology: Topology | None = None
@@ -246,6 +251,10 @@ class TrajectoryFiles(ABC):
             return None
         last = number + self.n_frames if number < 0 else number
         return np.arange(last + 1)
+
+    def hdf5_at(self, path: Path) -> h5md.HdfFile:
+        """Return what h5py opens: the path of a file, or an object in remote storage."""
+        return opened_hdf5(path, self.objects)
 
     @property
     def absolute_paths(self) -> tuple[Path, ...]:

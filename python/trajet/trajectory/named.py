@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from trajet import cache, remote
+from trajet import cache, h5md, remote
 from trajet.remote import StorageOptions
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 # The name of a file or of an object in remote storage.
 TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
+
+# First bytes of HDF5 files.
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,8 @@ class NamedFiles:
     topology
         The topology; None if there is none.
     topology_at
-        Where it is read: the file, or a copy of the object; None if there is none.
+        Where it is read: the file, or a copy of the object, but an HDF5 object itself; None if
+        there is none.
     paths
         The trajectory's files.
     objects
@@ -81,13 +85,32 @@ def opened_names(
     if topology is None:
         return NamedFiles(None, None, paths, objects)
     first, *rest = paths
-    if first in objects:
+    if first in objects and not is_hdf5(first, objects):
         from trajet.remote.downloads import downloaded
 
         copy = downloaded(objects[first], cache.folder())
         if first not in rest:
             del objects[first]
     return NamedFiles(first, copy or first.absolute(), rest, objects)
+
+
+def is_hdf5(path: Path, objects: "Mapping[Path, RemoteFile]") -> bool:
+    """Return whether a file, or an object, is HDF5, by its first bytes."""
+    if path not in objects:
+        return h5md.is_hdf5(path)
+    from trajet.remote.ranges import read_range
+
+    found = objects[path]
+    return read_range(found, 0, min(len(_HDF5), found.size)) == _HDF5
+
+
+def opened_hdf5(path: Path, objects: "Mapping[Path, RemoteFile]") -> h5md.HdfFile:
+    """Return what h5py opens: the path of a file, or an object as a file."""
+    if path not in objects:
+        return path
+    from trajet.remote.ranges import RangeFile
+
+    return RangeFile(objects[path])
 
 
 def _expanded(

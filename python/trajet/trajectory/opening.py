@@ -24,7 +24,7 @@ from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
 from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
-from trajet.trajectory.named import TrajectoryName, opened_names
+from trajet.trajectory.named import TrajectoryName, is_hdf5, opened_hdf5, opened_names
 from trajet.trajectory.reopening import DatasetCall, FileOptions, OpenCall
 from trajet.trajectory.steps import Step
 from trajet.trajectory.trajectory import Selection, Trajectory
@@ -77,7 +77,7 @@ def open(
         of Amber, or several files of the same atoms, in any of these formats. Several files are
         read as one trajectory: frames are numbered consecutively in the order of the files; times
         and steps are those of the files. Frames of PDB and GRO files have the times that GROMACS
-        writes into titles (`t= …`), else 0, 1, 2, … ps. XTC, TRR, DCD and NetCDF files may also be
+        writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be
         objects in remote storage: URLs ("https://…", "s3://bucket/key", "gs://…", "az://…"), or
         `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
         wanted atoms and frames are read (docs/remote.md). In buckets, `*` and `[…]` are wildcards;
@@ -174,7 +174,7 @@ def open(
     time_step = check_time_step(time_step)
     if request_size < 1:
         raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
-    if not trajectories and topology is not None and is_structure(topology):
+    if not trajectories and topology is not None and may_have_topology(topology):
         trajectories = (topology,)
     if not trajectories:
         found = None
@@ -203,13 +203,15 @@ def open(
         )
     named = opened_names(topology, trajectories, storage_options, allow_http=allow_http)
     paths, objects = named.paths, named.objects
-    hdf5 = [path for path in paths if path not in objects and h5md.is_hdf5(path)]
+    hdf5 = [path for path in paths if is_hdf5(path, objects)]
     options_text = json.dumps(format_options or {})
     _trajet.check_format_options(options_text)
     chosen: FormatOptions = json.loads(options_text)
     of_hdf5 = hdf5_options(chosen)
     described = {
-        path: h5md.describe(path, **of_hdf5, allow_truncated_tail=allow_truncated_tail)
+        path: h5md.describe(
+            opened_hdf5(path, objects), **of_hdf5, allow_truncated_tail=allow_truncated_tail
+        )
         for path in hdf5
     }
     _check_numbers(described)
@@ -248,6 +250,7 @@ def open(
         named.topology,
         reader,
         topology_at=named.topology_at,
+        objects=objects,
         call=OpenCall(
             None if named.topology is None else named.topology.absolute(),
             tuple(path.absolute() for path in paths),
@@ -397,6 +400,16 @@ def is_structure(path: TrajectoryName) -> bool:
     if not is_known:
         return h5md.is_hdf5(Path(path)) and h5md.has_topology(Path(path))
     return find_dataset(path) is None
+
+
+def may_have_topology(path: TrajectoryName) -> bool:
+    """Return whether a file is a trajectory that may contain a topology; of objects by the suffix.
+
+    It is opened without another topology, as data sets are.
+    """
+    name = path[1] if isinstance(path, tuple) else path
+    is_object = isinstance(path, tuple) or remote.is_url(path)
+    return is_structure(path) or (is_object and remote.suffix_of(name) in h5md.HDF5.suffixes)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -385,8 +386,9 @@ class ReadingByColumns(FilesWithTopology):
         segment = self._reader.segments()[file]
         if segment["format"] != h5md.HDF5.name:
             return None
-        path = self._absolute_paths[file]
-        if _trajet.file_digest(path) != segment["digest"]:
+        path = self.hdf5_at(self._absolute_paths[file])
+        # The ETag tells whether an object has changed.
+        if isinstance(path, Path) and _trajet.file_digest(path) != segment["digest"]:
             raise FormatError(f"{path}: it has changed since it was opened: open it again")
         return h5md.Observables(path, self.particles, segment["n_frames"])
 

@@ -63,10 +63,12 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
                 "describe_transforms",
                 "frame_numbers",
                 "has_bonds_of_frames",
+                "hdf5_at",
                 "with_stale_index_removed",
             ),
             *("indices_of", "n_topology_atoms"),
             *(
+                "objects",
                 "of_dataset",
                 "of_open_atoms",
                 "particles",

@@ -58,8 +58,8 @@ class FilesWithTopology(TrajectoryFiles):
         path = self._checked_topology_path()
         where = self.topology_at or path
         with _errors_about(path, where):
-            if h5md.is_hdf5(where):
-                found = h5md.read_structure(where, self.particles).topology
+            if where in self.objects or h5md.is_hdf5(where):
+                found = h5md.read_structure(self.hdf5_at(where), self.particles).topology
             elif self._shared_topologies is not None:
                 found = self._shared_topologies.load(where, self.sidecar)
             else:
@@ -162,7 +162,9 @@ class FilesWithTopology(TrajectoryFiles):
         if self.dataset is not None or self._reader.segments()[0]["format"] != h5md.HDF5.name:
             return None
         try:
-            return h5md.bonds_of(self._absolute_paths[0], self.particles, self.n_atoms)
+            return h5md.bonds_of(
+                self.hdf5_at(self._absolute_paths[0]), self.particles, self.n_atoms
+            )
         except FormatError as error:
             # Most analyses need no bonds.
             self._bond_remarks = (f"bonds are left out: {error}",)
