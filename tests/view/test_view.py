@@ -213,6 +213,28 @@ def test_structure_has_the_atoms_of_the_topology(page: Page, wet: Wet) -> None:
     assert set(kinds.values()) == {"L-peptide linking"}
 
 
+def test_viewers_keep_the_order_of_atoms(tmp_path: Path) -> None:
+    """Entities and chains ascend along the atoms, also with a ligand between two peptides."""
+    peptide = [("ALA", "N"), ("ALA", "CA"), ("ALA", "C"), ("ALA", "O")]
+    residues = [peptide, peptide, [("LIG", "C1"), ("LIG", "C2")], peptide, [("NA", "NA")]]
+    lines = [
+        f"{number + 1:5}{residue:<5}{name:>5}{0:5}{0.3 * number:8.3f}{0.1 * k:8.3f}{0:8.3f}"
+        for number, atoms in enumerate(residues)
+        for k, (residue, name) in enumerate(atoms)
+    ]
+    gro = tmp_path / "mixed.gro"
+    gro.write_text("\n".join(["mixed", str(len(lines)), *lines, "9 9 9", ""]), encoding="utf-8")
+    opened = tj.open(gro)
+    made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms(), "ball")]))
+    sites = table(made.get("structure/0").body, "_atom_site")
+    entity = np.array(sites["label_entity_id"]).astype(int)
+    chain = np.array([name[1:] for name in sites["label_asym_id"]]).astype(int)
+    assert (np.diff(entity) >= 0).all() and np.array_equal(entity, chain)
+    assert entity.tolist() == [1] * 8 + [2] * 2 + [3] * 4 + [4]
+    entities = table(made.get("structure/0").body, "_entity")
+    assert entities["type"] == ["polymer", "non-polymer", "polymer", "non-polymer"]
+
+
 def test_odd_names_are_kept(tmp_path: Path) -> None:
     """Names are data in columns, never quoted; a title is the text of the file's name."""
     names = [("<i>'\"", "#_"), ("<i>'\"", "N"), ("loop_", "C'\""), ("_a", ";")]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trajet._trajet import SelectionError
+from trajet.particles import known_elements
 from trajet.quoting import quoted
 from trajet.trajectory import Selection, Trajectory
 
@@ -99,13 +100,26 @@ def make_layer(
             and len(np.unique(polymer.topology_atoms.residues)) >= _LEAST_RESIDUES
         ):
             representation = "cartoon"
+        elif _are_beads(selection):
+            representation = "spheres" if selection.n_atoms <= _LINES else "points"
         elif selection.n_atoms <= _BALLS:
             representation = "ball"
         else:
             representation = "lines" if selection.n_atoms <= _LINES else "points"
     if colour is None:
-        colour = "chain" if representation in ("cartoon", "surface") else "element"
+        if representation in ("cartoon", "surface"):
+            colour = "chain"
+        else:
+            colour = "residue" if _are_beads(selection) else "element"
     return Layer(selection, representation, colour)
+
+
+def _are_beads(selection: Selection) -> bool:
+    """Return whether elements are unknown, as those of beads are."""
+    try:
+        return not (known_elements(selection.topology_atoms) != "").any()
+    except SelectionError:
+        return True
 
 
 def default_layers(trajectory: Trajectory) -> list[Layer]:

@@ -86,6 +86,9 @@ def structure_of(
     n = len(indices)
     asym = [f"c{number}" for number in range(1, int(residues.chains.max()) + 2)]
     asym_column = (asym, residues.chains[row])
+    # Viewers sort atoms by entities: with one for each chain the order of the atoms stays.
+    _, first = np.unique(residues.chains, return_index=True)
+    entities = [str(number) for number in range(1, len(asym) + 1)]
     component = _texts(topology, "resnames", residues.rows[row])
     number = topology.column("resids")
     shown_number = residues.numbers if number is None else number[residues.rows].astype(np.int32)
@@ -102,7 +105,7 @@ def structure_of(
         "label_alt_id": ((".",), zeros),
         "label_comp_id": component,
         "label_asym_id": asym_column,
-        "label_entity_id": (("1", "2", "3"), _ENTITY_OF_KIND[kinds]),
+        "label_entity_id": (entities, residues.chains[row]),
         "label_seq_id": residues.numbers[row],
         "pdbx_PDB_ins_code": icode,
         "Cartn_x": np.ascontiguousarray(positions[:, 0], np.float32),
@@ -118,8 +121,8 @@ def structure_of(
     }
     tables: dict[str, dict[str, Column]] = {
         "entity": {
-            "id": (("1", "2", "3"), np.arange(3, dtype=np.int32)),
-            "type": (("non-polymer", "polymer", "water"), np.arange(3, dtype=np.int32)),
+            "id": (entities, np.arange(len(entities), dtype=np.int32)),
+            "type": (("non-polymer", "polymer", "water"), _ENTITY_OF_KIND[residues.kinds[first]]),
         },
         "chem_comp": _components(component, kinds),
         "atom_site": sites,

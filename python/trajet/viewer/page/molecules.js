@@ -73,6 +73,10 @@ export class Molecules {
     // Mol* reports errors of steps to its log only.
     if (!drawn.selector.isOk) throw new Error(`layer ${layer.label}: ${drawn.selector.cell?.errorText}`);
     const n = layer.n_atoms;
+    const order = structure.selector.data.model.atomicHierarchy.atomSourceIndex;
+    for (let k = 0; k < n; k++) {
+      if (order.value(k) !== k) throw new Error(`layer ${layer.label}: its atoms are out of order`);
+    }
     return {
       coordinates: model.ref,
       structure: structure.ref,
