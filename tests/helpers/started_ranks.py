@@ -16,17 +16,18 @@ MPIEXEC = shlex.split(
 )
 
 
-def command(size: int, *arguments: object) -> list[str]:
-    """Return a command that runs Python on so many ranks."""
-    return [*MPIEXEC, "-n", str(size), sys.executable, *map(str, arguments)]
+def command(size: int, *arguments: object, shell: str | None = None) -> list[str]:
+    """Return a command that runs Python on so many ranks, each through a line of a shell."""
+    through = [] if shell is None else ["sh", "-c", shell, "sh"]
+    return [*MPIEXEC, "-n", str(size), *through, sys.executable, *map(str, arguments)]
 
 
 def run_on_ranks(
-    size: int, *arguments: object, code: int = 0
+    size: int, *arguments: object, code: int = 0, shell: str | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run Python on so many ranks, and expect an exit code."""
     done = subprocess.run(
-        command(size, *arguments),
+        command(size, *arguments, shell=shell),
         capture_output=True,
         text=True,
         timeout=300,
