@@ -263,8 +263,6 @@ def passes(
     Secrets of remote storage are sent to workers on this machine alone.
     """
     n_frames = n_frames_of(frames)
-    # Threads that wait for remote storage take no core.
-    threads = max(threads, reader.connections or 1)
     states: list[NDArray[np.uint8]] = []
     while True:
         pass_ = _trajet.Pass(plan, reader.n_atoms, n_frames, states)
