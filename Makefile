@@ -9,6 +9,7 @@
 # make test-mdakits  kits of MDAnalysis with our readers, in an environment of their own
 # make test-mpio  HDF5 on ranks of MPI, with an h5py that it builds; not part of make test
 # make test-torch  data sets of frames in PyTorch, which it installs; some gigabytes
+# make test-moto   remote storage on moto's S3, which it installs; 300 MB
 # make viewer the programs of others that draw the page of `trajet view`, with npm; part of make wheel
 # make test-browser  the page of `trajet view` in Chromium, which it installs where apt-get is and may; needs npm
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
@@ -31,7 +32,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-browser viewer tools clean
+.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-moto test-browser viewer tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -188,6 +189,15 @@ test-torch: .venv-torch/.made
 	$(TORCH) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
 
+# Only the server needs moto: trajet and the tests are those of .venv.
+test-moto: .venv-moto/.made .venv/.made-tested
+	TRAJET_MOTO=.venv-moto/bin/python $(BIN)/python -m pytest -c /dev/null --rootdir . --noconftest tests/external/with_moto.py
+
+.venv-moto/.made:
+	$(PYTHON) -m venv .venv-moto
+	.venv-moto/bin/python -m pip install --quiet 'moto[s3,server]>=5'
+	@touch $@
+
 # Kits pin packages of their own. The tests need nothing else of ours than the module.
 KITS := .venv-kits/bin/python
 test-mdakits: .venv-kits/.made
@@ -281,5 +291,5 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 	@touch $@
 
 clean:
-	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .make dist target site docs/generated demo-output benches/molly/target benches/data
+	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .venv-moto .make dist target site docs/generated demo-output benches/molly/target benches/data
 	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile $(VIEWER)

@@ -17,6 +17,7 @@ from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from MDAnalysisTests import datafiles
 from trajet import memory
+from trajet.remote.failures import failure_of
 
 SECRET = "hunter2"
 
@@ -260,6 +261,11 @@ FAULTS: dict[str, tuple[faults.Fault, type[Exception], str]] = {
     "expired": (faults.expired_token(400), PermissionError, "have expired: renew"),
     "expired 403": (faults.expired_token(403), PermissionError, "have expired: renew"),
     "denied": (lambda _: faults.error(403, ""), PermissionError, "access is denied"),
+    "unknown key": (
+        lambda _: faults.error(403, f"<Code>InvalidAccessKeyId</Code><Key>{SECRET}</Key>"),
+        PermissionError,
+        "the credentials are wrong: check",
+    ),
     "missing": (lambda _: faults.error(404, ""), FileNotFoundError, "no such object"),
     "another ETag": (faults.header("ETag", '"other"'), tj.StaleIndexError, "has changed"),
 }
@@ -352,6 +358,23 @@ def test_waiting_requests_are_interrupted(adk_server: RangeServer) -> None:
         other.join()
         adk_server.clear()
         adk_server.always(faults.stalled(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("PUT http://169.254.169.254/latest/api/token in 9ms - Server returned 403", "denied"),
+        ("PUT http://169.254.169.254/latest/api/token in 10s - error sending request", "denied"),
+        ("PUT http://169.254.169.254/latest/api/token - status code: 503", "transient"),
+        ("GET http://metadata.google.internal/computeMetadata/v1 - no route", "denied"),
+        ("GET http://host/169.254.169.254/run.xtc - error sending request", "transient"),
+    ],
+)
+def test_machines_without_credentials_are_told(text: str, kind: str) -> None:
+    """A store without credentials asks the servers that machines in a cloud have."""
+    found = failure_of(Exception(f"Generic S3 error: Error performing {text}"))
+    assert found[0] == kind
+    assert ("there are no credentials" in found[1]) == (kind == "denied")
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [

@@ -43,6 +43,24 @@ _RULES = (
     ),
     _Rule(
         "denied",
+        "there are no credentials: set them in the environment (AWS_ACCESS_KEY_ID and"
+        " AWS_SECRET_ACCESS_KEY, …), or storage_options={'skip_signature': True} (--storage-option"
+        " skip_signature=true) for a public bucket",
+        frozenset({0, *range(400, 500)}),
+        # Servers that give machines in a cloud their credentials.
+        text=re.compile(r"https?://(169\.254\.\d+\.\d+|metadata\.google\.internal)[:/]"),
+    ),
+    _Rule(
+        "denied",
+        "the credentials are wrong: check the access key and its secret",
+        frozenset({400, 401, 403}),
+        text=re.compile(
+            "InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|InvalidClientTokenId"
+            "|AuthenticationFailed"
+        ),
+    ),
+    _Rule(
+        "denied",
         "access is denied: give credentials (in the environment, or storage_options=), or"
         " storage_options={'skip_signature': True} (--storage-option skip_signature=true) for a"
         " public bucket",
