@@ -220,7 +220,7 @@ $(VIEWER)/.made: packaging/fetch_viewer.py | tools
 test-browser: .venv/.made-tested viewer
 	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
 	$(PIP) 'playwright>=1.49' 'jupyterlab>=4'
-	$(BIN)/python -m pytest tests/view/test_page.py tests/view/test_jupyterlab.py
+	$(BIN)/python -m pytest tests/view
 
 # Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
 TARGET := x86_64-unknown-linux-gnu

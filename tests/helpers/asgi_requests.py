@@ -17,7 +17,13 @@ class Answer:
 
 
 def request(
-    app: ASGIApp, path: str, query: str = "", *, host: str = "127.0.0.1", method: str = "GET"
+    app: ASGIApp,
+    path: str,
+    query: str = "",
+    *,
+    host: str = "127.0.0.1",
+    method: str = "GET",
+    body: bytes = b"",
 ) -> Answer:
     """Make one request to an application."""
     scope = {
@@ -43,12 +49,12 @@ def request(
             # The client waits for the answer.
             await asyncio.Event().wait()
         is_given = True
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Message) -> None:
         sent.append(message)
 
     asyncio.run(app(scope, receive, send))
     headers = {key.decode().lower(): value.decode() for key, value in sent[0]["headers"]}
-    body = b"".join(message.get("body", b"") for message in sent[1:])
-    return Answer(sent[0]["status"], headers, body)
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    return Answer(sent[0]["status"], headers, content)

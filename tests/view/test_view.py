@@ -318,6 +318,13 @@ def test_layers_are_parsed(adk: Adk, text: str, style: tuple[str, str, str]) -> 
     assert (layer.label, layer.representation, layer.colour) == style
 
 
+def test_title_counts_files(adk: Adk) -> None:
+    """Replicas in a row are one trajectory of several files."""
+    opened = tj.open(adk.psf, adk.xtc, adk.xtc, adk.xtc)
+    scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
+    assert scene.describe()["title"] == "adk.xtc and 2 more files"
+
+
 def test_missing_viewer_is_one_line(adk: Adk) -> None:
     """An installation without the viewer says what to do, before any file is read."""
     line = commands.fail("view", adk.psf, adk.xtc, "--select", "nothing at all")

@@ -2,9 +2,7 @@
 
 import contextlib
 import importlib
-import os
 import socket
-import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterator
@@ -14,13 +12,13 @@ import click
 
 from trajet import signals, viewer
 from trajet._trajet import MissingPackageError
-from trajet.cli import options, remote_options
+from trajet.cli import options, recordings, remote_options
 from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.trajectory import Trajectory, is_structure
-from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.choice import frame_numbers, resolve_frames
 from trajet.viewer.layers import make_layer
 
 # Seconds after the end within which a thread that reads or analyses is left behind.
@@ -74,6 +72,27 @@ _END = 1.0
     help="Write one file with the page and the chosen frames, in steps of 0.01 Å, which a browser"
     " opens without a server.",
 )
+@click.option(
+    "--movie",
+    metavar="FILE.mp4",
+    callback=options.path_to((".mp4",)),
+    help="Write a movie of the chosen frames, drawn by Chromium without a window.",
+)
+@click.option(
+    "--png",
+    metavar="FILE.png",
+    callback=options.path_to((".png",)),
+    help="Write a picture of the first of the chosen frames, drawn likewise.",
+)
+@click.option(
+    "--size",
+    type=(click.IntRange(64, 4096), click.IntRange(64, 4096)),
+    default=(1280, 720),
+    show_default=True,
+    metavar="WIDTH HEIGHT",
+    help="Size of pictures and movies, pixels; even numbers.",
+)
+@options.amount("--rate", 25, "Pictures of a movie per second.")
 @options.frames
 @click.option("--force", is_flag=True, help="Save more than 50 MB.")
 @options.continuous
@@ -92,6 +111,10 @@ def view(
     port: int,
     no_browser: bool,
     save: Path | None,
+    movie: Path | None,
+    png: Path | None,
+    size: tuple[int, int],
+    rate: int,
     start: int | None,
     stop: int | None,
     step: int | None,
@@ -126,12 +149,21 @@ def view(
       trajet view top.tpr run.xtc --series rmsd,end-to-end --no-browser
       trajet view md/run@protein --series rmsd.npz
       trajet view top.tpr run.xtc --select protein --step 10 --save movie.html
+      trajet view top.tpr run.xtc --step 10 --movie movie.mp4
+      trajet view top.tpr run.xtc --start 500 --png frame500.png --size 1600 1200
     """
     chosen = (start, stop, step, begin, end)
-    if save is None and (force or any(each is not None for each in chosen)):
-        raise click.UsageError("--start, --stop, --step, --begin, --end and --force go with --save")
-    if save is None:
+    files_made = [path for path in (save, movie, png) if path is not None]
+    if not files_made and (force or any(each is not None for each in chosen)):
+        raise click.UsageError(
+            "--start, --stop, --step, --begin, --end and --force go with --save, --movie or --png"
+        )
+    if any(length % 2 for length in size):
+        raise click.BadParameter("width and height of a movie must be even", param_hint="--size")
+    if save is None or len(files_made) > 1:
         _check_server()
+    if movie is not None or png is not None:
+        recordings.find_browser()
     if missing := viewer.missing_files():
         raise MissingPackageError(
             f"trajet view: {', '.join(missing)} are not part of this installation: take a wheel, or"
@@ -160,19 +192,27 @@ def view(
         )
         for remark in scene.remarks:
             click.echo(f"note: {escaped(remark)}", err=True)
-        if save is not None:
-            _save(scene, save, options.choose_frames(opened, *chosen), force=force, quiet=quiet)
-            scene.close()
+        if not files_made:
+            _serve(scene, port, no_browser=no_browser, quiet=quiet)
+            signals.end_within(_END)
             return
-        _serve(scene, port, no_browser=no_browser, quiet=quiet)
-    signals.end_within(_END)
+        numbers = frame_numbers(
+            resolve_frames(options.choose_frames(opened, *chosen), scene.n_frames, "frames")
+        ).tolist()
+        with contextlib.closing(scene):
+            if save is not None:
+                _save(scene, save, numbers, force=force, quiet=quiet)
+            if movie is not None:
+                recordings.record(scene, movie, numbers, size, rate)
+            if png is not None:
+                recordings.record(scene, png, numbers[:1], size, None)
+            for path, n in ((movie, len(numbers)), (png, 1)):
+                if path is not None and not quiet:
+                    click.echo(f"{path}: {n} frame{'s' * (n > 1)}, {size[0]} x {size[1]} pixels")
 
 
-def _save(
-    scene: viewer.Scene, path: Path, frames: FrameChoice, *, force: bool, quiet: bool
-) -> None:
+def _save(scene: viewer.Scene, path: Path, numbers: list[int], *, force: bool, quiet: bool) -> None:
     """Write the page with chosen frames, and print its size."""
-    numbers = frame_numbers(resolve_frames(frames, scene.n_frames, str(path))).tolist()
     size = viewer.save(scene, path, numbers, force=force)
     if not quiet:
         click.echo(f"{path}: {len(numbers)} frames of {scene.n_atoms} atoms, {size / 1e6:.1f} MB")
@@ -259,16 +299,8 @@ def _introduce(address: str, port: int) -> None:
 
 @contextlib.contextmanager
 def _opened_browser(address: str) -> Iterator[None]:
-    """Open a page in the browser; print the address if there is no browser.
-
-    The command line of the browser, which other users see, names a file of mode 0600 that leads to
-    the page: the address has the token.
-    """
-    descriptor, name = tempfile.mkstemp(prefix="trajet-view-", suffix=".html")
-    path = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(viewer.redirect_page(address))
+    """Open a page in the browser; print the address if there is no browser."""
+    with recordings.redirect_file(address) as path:
 
         def open_browser() -> None:
             # A browser of the terminal runs until it is left.
@@ -277,8 +309,6 @@ def _opened_browser(address: str) -> Iterator[None]:
 
         threading.Thread(target=open_browser, daemon=True).start()
         yield
-    finally:
-        path.unlink(missing_ok=True)
 
 
 COMMANDS = (view,)

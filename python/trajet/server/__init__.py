@@ -5,6 +5,7 @@ Imports Starlette and uvicorn, which the extra `trajet[serve]` installs.
 
 from trajet.server.access import FILE_HEADERS, Access, check_token, new_token
 from trajet.server.app import App
+from trajet.server.recording import Recording
 from trajet.server.running import Address, serve
 from trajet.server.table import Table
 from trajet.server.view import PAGE_HEADERS, ViewApp
@@ -15,6 +16,7 @@ __all__ = [
     "Access",
     "Address",
     "App",
+    "Recording",
     "Table",
     "ViewApp",
     "check_token",

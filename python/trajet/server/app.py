@@ -100,7 +100,7 @@ class App:
 
     async def _frame(self, request: Request) -> Response:
         number = number_in(request)
-        ranges = dict(parse_qsl(await _body(request))).get("atomIndices", "")
+        ranges = dict(parse_qsl(await _form(request))).get("atomIndices", "")
         read = partial(self.frames.frame, _name_in(request), number, ranges)
         await self._frames.acquire()
         try:
@@ -156,13 +156,27 @@ async def _pieces(frame: bytes) -> AsyncIterator[bytes]:
         yield frame[offset : offset + PIECE]
 
 
-async def _body(request: Request) -> str:
+async def _form(request: Request) -> str:
     """Return the body of a request as text.
 
     Raises
     ------
     RequestError
         If it is too large, does not arrive, or is no text.
+    """
+    try:
+        return (await body_of(request)).decode("ascii")
+    except UnicodeDecodeError as error:
+        raise RequestError("the body of the request is no form", 400) from error
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body of a request.
+
+    Raises
+    ------
+    RequestError
+        If it is too large, or does not arrive.
     """
     found = bytearray()
     try:
@@ -171,11 +185,9 @@ async def _body(request: Request) -> str:
                 found += piece
                 if len(found) > LARGEST_BODY:
                     raise RequestError("the body of the request is too large", 413)
-        return found.decode("ascii")
     except TimeoutError as error:
         raise RequestError("the body of the request did not arrive", 408) from error
-    except UnicodeDecodeError as error:
-        raise RequestError("the body of the request is no form", 400) from error
+    return bytes(found)
 
 
 def answered(

@@ -146,6 +146,7 @@ def serve(
     headers: Mapping[str, str],
     failed: Callable[[Exception], None],
     started: Callable[[], None],
+    is_done: Callable[[], bool] = lambda: False,
 ) -> Served:
     """Serve an application until SIGINT, SIGTERM or SIGHUP, and close it.
 
@@ -157,6 +158,8 @@ def serve(
         Called with errors that requests have met.
     started
         Called when connections are accepted.
+    is_done
+        Called ten times a second; True ends the server, too.
     """
     guard = Guard(app, access, failed, headers)
     # Log lines would contain the token, which is part of paths.
@@ -178,7 +181,7 @@ def serve(
         ws="none",
     )
     try:
-        _Server(config, started).run(sockets=[address.socket])
+        _Server(config, started, is_done).run(sockets=[address.socket])
     finally:
         address.socket.close()
         app.close()
@@ -188,9 +191,14 @@ def serve(
 class _Server(uvicorn.Server):
     """A server that a signal ends at once."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, started: Callable[[], None], is_done: Callable[[], bool]
+    ) -> None:
         super().__init__(config)
-        self._say_started = started
+        self._say_started, self._is_done = started, is_done
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self._is_done()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

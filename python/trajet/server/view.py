@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from trajet._trajet import TrajetError
 from trajet.server.app import answered, number_in
 from trajet.server.frames import RequestError
+from trajet.server.recording import Recording
 from trajet.viewer import Scene, page_files
 
 # Threads that read frames and structures; those that run analyses are others, so that neither waits
@@ -42,21 +43,31 @@ class ViewApp:
     Parameters
     ----------
     scene
-        The scene, which is closed with the application.
+        The scene, which is closed with the application, unless it records.
     failed
         Called with an error that a request has met; its text, which may name paths, is not sent.
+    recording
+        A recording, which takes pictures from the page.
     """
 
-    def __init__(self, scene: Scene, failed: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        failed: Callable[[Exception], None],
+        recording: Recording | None = None,
+    ) -> None:
         self._scene, self._failed = scene, failed
         self._readers, self._analyses = CapacityLimiter(_READERS), CapacityLimiter(_ANALYSES)
-        self._files = page_files()
+        self._records = recording is not None
+        self._files = page_files(records=recording is not None)
+        further = [] if recording is None else recording.routes()
         self._router = Router(
             [
                 Route("/scene.json", answered(self._description), methods=["GET"]),
                 Route("/structure/{number}", answered(self._structure), methods=["GET"]),
                 Route("/frame/{number}", answered(self._frame), methods=["GET"]),
                 Route("/series/{number}", answered(self._series), methods=["GET"]),
+                *further,
                 Route("/{name:path}", answered(self._file), methods=["GET"]),
             ],
             redirect_slashes=False,
@@ -67,8 +78,9 @@ class ViewApp:
         await self._router(scope, receive, send)
 
     def close(self) -> None:
-        """Close the scene."""
-        self._scene.close()
+        """Close the scene, unless it may be recorded again."""
+        if not self._records:
+            self._scene.close()
 
     async def _file(self, request: Request) -> Response:
         name: str = request.path_params["name"]

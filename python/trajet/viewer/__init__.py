@@ -5,6 +5,7 @@
 
 from trajet.viewer.files import missing_files, page_files, redirect_page
 from trajet.viewer.layers import Layer, default_layers, parse_layer
+from trajet.viewer.mp4 import Movie
 from trajet.viewer.saved import save
 from trajet.viewer.scene import Scene
 from trajet.viewer.series import LinkedSeries, parse_series
@@ -12,6 +13,7 @@ from trajet.viewer.series import LinkedSeries, parse_series
 __all__ = [
     "Layer",
     "LinkedSeries",
+    "Movie",
     "Scene",
     "default_layers",
     "missing_files",

@@ -23,14 +23,26 @@ _FILES = {
     "uPlot.js": ("vendor/uPlot.js", _JAVASCRIPT),
     "uPlot.css": ("vendor/uPlot.min.css", _CSS),
 }
+# Further ones of a recording.
+_OF_RECORDINGS = {
+    "record": ("page/record.html", "text/html; charset=utf-8"),
+    "record.js": ("page/record.js", _JAVASCRIPT),
+}
 PROGRAMS = ("molstar.js", "uPlot.js")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|const|function) )", re.MULTILINE)
 
 
-def page_files() -> dict[str, tuple[Path, str]]:
-    """Return the path and the media type of each file of the page, by its name in requests."""
-    return {name: (_HERE / path, media_type) for name, (path, media_type) in _FILES.items()}
+def page_files(*, records: bool = False) -> dict[str, tuple[Path, str]]:
+    """Return the path and the media type of each file of the page, by its name in requests.
+
+    Parameters
+    ----------
+    records
+        Whether the files of a recording are among them.
+    """
+    files = _FILES | (_OF_RECORDINGS if records else {})
+    return {name: (_HERE / path, media_type) for name, (path, media_type) in files.items()}
 
 
 def missing_files() -> list[str]:

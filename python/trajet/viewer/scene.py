@@ -136,7 +136,7 @@ class Scene:
         trajectory = self._trajectory
         dataset = trajectory.dataset
         return {
-            "title": trajectory.stem if dataset is not None else trajectory.path.name,
+            "title": self._title(),
             "n_frames": self.n_frames,
             "n_atoms": trajectory.n_atoms,
             "n_shown": self.n_atoms,
@@ -159,6 +159,15 @@ class Scene:
             "series": [series.title for series in self.series],
             "values": self._values,
         }
+
+    def _title(self) -> str:
+        """Return the name of the data set, or of the first file and the number of the others."""
+        trajectory = self._trajectory
+        if trajectory.dataset is not None:
+            return trajectory.stem
+        others = len(trajectory.paths) - 1
+        more = f" and {others} more file{'s' * (others > 1)}" if others else ""
+        return trajectory.path.name + more
 
     def structure(self, layer: int) -> bytes:
         """Return the structure of a layer as BinaryCIF, at the positions of frame 0.

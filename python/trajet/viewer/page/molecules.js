@@ -45,7 +45,8 @@ export class Molecules {
       throw new Error("this browser has no WebGL, which draws the molecules");
     }
     made.plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
-    if (drawsInSoftware(made.plugin)) made.plugin.canvas3d.setProps(PLAIN);
+    made.isPlain = drawsInSoftware(made.plugin);
+    if (made.isPlain) made.plugin.canvas3d.setProps(PLAIN);
     made.layers = [];
     for (const [number, layer] of scene.layers.entries()) {
       made.layers.push(await made.addLayer(layer, await source.structure(number)));
@@ -204,6 +205,21 @@ export class Molecules {
       this.plugin.canvas3d?.syncVisibility();
       this.plugin.canvas3d?.requestDraw();
     }
+  }
+
+  // Return the picture as a PNG file of a size in pixels; without a GPU, of the size that it has.
+  async picture(width, height) {
+    if (this.isPlain) {
+      const { canvas3d, canvas3dContext } = this.plugin;
+      canvas3d.requestDraw();
+      for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
+      return new Promise((done) => canvas3dContext.canvas.toBlob(done, "image/png"));
+    }
+    const { viewportScreenshot } = this.plugin.helpers;
+    const { values, cropParams } = viewportScreenshot.behaviors;
+    values.next({ ...values.value, resolution: { name: "custom", params: { width, height } } });
+    cropParams.next({ ...cropParams.value, auto: false });
+    return (await fetch(await viewportScreenshot.getImageDataUri())).blob();
   }
 
   close() {

@@ -15,7 +15,8 @@ export class Plots {
     this.choose = choose;
     this.arrived = arrived;
     this.frame = 0;
-    titles.forEach((title, number) => this.add(element, title, number));
+    // Fulfilled when all have arrived.
+    this.all = Promise.all(titles.map((title, number) => this.add(element, title, number)));
   }
 
   async add(element, title, number) {

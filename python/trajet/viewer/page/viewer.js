@@ -123,10 +123,17 @@ export class Viewer {
     this.sayWhatWasRead();
     const hasCell = frame.vectors.some((value) => value !== 0);
     part["cell-switch"].hidden = !hasCell;
+    this.showCell(hasCell);
     // Positions as stored jump across the cell.
     part["smooth-switch"].hidden = hasCell && part.stored.checked;
     this.shown(frame.number);
     if (this.isStale) await this.show(this.wanted);
+  }
+
+  showCell(hasCell) {
+    const isVisible = hasCell && this.part.cell.checked;
+    if (isVisible !== this.showsCell) this.molecules.setCellVisible(isVisible);
+    this.showsCell = isVisible;
   }
 
   // Return the numbers of the frames whose average is shown, that of the frame itself first.
@@ -203,7 +210,7 @@ export class Viewer {
     part.seek.oninput = () => this.seek(Number(part.seek.value));
     part.number.onchange = () => this.choose(Number(part.number.value));
     part.smooth.onchange = () => this.seek(this.index);
-    part.cell.onchange = () => this.molecules.setCellVisible(part.cell.checked);
+    part.cell.onchange = () => this.showCell(true);
     part.stored.onchange = async () => {
       this.frames.showStored(part.stored.checked);
       await this.seek(this.index);
