@@ -524,6 +524,9 @@ class Parts:
     ]: ...
     # counts of all parts so far, as in `Reader.read`
     def counts(self) -> Counts: ...
+    # frames that are read at the same time: more than 1 for remote storage
+    @property
+    def frames_at_once(self) -> int: ...
 
 class Cursor:
     """Reads positions, velocities and forces of one frame at a time."""

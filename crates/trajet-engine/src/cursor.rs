@@ -2,22 +2,25 @@
 //!
 //! After a few reads with the same stride, a thread decodes the frames that follow, in blocks that double in size up to
 //! `MOST_BLOCK_BYTES`. At most `MOST_READY` blocks wait to be used. A frame that cannot be read ends a block: its error
-//! is that of the read which asks for the frame.
+//! is that of the read which asks for the frame. The frames of a block of remote storage are read at the same time, each
+//! by a thread that waits for its request.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use trajet_files::{Chain, Error, FieldReader, FrameFields, Frames, Meter, Scratch};
+use trajet_files::{Chain, Error, FieldReader, FrameFields, Frames, Meter, ParallelFor, Scratch};
 use trajet_formats::{Atoms, Field, memory};
 
-use crate::run::POLL_INTERVAL;
+use crate::run::{POLL_INTERVAL, Threads, lock as lock_job};
 
 /// Equal strides in a row after which frames are decoded ahead.
 const READS_BEFORE: u32 = 2;
 /// Largest size of a block, unless one frame is larger.
 const MOST_BLOCK_BYTES: usize = 1024 * 1024;
+/// Largest size of a block whose frames are read at the same time, unless one frame is larger.
+const MOST_REMOTE_BYTES: usize = 16 * 1024 * 1024;
 /// Most frames of a block.
 const MOST_BLOCK_FRAMES: usize = 256;
 /// Most blocks that wait to be used.
@@ -49,6 +52,8 @@ struct Source {
     chain: Arc<Chain>,
     atoms: Atoms,
     fields: Vec<Field>,
+    /// Frames that are read at the same time.
+    at_once: usize,
 }
 
 impl Source {
@@ -59,7 +64,8 @@ impl Source {
     /// Returns the most frames that a block should have.
     fn block_frames(&self) -> usize {
         let frame_bytes = (self.frame_len() * self.fields.len() * size_of::<f32>()).max(1);
-        (MOST_BLOCK_BYTES / frame_bytes).clamp(1, MOST_BLOCK_FRAMES)
+        let most = (MOST_BLOCK_BYTES / frame_bytes).clamp(1, MOST_BLOCK_FRAMES);
+        most.max(self.at_once.min(MOST_REMOTE_BYTES / frame_bytes))
     }
 }
 
@@ -69,8 +75,10 @@ impl Cursor {
         let reader = FieldReader::new(&chain, fields, Scratch::default);
         // Without atoms or fields, frames are cheaper to read than to hand over.
         let reads_ahead = reads_ahead && !atoms.is_empty() && !fields.is_empty();
+        // An error is that of the first read, too.
+        let at_once = chain.frames_at_once(&atoms).unwrap_or(1);
         Cursor {
-            source: Arc::new(Source { chain, atoms, fields: fields.to_vec() }),
+            source: Arc::new(Source { chain, atoms, fields: fields.to_vec(), at_once }),
             reader,
             reads_ahead,
             last: None,
@@ -359,7 +367,8 @@ impl Shared {
     /// Decodes blocks until the cursor is dropped.
     fn work(&self, source: &Source) {
         let scratch = || Scratch::stopped_by(Arc::clone(&self.stop));
-        let mut reader = FieldReader::new(&source.chain, &source.fields, scratch);
+        let reader = || FieldReader::new(&source.chain, &source.fields, scratch);
+        let mut readers: Vec<FieldReader> = (0..source.at_once).map(|_| reader()).collect();
         let mut state = lock(&self.state);
         loop {
             if state.is_closed {
@@ -376,11 +385,12 @@ impl Shared {
             drop(state);
             let decoded = {
                 let _guard = PanicGuard(self);
-                block.fill(run, source, &mut reader)
+                block.fill(run, source, &mut readers)
             };
             state = lock(&self.state);
             state.is_busy = false;
-            state.meter = reader.meter();
+            state.meter = Meter::default();
+            readers.iter().for_each(|reader| state.meter.add(&reader.meter()));
             // The user may have asked for other frames meanwhile.
             if state.generation == generation {
                 state.run = decoded;
@@ -422,8 +432,9 @@ struct Block {
 }
 
 impl Block {
-    /// Decodes frames of a run. Returns the frames that follow; `None` at the end, and before a frame that cannot be read.
-    fn fill(&mut self, run: Run, source: &Source, reader: &mut FieldReader) -> Option<Run> {
+    /// Decodes frames of a run, a part of them with each reader. Returns the frames that follow; `None` at the end, and
+    /// before a frame that cannot be read.
+    fn fill(&mut self, run: Run, source: &Source, readers: &mut [FieldReader]) -> Option<Run> {
         let Run { next, stride, n_frames } = run;
         (self.first, self.stride) = (next, stride);
         self.fields.clear();
@@ -441,10 +452,25 @@ impl Block {
         // The frames after the block let the readers' own requests reach into the next one.
         let followed = count + (n_left as usize + 1 - count).min(n_frames);
         let frames = Frames::Strided { first: next, step: stride, count: followed };
-        for (at, values) in self.values.chunks_exact_mut(len).enumerate() {
-            let mut outs: Vec<&mut [f32]> = values.chunks_exact_mut(frame_len).collect();
-            let read = reader.read(&source.chain, &frames, &source.atoms, at, &mut outs);
-            self.fields.push(read.ok()?);
+        let each = count.div_ceil(readers.len());
+        let shares = self.values.chunks_mut(each * len).zip(readers);
+        let jobs: Vec<_> = shares.map(|share| Mutex::new((share, Vec::new()))).collect();
+        Threads(jobs.len()).each(jobs.len(), &|k| {
+            let ((values, reader), found) = &mut *lock_job(&jobs[k]);
+            for (at, values) in (k * each..).zip(values.chunks_exact_mut(len)) {
+                let mut outs: Vec<&mut [f32]> = values.chunks_exact_mut(frame_len).collect();
+                let read = reader.read(&source.chain, &frames, &source.atoms, at, &mut outs);
+                let Ok(read) = read else { return };
+                found.push(read);
+            }
+        });
+        for (k, job) in jobs.into_iter().enumerate() {
+            let (_, mut found) = job.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let is_whole = found.len() == each.min(count - k * each);
+            self.fields.append(&mut found);
+            if !is_whole {
+                return None;
+            }
         }
         let next = next.checked_add_signed(stride * count as i64).filter(|&next| next < all)?;
         Some(Run { next, stride, n_frames: (2 * n_frames).min(source.block_frames()) })

@@ -14,6 +14,7 @@ use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use crate::chain::Chain;
 use crate::reader::ReadRequest;
+use crate::remote::Remote;
 use crate::transform::{PreparedTransform, RelayTransform, TransformState};
 use crate::{Error, Frames, Scratch};
 
@@ -238,6 +239,22 @@ impl Chain {
         let prepared = self.prepared(atoms)?;
         let relay = prepared.as_ref().and_then(|prepared| prepared.as_relay());
         Ok(relay.and_then(|relay| relay.task_frames(frames)))
+    }
+
+    /// Returns how many frames should be read at the same time where the caller takes one after another: as many as the
+    /// connections of an object in remote storage. One for files, and if the transform depends on the frames before.
+    ///
+    /// # Errors
+    /// As [`crate::transform::Transform::prepare`].
+    pub fn frames_at_once(&self, atoms: &Atoms) -> Result<usize, Error> {
+        let objects = self.segments().iter().filter_map(|segment| segment.reader.source().remote());
+        let most = objects.map(Remote::connections).max().unwrap_or(1);
+        if most == 1 {
+            return Ok(1);
+        }
+        let prepared = self.prepared(atoms)?;
+        let depends = prepared.is_some_and(|prepared| prepared.as_relay().is_some());
+        Ok(if depends { 1 } else { most })
     }
 
     /// Reads the frames of a task (`request.frames`) into its parts, and hands over to the next task. [`Chain::complete`]

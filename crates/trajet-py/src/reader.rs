@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::slice::from_mut;
 use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, PyArray2, PyReadwriteArray3, PyUntypedArrayMethods};
@@ -598,8 +597,11 @@ impl Reader {
     ) -> PyResult<Parts> {
         let reader = this.get();
         let atoms = reader.atoms(this.py(), atoms_wanted)?;
-        let scratch = Mutex::new(reader.borrow_scratch());
-        Ok(Parts { reader: this.clone().unbind(), frames: frames.to_frames(), atoms, scratch })
+        let at_once = reader.inner.frames_at_once(&atoms);
+        let at_once = at_once.map_err(|error| from_io(this.py(), &error))?;
+        let scratches = Mutex::new((0..at_once).map(|_| reader.borrow_scratch()).collect());
+        let frames = frames.to_frames();
+        Ok(Parts { reader: this.clone().unbind(), frames, atoms, at_once, scratches })
     }
 }
 
@@ -609,7 +611,10 @@ pub(crate) struct Parts {
     reader: Py<Reader>,
     frames: Frames,
     atoms: Atoms,
-    scratch: Mutex<Scratch>,
+    /// Frames that are read at the same time.
+    at_once: usize,
+    /// One for each of them.
+    scratches: Mutex<Vec<Scratch>>,
 }
 
 /// Times, steps, frame numbers, cells, and vectors of rotated boxes.
@@ -636,10 +641,10 @@ impl Parts {
             return Err(PyValueError::new_err("there are not so many frames"));
         }
         // Concurrent calls use buffers of their own.
-        let mut scratch = std::mem::take(&mut *lock(&self.scratch));
-        let mut meta =
-            self.reader.get().fill(py, &request, begin..end, from_mut(&mut scratch), out)?;
-        *lock(&self.scratch) = scratch;
+        let mut scratches = std::mem::take(&mut *lock(&self.scratches));
+        scratches.resize_with(self.at_once, Scratch::default);
+        let mut meta = self.reader.get().fill(py, &request, begin..end, &mut scratches, out)?;
+        *lock(&self.scratches) = scratches;
         self.reader.get().add_known_boxes(&mut meta);
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
@@ -653,15 +658,23 @@ impl Parts {
 
     /// Returns the counts of all parts so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let meter = lock(&self.scratch).meter.clone();
+        let mut meter = Meter::default();
+        lock(&self.scratches).iter().for_each(|scratch| meter.add(&scratch.meter));
         counts(py, &meter)
+    }
+
+    /// Number of frames that are read at the same time.
+    #[getter]
+    fn frames_at_once(&self) -> usize {
+        self.at_once
     }
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        let scratch = std::mem::take(&mut *lock(&self.scratch));
-        self.reader.get().return_scratch(scratch);
+        for scratch in std::mem::take(&mut *lock(&self.scratches)) {
+            self.reader.get().return_scratch(scratch);
+        }
     }
 }
 

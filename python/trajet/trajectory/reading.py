@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # Default bytes of a block's positions: with a request they fit into the processor's cache, and
 # blocks are large enough that the cost of each is small.
 BLOCK_BYTES = 512 * 1024
+# Most bytes of positions that are read ahead of remote storage, unless a block is larger.
+AHEAD_BYTES = 16 * 1024 * 1024
 # Reads of more bytes of positions use all cores.
 MUCH_BYTES = 16 * 1024 * 1024
 # Most frames of a default block: with few atoms, the first block should not take long.
@@ -224,17 +226,32 @@ class ReadingByColumns(FilesWithTopology):
         if size is None:
             size = max(1, min(BLOCK_FRAMES, BLOCK_BYTES // (12 * n_atoms)))
         parts = self.reader_for(numbers, columns).parts(numbers, columns)
-        buffer = np.empty((min(size, n_frames), n_atoms, 3), np.float32)
+        # Of remote storage, frames of several blocks are asked for at the same time.
+        at_once = min(parts.frames_at_once, AHEAD_BYTES // (12 * max(n_atoms, 1)))
+        most = size * max(1, -(-at_once // size))
+        buffer = np.empty((min(most, n_frames), n_atoms, 3), np.float32)
 
         def go(size: int) -> Iterator[Block]:
-            for begin in range(0, n_frames, size):
-                positions = buffer[: n_frames - begin]
+            begin, count = 0, size
+            while begin < n_frames:
+                several = buffer[: min(count, n_frames - begin)]
                 times, steps, here, cells, boxes = self.with_stale_index_removed(
-                    parts.read, begin, positions
+                    parts.read, begin, several
                 )
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
-                yield Block(positions, times, steps, here, cells, vectors=vectors, remarks=remarks)
+                for first in range(0, len(several), size):
+                    of = slice(first, first + size)
+                    yield Block(
+                        several[of],
+                        times[of],
+                        steps[of],
+                        here[of],
+                        cells[of],
+                        vectors=None if vectors is None else vectors[of],
+                        remarks=remarks,
+                    )
+                begin, count = begin + len(several), min(2 * count, most)
 
         return go(size) if self._access_log is None else self._used_by(go(size), columns, parts)
 

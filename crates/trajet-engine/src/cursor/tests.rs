@@ -48,6 +48,14 @@ fn read(cursor: &mut Cursor, frame: u64) -> Result<(Vec<f32>, FrameFields), Erro
     Ok((out, found))
 }
 
+/// Returns a cursor over the positions of these atoms that reads so many frames at the same time.
+fn cursor_of(chain: &Arc<Chain>, atoms: &Atoms, reads_ahead: bool, at_once: usize) -> Cursor {
+    let mut cursor =
+        Cursor::new(Arc::clone(chain), atoms.clone(), &[Field::Positions], reads_ahead);
+    Arc::get_mut(&mut cursor.source).unwrap().at_once = at_once;
+    cursor
+}
+
 /// Steps of a walk: a stride, and how often it is repeated.
 fn walks() -> impl Strategy<Value = Vec<(i64, usize)>> {
     proptest::collection::vec((-7i64..8, 1usize..12), 1..12)
@@ -56,11 +64,11 @@ fn walks() -> impl Strategy<Value = Vec<(i64, usize)>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
     #[test]
-    fn any_walk_reads_what_single_reads_do(walk in walks(), reads_ahead: bool) {
+    fn any_walk_reads_what_single_reads_do(walk in walks(), reads_ahead: bool, at_once in 1usize..5) {
         let (_folder, path) = made();
         let chain = opened(&path);
         let atoms = Atoms::listed(&[3, 0, 3], ATOMS).unwrap();
-        let mut cursor = Cursor::new(Arc::clone(&chain), atoms.clone(), &[Field::Positions], reads_ahead);
+        let mut cursor = cursor_of(&chain, &atoms, reads_ahead, at_once);
         let mut at = 0i64;
         for (stride, n) in walk {
             for _ in 0..n {
@@ -79,16 +87,19 @@ proptest! {
 fn frames_that_follow_one_another_are_read_ahead_once() {
     let (_folder, path) = made();
     let chain = opened(&path);
-    let mut cursor = Cursor::new(Arc::clone(&chain), Atoms::all(ATOMS), &[Field::Positions], true);
-    for frame in 0..FRAMES as u64 {
-        read(&mut cursor, frame).unwrap();
+    for at_once in [1, 3, 100] {
+        let mut cursor = cursor_of(&chain, &Atoms::all(ATOMS), true, at_once);
+        for frame in 0..FRAMES as u64 {
+            read(&mut cursor, frame).unwrap();
+        }
+        // Two strides must be equal before the thread starts.
+        assert_eq!(cursor.n_ahead(), FRAMES as u64 - 3);
+        cursor.stop();
+        let meter = cursor.meter();
+        assert_eq!(meter.frames, FRAMES as u64);
+        // Requests for several frames reach into those of other threads.
+        assert!(meter.bytes_read < chain.size() * (1 + at_once.min(8) as u64));
     }
-    // Two strides must be equal before the thread starts.
-    assert_eq!(cursor.n_ahead(), FRAMES as u64 - 3);
-    cursor.stop();
-    let meter = cursor.meter();
-    assert_eq!(meter.frames, FRAMES as u64);
-    assert!(meter.bytes_read < 2 * chain.size());
 }
 
 #[test]
@@ -100,14 +111,16 @@ fn a_damaged_frame_is_the_error_of_the_read_that_asks_for_it() {
     bytes[30 * frame_len..][..4].fill(0);
     std::fs::write(&path, bytes).unwrap();
     let atoms = Atoms::all(ATOMS);
-    let mut cursor = Cursor::new(Arc::clone(&chain), atoms.clone(), &[Field::Positions], true);
-    for frame in 0..FRAMES as u64 {
-        let found = read(&mut cursor, frame);
-        if frame == 30 {
-            assert!(found.is_err());
-        } else {
-            assert_eq!(found.unwrap().0, alone(&chain, &atoms, frame));
+    for at_once in [1, 3, 100] {
+        let mut cursor = cursor_of(&chain, &atoms, true, at_once);
+        for frame in 0..FRAMES as u64 {
+            let found = read(&mut cursor, frame);
+            if frame == 30 {
+                assert!(found.is_err());
+            } else {
+                assert_eq!(found.unwrap().0, alone(&chain, &atoms, frame));
+            }
         }
+        assert!(read(&mut cursor, FRAMES as u64).is_err());
     }
-    assert!(read(&mut cursor, FRAMES as u64).is_err());
 }
