@@ -28,8 +28,6 @@ const NAMES: &str = "trajet.remote";
 const OBJECTS: &str = "trajet.remote.objects";
 /// Interval at which a waiting request looks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Most repetitions of a request after transient failures: half a minute of waiting, plus the requests.
-const MOST_RETRIES: u64 = 8;
 /// First pause after a transient failure; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// Longest pause.
@@ -92,6 +90,8 @@ struct RemoteObject {
     object: Arc<Py<PyAny>>,
     size: u64,
     n_held: u64,
+    /// Most repetitions of a request after transient failures.
+    most_retries: u64,
     etag: Option<String>,
     remark: Option<String>,
     /// The process that opened it.
@@ -103,8 +103,28 @@ struct RemoteObject {
 /// A thread that makes one request at a time.
 #[derive(Debug)]
 struct Connection {
-    requests: Sender<(u64, usize)>,
+    requests: Sender<Request>,
     answers: Receiver<Answer>,
+}
+
+/// A request for so many bytes from an offset on.
+#[derive(Debug)]
+struct Request {
+    offset: u64,
+    len: usize,
+    is_left: IsLeft,
+}
+
+/// Whether nobody waits for a request any more. Python calls it while the bytes arrive.
+#[pyclass(frozen)]
+#[derive(Clone, Debug, Default)]
+struct IsLeft(Arc<AtomicBool>);
+
+#[pymethods]
+impl IsLeft {
+    fn __call__(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Bytes of a range, or why there are none.
@@ -123,6 +143,7 @@ impl RemoteObject {
         Ok(RemoteObject {
             size: object.getattr("size")?.extract()?,
             n_held: object.getattr("n_held")?.extract()?,
+            most_retries: object.getattr("most_retries")?.extract()?,
             etag: object.getattr("etag")?.extract()?,
             remark: object.getattr("remark")?.extract()?,
             object: Arc::new(object.clone().unbind()),
@@ -145,7 +166,9 @@ impl RemoteObject {
                 .map_err(|error| failed(&format!("the system refuses another thread: {error}")))?,
         };
         let ended = || failed("the thread of a request has ended");
-        connection.requests.send((offset, len)).map_err(|_| ended())?;
+        let is_left = IsLeft::default();
+        let request = Request { offset, len, is_left: is_left.clone() };
+        connection.requests.send(request).map_err(|_| ended())?;
         loop {
             match connection.answers.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => {
@@ -153,6 +176,7 @@ impl RemoteObject {
                     return answer;
                 }
                 Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                    is_left.0.store(true, Ordering::Relaxed);
                     return Err(Failure::Final(RemoteFault::Interrupted));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -204,8 +228,8 @@ impl Connection {
         let (answer, answers) = channel();
         let object = Arc::clone(object);
         thread::Builder::new().name("trajet-remote".to_owned()).spawn(move || {
-            for (offset, len) in asked {
-                let read = Python::try_attach(|py| read(object.bind(py), offset, len));
+            for request in asked {
+                let read = Python::try_attach(|py| read(object.bind(py), request));
                 // Python is ending: nobody waits.
                 let Some(read) = read else { return };
                 if answer.send(read).is_err() {
@@ -217,14 +241,15 @@ impl Connection {
     }
 }
 
-/// Calls `object.read(start, end)`, which returns bytes, or a kind of failure and its description.
-fn read(object: &Bound<'_, PyAny>, offset: u64, len: usize) -> Answer {
+/// Calls `object.read(start, end, is_left)`, which returns bytes, or a kind of failure and its description.
+fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
+    let Request { offset, len, is_left } = request;
     let raised = |error: PyErr| {
         let name = error.get_type(object.py()).to_string();
         Failure::Final(RemoteFault::Failed(format!("{name}: {}", text_of(&error))))
     };
     let end = offset + len as u64;
-    let answer = object.call_method1("read", (offset, end)).map_err(raised)?;
+    let answer = object.call_method1("read", (offset, end, is_left)).map_err(raised)?;
     if let Ok((kind, what)) = answer.extract::<(String, String)>() {
         return Err(match &kind[..] {
             "transient" => Failure::Transient(what),
@@ -281,7 +306,7 @@ impl RangeBytes for RemoteObject {
                     return Ok(retries);
                 }
                 Err(Failure::Final(fault)) => return Err(fault),
-                Err(Failure::Transient(what)) if retries == MOST_RETRIES => {
+                Err(Failure::Transient(what)) if retries >= self.most_retries => {
                     let tries = retries + 1;
                     return Err(RemoteFault::Failed(format!(
                         "no answer to {tries} requests, the last time because of: {what}: try again later"

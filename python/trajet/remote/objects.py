@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, cast
 
 from trajet._trajet import RemoteError
 from trajet.remote.failures import Failure, exception_of, failure_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 Answer: TypeAlias = "Bytes | bytes | memoryview | Failure"
+IsLeft: TypeAlias = Callable[[], bool]
 # Redacted URL, key, size, ETag, remark, time of modification, and whether it was redirected.
 _Known: TypeAlias = tuple[str, str, int, str | None, str | None, datetime, bool]
 
@@ -32,6 +33,8 @@ _END_BYTES = 64 * 1024
 # Most attempts to open an object, and the first pause between them, seconds.
 _ATTEMPTS = 3
 _PAUSE = 0.3
+# Bytes of an answer after which it is left if nobody waits for it any more.
+_PIECE = 256 * 1024
 # Least time between two requests for where a URL leads, seconds.
 _RENEWAL = 1.0
 # Objects of a trajectory that are opened at the same time.
@@ -77,14 +80,19 @@ class RemoteFile:
     size: int
     etag: str | None
     remark: str | None
+    # Most repetitions of a request after transient failures: half a minute, plus the requests.
+    most_retries: ClassVar[int] = 8
 
     @property
     def n_held(self) -> int:
         """Bytes at its beginning that opening it has read: reading them takes no request."""
         return 0
 
-    def read(self, start: int, end: int) -> Answer:
-        """Return bytes `start` to `end`, or a kind of failure and its description."""
+    def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
+        """Return bytes `start` to `end`, or a kind of failure and its description.
+
+        `is_left` returns whether nobody waits for them any more.
+        """
         raise NotImplementedError
 
     def for_worker(self, secrets: bool) -> bytes:
@@ -118,17 +126,19 @@ class StoredObject(RemoteFile):
         """Bytes at its beginning that opening it has read: reading them takes no request."""
         return len(self.front)
 
-    def read(self, start: int, end: int) -> Answer:
+    def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
         if end <= len(self.front):
             return self.front[start:end]
         store = self.store
-        answer = self._read_from(store, start, end)
+        answer = self._read_from(store, start, end, is_left)
         if isinstance(answer, tuple) and answer[0] == "denied" and self._is_renewed(store):
-            return self._read_from(self.store, start, end)
+            return self._read_from(self.store, start, end, is_left)
         return answer
 
-    def _read_from(self, store: "ObjectStore", start: int, end: int) -> Answer:
+    def _read_from(
+        self, store: "ObjectStore", start: int, end: int, is_left: IsLeft | None
+    ) -> Answer:
         """Return bytes `start` to `end` of a store, or a kind of failure and its description."""
         options: GetOptions = {"range": (start, end)}
         if self.etag is not None:
@@ -137,10 +147,9 @@ class StoredObject(RemoteFile):
             options["if_unmodified_since"] = self.modified
         try:
             found = store.get(self.key, options=options)
-            data = found.bytes()
+            return self._fault(found, start, end) or _body(found, end - start, is_left)
         except Exception as error:
             return failure_of(error)
-        return self._fault(found, start, end) or data
 
     def _is_renewed(self, used: "ObjectStore") -> bool:
         """Return whether the server has redirected to another URL: signed ones expire soon."""
@@ -190,7 +199,7 @@ class FilesystemObject(RemoteFile):
 
     filesystem: FileSystem
 
-    def read(self, start: int, end: int) -> Answer:
+    def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
         try:
             return self.filesystem.cat_file(self.key, start=start, end=end)
@@ -219,6 +228,23 @@ def _compression(found: "GetResult") -> Failure | None:
     return None
 
 
+def _body(found: "GetResult", length: int, is_left: IsLeft | None = None) -> Answer:
+    """Return the bytes of an answer, of which no more are received than were asked for."""
+    pieces: list[Bytes | bytes] = []
+    received = 0
+    # Iterated to its end, as connections whose answers have not ended are not used again.
+    for piece in found.stream(min_chunk_size=max(1, min(length, _PIECE))):
+        received += len(piece)
+        if received > length:
+            return "transient", "more bytes were sent than asked for"
+        if is_left is not None and is_left():
+            return "transient", "nobody waits for it"
+        pieces.append(piece)
+    if received < length:
+        return "transient", f"{received} bytes were sent instead of {length}"
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
 def _opened(
     path: ObjectPath, store: "ObjectStore | None", key: str, opening: Opening | None
 ) -> StoredObject:
@@ -241,7 +267,9 @@ def _opened(
             store = opening.store()
         try:
             found = store.get(key, options={"range": (0, _END_BYTES)})
-            front = memoryview(found.bytes())
+            first, last = found.range
+            compressed = _compression(found)
+            front = compressed or _body(found, last - first)
         except Exception as error:
             failure = failure_of(error)
             if failure[0] == "replaced":
@@ -249,11 +277,14 @@ def _opened(
             if failure[0] == "transient":
                 continue
             break
-        if (compressed := _compression(found)) is not None:
+        if compressed is not None:
             failure = compressed
             break
         meta = found.meta
         etag, size = meta["e_tag"], meta["size"]
+        if isinstance(front, tuple) or (first, last) != (0, min(size, _END_BYTES)):
+            failure = "transient", "other bytes were sent than asked for"
+            continue
         if etag is not None and etag.startswith("W/"):
             etag = None
         remarks = []
@@ -263,7 +294,8 @@ def _opened(
             remarks.append(f"the server redirects to {opening.target.shown}, which is read")
         remark = "; ".join(remarks) or None
         modified = meta["last_modified"]
-        return StoredObject(path, key, size, etag, remark, store, modified, opening, front)
+        held = memoryview(front)
+        return StoredObject(path, key, size, etag, remark, store, modified, opening, held)
     raise exception_of(str(path), failure)
 
 

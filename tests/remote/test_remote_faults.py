@@ -1,0 +1,316 @@
+"""Servers and networks that fail: the right bits, or one precise error."""
+
+import os
+import random
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers import range_server as faults
+from helpers.golden_files import Adk, same_bits
+from helpers.range_server import RangeServer
+from numpy.typing import NDArray
+from trajet.remote.objects import RemoteFile
+
+# Seconds of silence after which a connection counts as cut.
+SILENCE = {"client_options": {"read_timeout": "300ms"}}
+TRANSIENT = "the server is busy or failed"
+
+
+@pytest.fixture
+def adk_server(tmp_path: Path, adk: Adk) -> Iterator[RangeServer]:
+    """Return a server of adk.xtc."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    shutil.copyfile(adk.xtc, folder / "adk.xtc")
+    with RangeServer(folder) as running:
+        yield running
+
+
+def opened(server: RangeServer, name: str = "adk.xtc", **options: Any) -> tj.Trajectory:
+    """Open a file of the server, whose frames are read one by one."""
+    options = {"connections": 4, "merge_gap": 0, "sidecar": False, **options}
+    return tj.open(None, server.url(name), allow_http=True, **options)
+
+
+@pytest.fixture
+def positions(adk: Adk) -> NDArray[np.float32]:
+    """Return the positions of adk.xtc."""
+    return tj.open(None, adk.xtc).read().positions
+
+
+def test_a_storm_of_503_is_waited_for(
+    adk_server: RangeServer, positions: NDArray[np.float32]
+) -> None:
+    """Every connection is refused several times in a row."""
+    traj = opened(adk_server)
+    adk_server.on_request(5, faults.throttled(503), times=8)
+    assert same_bits(traj.read().positions, positions)
+    assert adk_server.statuses()[503] == 8
+
+
+def test_a_storm_that_does_not_end_is_an_error(
+    adk_server: RangeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a bounded number of requests."""
+    monkeypatch.setattr(RemoteFile, "most_retries", 2)
+    traj = opened(adk_server, connections=1)
+    adk_server.clear()
+    adk_server.always(faults.throttled(503))
+    with pytest.raises(tj.RemoteError, match=f"no answer to 3 requests.*{TRANSIENT}.*try again"):
+        traj.read(frames=[50])
+    assert adk_server.count() == 3
+
+
+def test_bodies_are_cut_anywhere(adk_server: RangeServer, positions: NDArray[np.float32]) -> None:
+    """Before the first byte, within, and before the last one."""
+    traj = opened(adk_server)
+    lengths = random.Random(36).sample(range(1, 10_000), 4)
+    for number, at in enumerate((0, 1, *lengths, 10_000)):
+        adk_server.on_request(3 + 5 * number, faults.cut(at))
+    assert same_bits(traj.read().positions, positions)
+
+
+def read_with_one_fault(
+    traj: tj.Trajectory,
+    server: RangeServer,
+    fault: faults.Fault,
+    positions: NDArray[np.float32],
+) -> None:
+    """Read twice, the second time with a fault, which takes one more request."""
+    counts = []
+    for is_faulty in (False, True):
+        server.clear()
+        if is_faulty:
+            server.on_request(3, fault)
+        found = traj.read(frames=range(40, 60), atoms=[0, 700]).positions
+        assert same_bits(found, positions[40:60, [0, 700]])
+        counts.append(server.count())
+    assert counts[0] >= 20
+    assert counts[1] == counts[0] + 1
+
+
+@pytest.mark.parametrize("at", [0, 100, 500])
+def test_silent_servers_are_asked_again(
+    adk_server: RangeServer, positions: NDArray[np.float32], at: int
+) -> None:
+    """A body that stalls counts as cut."""
+    read_with_one_fault(
+        opened(adk_server, storage_options=SILENCE), adk_server, faults.stalled(at), positions
+    )
+
+
+@pytest.mark.parametrize("claims_all", [False, True])
+def test_short_bodies_are_asked_for_again(
+    adk_server: RangeServer, positions: NDArray[np.float32], claims_all: bool
+) -> None:
+    """Whether or not the headers admit it."""
+    fault = faults.shortened(7, claims_all=claims_all)
+    read_with_one_fault(opened(adk_server), adk_server, fault, positions)
+
+
+def test_wrong_headers_of_frames_are_an_error(adk_server: RangeServer) -> None:
+    """The magic number, the number of atoms, the step and the time are compared with the index."""
+    traj = opened(adk_server)
+    for at in (3, 7, 11, 13):
+        adk_server.clear()
+        adk_server.on_request(0, faults.wrong_bytes(at))
+        with pytest.raises(tj.TrajetError, match=r"frame 50|changed"):
+            traj.read(frames=[50])
+
+
+class Endless(threading.Thread):
+    """A server whose bodies never end: chunks, though the headers name a range."""
+
+    def __init__(self, head: bytes, size: int) -> None:
+        super().__init__(daemon=True)
+        self.head, self.size, self.sent = head, size, 0
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.start()
+
+    def run(self) -> None:
+        """Answer connections until the socket is closed."""
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            with connection:
+                self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        asked = connection.recv(65536).decode().lower()
+        start, stop = asked.split("range: bytes=")[1].split("\r\n")[0].split("-")
+        last = min(int(stop), self.size - 1)
+        head = (
+            "HTTP/1.1 206 Partial Content\r\nTransfer-Encoding: chunked\r\n"
+            'ETag: "1"\r\nLast-Modified: Fri, 27 Nov 2026 00:00:00 GMT\r\n'
+            f"Content-Range: bytes {start}-{last}/{self.size}\r\n\r\n"
+        )
+        piece = b"10000\r\n" + bytes(65536) + b"\r\n"
+        try:
+            connection.sendall(head.encode())
+            for _ in range(2000):
+                connection.sendall(piece)
+                self.sent += len(piece)
+        except OSError:
+            return
+
+
+def test_bodies_without_an_end_are_left(adk: Adk) -> None:
+    """No more is received than was asked for."""
+    server = Endless(adk.xtc.read_bytes()[:65536], adk.xtc.stat().st_size)
+    url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/run.xtc"
+    with pytest.raises(tj.RemoteError, match="cannot open it"):
+        tj.open(None, url, allow_http=True, sidecar=False)
+    server.socket.close()
+    # Of each of a few requests, what fits into the buffers of the system.
+    assert server.sent < 60_000_000
+
+
+@pytest.mark.parametrize("etag", [None, 'W/"1"'])
+def test_without_a_strong_etag_the_time_of_modification_is_compared(
+    adk_server: RangeServer, adk: Adk, positions: NDArray[np.float32], etag: str | None
+) -> None:
+    """Another object of the same size has another one; a remark says what is compared."""
+    adk_server.always(faults.header("ETag", etag))
+    traj = opened(adk_server)
+    assert same_bits(traj.read().positions, positions)
+    [remark] = [remark for remark in traj.remarks if "no strong ETag" in remark]
+    assert "time of modification and the headers of frames" in remark
+    adk_server.replace("adk.xtc", adk.xtc.read_bytes())
+    os.utime(adk_server.folder / "adk.xtc", (10**9, 10**9))
+    with pytest.raises(tj.StaleIndexError, match="open it again"):
+        traj.read(frames=[50])
+
+
+def test_without_any_condition_sizes_and_headers_are_compared(
+    adk_server: RangeServer, adk: Adk, positions: NDArray[np.float32]
+) -> None:
+    """Neither an ETag nor a time: the size, and the time and length of each frame."""
+    adk_server.always(faults.header("ETag", None))
+    adk_server.always(faults.header("Last-Modified", None))
+    traj = opened(adk_server)
+    assert same_bits(traj.read().positions, positions)
+    assert any("no strong ETag" in remark for remark in traj.remarks)
+    whole = adk.xtc.read_bytes()
+    adk_server.replace("adk.xtc", whole[:-4])
+    with pytest.raises(tj.StaleIndexError, match="open it again"):
+        traj.read(frames=[50])
+    # Of the same size, with frames in another order.
+    half = adk.xtc.parent / "half.xtc"
+    tj.convert(tj.open(None, adk.xtc), half, frames=slice(50, None))
+    begin = len(whole) - half.stat().st_size
+    adk_server.replace("adk.xtc", whole[begin:] + whole[:begin])
+    with pytest.raises(tj.StaleIndexError):
+        traj.read(frames=[60])
+
+
+# Random sequences of faults.
+
+N_FRAMES, N_ATOMS = 60, 900
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, NDArray[np.float32]]]:
+    """Return two versions of a trajectory, as bytes and positions."""
+    folder, made = tmp_path_factory.mktemp("versions"), []
+    for seed in (1, 2):
+        values = np.random.default_rng(seed).uniform(0, 50, (N_FRAMES, N_ATOMS, 3))
+        path = folder / f"{seed}.xtc"
+        tj.write(path, values.astype(np.float32), times=np.arange(float(N_FRAMES)))
+        made.append((path.read_bytes(), tj.open(None, path).read().positions))
+    # Between the ends, which are kept, most frames are requests of their own.
+    assert len(made[0][0]) > 3 * 65536
+    return made
+
+
+def passing(chance: random.Random) -> faults.Fault:
+    """Return a fault after which the same request succeeds."""
+    at = chance.randrange(10_000)
+    return chance.choice(
+        [
+            *(faults.throttled(503), faults.throttled(429), faults.closed()),
+            *(faults.cut(at), faults.stalled(at)),
+            *(faults.shortened(1 + at), faults.shortened(1 + at, claims_all=True)),
+        ]
+    )
+
+
+def lasting(chance: random.Random) -> tuple[faults.Fault, tuple[type[Exception], str]]:
+    """Return a fault that is an error, with the error."""
+    refused: list[tuple[faults.Fault, tuple[type[Exception], str]]] = [
+        (faults.gzipped(), (tj.RemoteError, "Content-Encoding")),
+        (faults.without_ranges(), (tj.RemoteError, "no ranges of bytes")),
+        (faults.expired_token(chance.choice([400, 403])), (PermissionError, "have expired")),
+        (lambda _: faults.error(404, ""), (FileNotFoundError, "no such object")),
+    ]
+    return chance.choice(refused)
+
+
+def run_sequence(seed: int, folder: Path, versions: list[tuple[bytes, NDArray[np.float32]]]) -> str:
+    """Open and read a trajectory while the server fails at random; return how it ended."""
+    chance = random.Random(seed)
+    (first, positions), (second, other) = versions
+    (folder / "run.xtc").write_bytes(first)
+    errors: list[tuple[type[Exception], str]] = []
+    with RangeServer(folder) as server:
+        begins = chance.random() < 0.7
+        if begins:
+            traj = opened(server, "run.xtc", storage_options=SILENCE)
+        # The first requests have fewer attempts while an object is opened.
+        for number in chance.sample(range(0 if begins else 6, 60), chance.randint(1, 5)):
+            server.on_request(number, passing(chance))
+        if chance.random() < 0.4:
+            fault, error = lasting(chance)
+            server.on_request(chance.randrange(60), fault)
+            errors.append(error)
+        if chance.random() < 0.4:
+            server.on_request(chance.randrange(60), faults.replaced("run.xtc", second))
+            errors.append((tj.StaleIndexError, "open it again"))
+        try:
+            if not begins:
+                traj = opened(server, "run.xtc", storage_options=SILENCE)
+            atoms = chance.choice([None, [0, 5], [0, 5, N_ATOMS // 2]])
+            found = traj.read(atoms=atoms).positions
+        except Exception as error:
+            message = str(error)
+            assert message.startswith(server.url("run.xtc")) and "\n" not in message, message
+            matching = [words for kind, words in errors if type(error) is kind and words in message]
+            assert matching, f"{type(error).__name__}: {message}"
+            return type(error).__name__
+    columns = slice(None) if atoms is None else atoms
+    is_first = same_bits(found, positions[:, columns])
+    # Opened after the replacement, it is the other one, and whole.
+    assert is_first or (not begins and errors and same_bits(found, other[:, columns]))
+    return "bits"
+
+
+@pytest.mark.parametrize("n", [20, pytest.param(500, marks=pytest.mark.long)])
+def test_random_faults_end_in_the_right_bits_or_one_error(
+    tmp_path: Path, versions: list[tuple[bytes, NDArray[np.float32]]], n: int
+) -> None:
+    """The seed of a sequence that fails is in the message."""
+
+    def run(seed: int) -> str:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            return run_sequence(seed, folder, versions)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
+        finally:
+            shutil.rmtree(folder)
+
+    # They wait for most of their time.
+    with ThreadPoolExecutor(5) as threads:
+        ends = list(threads.map(run, range(n)))
+    assert ends.count("bits") >= len(ends) // 4
+    assert len(set(ends)) >= 3
