@@ -227,13 +227,14 @@ def test_numbers_in_files_take_no_memory(client: Client, tmp_path: Path) -> None
 import sys
 import trajet as tj
 from distributed import Client
-from trajet.pools.dask import dispatcher
+from trajet.pools import fetching
 
 def peak():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
-dispatcher._MOST_FETCHED = 2**20
+assert fetching._MOST_OF_WORKER > 2**20
+fetching._MOST_OF_WORKER = 2**20
 address, rows, path = sys.argv[1:]
 with Client(address) as client:
     atoms = tj.open(None, path).select(range(100))

@@ -34,8 +34,9 @@ from helpers.golden_files import Adk
 from helpers.kept_members import in_a_process, kill_at_random, on_dask
 from helpers.made_ensembles import bits_of_members, uneven_members
 from helpers.made_hdf5 import tables_of
-from trajet.pools.dask.dispatcher import Dispatcher, _SubmittedCopy
+from trajet.pools.dask.dispatcher import Dispatcher
 from trajet.pools.dask.plugins import TaskProgress
+from trajet.pools.dask.submissions import SubmittedCopy
 from trajet.pools.members import member_pool
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
@@ -58,7 +59,7 @@ def test_progress_of_an_earlier_pass_is_ignored() -> None:
     part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))], sections=[])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
     ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
-    sent = dispatcher._sent[copy] = _SubmittedCopy(copy, part.tasks, None)
+    sent = dispatcher._sent[copy] = SubmittedCopy(copy, part.tasks, None)
     for name, address in (("run-0", None), ("run-1", "tcp://here")):
         message = TaskProgress([name, *copy], "tcp://here", "here", 1, 1, 0.0, 0.0, {})
         dispatcher._progressed(message)
@@ -577,6 +578,33 @@ def test_members_survive_a_killed_worker(
         timer.start()
         assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
         timer.join()
+
+
+def test_members_go_on_beside_a_worker_that_hangs(
+    client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An idle worker does its task as well; the result is there while it still hangs."""
+    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    ensemble = uneven_members(adk, tmp_path)
+    here = bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
+    hangs, released = tmp_path / "hangs", tmp_path / "released"
+
+    def hang(*_: object) -> None:
+        hangs.touch()
+        end = time.monotonic() + PATIENCE
+        while not released.exists() and time.monotonic() < end:
+            time.sleep(0.02)
+
+    until(lambda: len(client.nthreads()) == N_WORKERS)
+    victim = min(client.nthreads())
+    change_do(client, hang, workers=[victim])
+    try:
+        begin = time.monotonic()
+        assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
+        assert hangs.exists()
+        assert time.monotonic() - begin < PATIENCE
+    finally:
+        released.touch()
 
 
 def test_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:

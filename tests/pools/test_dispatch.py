@@ -107,6 +107,8 @@ class Twin:
         self.busy: dict[Copy, str] = {}
         self.slow: set[str | None] = set()
         self.idle_since: dict[str, float] = {}
+        # Workers that have begun a copy: others get none that waits, as they may hang.
+        self.have_begun: set[str] = set()
 
     def follow(self, instructions: Sequence[Instruction]) -> None:
         """Note instructions."""
@@ -137,6 +139,7 @@ class Twin:
         if (found := self.find(copy)) is not None:
             found.worker, found.started = worker, now
             self.busy[copy] = worker
+            self.have_begun.add(worker)
             if list(self.busy.values()).count(worker) >= workers[worker]:
                 self.idle_since.pop(worker, None)
 
@@ -243,9 +246,14 @@ class Dispatching(RuleBasedStateMachine):
             assert straggler.also_on != straggler.worker
             assert straggler.rules == late_by_twin.pop(straggler.task)[1]
             assert idle.pop(straggler.also_on) is not None
+            copies = self.twin.copies[straggler.task].values()
+            if all(copy.started is copy.gathering is None for copy in copies):
+                assert straggler.also_on in self.twin.have_begun
         # No straggler is left for which a worker is idle.
-        for worker, _ in late_by_twin.values():
-            assert not set(idle) - {worker}
+        for task, (worker, _) in late_by_twin.items():
+            (copy,) = self.twin.copies[task].values()
+            waits = copy.started is copy.gathering is None
+            assert not (set(idle) & self.twin.have_begun if waits else set(idle) - {worker})
         self.follow(submitted)
         self.twin.slow |= {straggler.worker for straggler in late}
 
@@ -676,6 +684,26 @@ def test_result_of_a_cancelled_copy_is_ignored() -> None:
     assert dispatch.finished(again.copy, "w1", 0.1) == []
     assert dispatch.failed(again.copy, TRANSIENT) == dispatch.lost(again.copy) == []
     assert dispatch.finished(first, "w0", 9.5) == [Take(first)]
+
+
+def test_tasks_that_are_left_out_are_cancelled_or_never_submitted() -> None:
+    """Their results and errors are not taken, and the others end the run."""
+    dispatch = Dispatch([1] * 8, ahead=4)
+    first = [one.copy for one in dispatch.start({"a": 1})]
+    assert [copy.task for copy in first] == [0, 1, 2, 3]
+    assert Take(first[0]) in dispatch.finished(first[0], "a", 1.0)
+    cancelled, *more = dispatch.leave_out([0, 2, 3, 5, 6])
+    assert isinstance(cancelled, Cancel)
+    assert sorted(cancelled.copies) == first[2:]
+    # Task 0 is done, 1 and 4 are open.
+    assert [one.copy for one in more if isinstance(one, Submit)] == [Copy(7, 0)]
+    assert dispatch.leave_out([2, 6]) == []
+    assert dispatch.finished(first[2], "a", 1.0) == dispatch.failed(first[3], TRANSIENT) == []
+    for copy in (first[1], Copy(4, 0), Copy(7, 0)):
+        assert not dispatch.is_done
+        assert dispatch.finished(copy, "a", 1.0) == [Take(copy)]
+    assert dispatch.is_done
+    assert dispatch.frames_done == 4
 
 
 def test_retries_are_bounded() -> None:

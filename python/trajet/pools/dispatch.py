@@ -233,6 +233,7 @@ class Dispatch:
         self._ahead = self._n_tasks if pins else ahead if self._batches is None else 0
         self._open: dict[int, _OpenTask] = {}
         self._failures: Counter[int] = Counter()
+        self._left_out: set[int] = set()
         # tasks that are to be submitted, and the largest batch that is done
         self._left = deque([range(self._n_tasks)])
         self._largest = 1
@@ -380,6 +381,19 @@ class Dispatch:
         """Return what to do about a copy that its backend dropped with its worker."""
         return self._again(copy, []) if self.is_open(copy) else []
 
+    def leave_out(self, tasks: Iterable[int]) -> list[Instruction]:
+        """Note tasks that are wanted no more, if their results were not taken; none is of a batch.
+
+        Those that are submitted are cancelled, and no result of theirs is taken.
+        """
+        wanted_no_more = set(tasks) - self._left_out
+        self._left_out |= wanted_no_more
+        open_tasks = sorted(wanted_no_more & self._open.keys())
+        cancelled = self._cancel([copy for task in open_tasks for copy in self._open[task].copies])
+        for task in open_tasks:
+            self._close(task)
+        return [*cancelled, *self._more()]
+
     def tick(self, now: float) -> list[Instruction]:
         """Return copies of stragglers for workers that are idle."""
         for worker in self._newly_idle:
@@ -390,7 +404,8 @@ class Dispatch:
             return []
         limits, gather_limits = map(self._rule.limits, (self._rates, self._gather_rates))
         # Tasks that wait while another worker is idle wait behind a straggler.
-        idle_since = next(iter(self._idle.values())) or now
+        first_since = next(iter(self._idle.values()))
+        idle_since = now if first_since is None else first_since
         submitted: list[Instruction] = []
         aside: list[Watched] = []
         idle = deque[str]()
@@ -401,20 +416,26 @@ class Dispatch:
                 rules = self._rule.broken(by, now - since, entry.n_frames)
                 if not rules:
                     break
-                idle = idle or deque(self._idle if not submitted else ())
+                idle = idle or deque(self._in_turn() if not submitted else ())
                 if not idle:
                     break
-                if idle[0] == entry.worker:
-                    idle.rotate(-1)
-                if idle[0] == entry.worker:
+                place = int(idle[0] == entry.worker)
+                # A task that waits may wait at a worker that has begun nothing because it hangs.
+                may_hang = entry.state == "waiting" and idle[0] not in self._busy
+                if may_hang or place == len(idle):
                     self._overdue.set_aside(entry)
                     aside.append(entry)
                     continue
-                other = idle.popleft()
+                other = idle[place]
+                del idle[place]
                 late = Straggler(entry.task, entry.worker, entry.state, rules, now - since, other)
                 submitted.append(self._submit_again(late))
         self._overdue.put_back(aside)
         return submitted
+
+    def _in_turn(self) -> list[str]:
+        """Return the idle workers, those that have begun a task before the others."""
+        return sorted(self._idle, key=lambda worker: worker not in self._busy)
 
     def _submit_again(self, late: Straggler) -> Submit:
         """Submit the task of a straggler for an idle worker."""
@@ -433,6 +454,8 @@ class Dispatch:
         submitted: list[Submit] = []
         while self._n_left and len(self._open) < most:
             tasks = self._next_batch()
+            if tasks.start in self._left_out:
+                continue
             self._open[tasks.start] = _OpenTask(len(tasks))
             submitted.append(self._submit(tasks.start, self._pins.get(tasks.start)))
         return submitted

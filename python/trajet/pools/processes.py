@@ -4,7 +4,7 @@ import atexit
 import gc
 import os
 import pickle
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ import numpy as np
 
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader, WorkerError
-from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
+from trajet.pools.dispatch import Cancel, Copy, Dispatch, GiveUp, Instruction, Submit, Take
 from trajet.pools.jobs import (
     Job,
     JobResult,
@@ -275,20 +275,19 @@ class _Tasks:
             If a process dies.
         """
         dispatch = Dispatch(self.n_frames)
-        unwanted = set[int]()
 
-        def submit(copies: Iterable[Copy]) -> None:
-            left = deque(copies)
-            while left:
-                copy = left.popleft()
-                if copy.task not in unwanted:
-                    processes.submit(copy, self.call_of(copy.task))
-                    continue
-                done = dispatch.finished(copy, "", 0.0)
-                left += [one.copy for one in done if isinstance(one, Submit)]
+        def submit(instructions: Iterable[Instruction]) -> None:
+            for instruction in instructions:
+                match instruction:
+                    case Submit():
+                        copy = instruction.copy
+                        processes.submit(copy, self.call_of(copy.task))
+                    case Cancel():
+                        processes.withdraw(instruction.copies)
 
-        submit(first.copy for first in dispatch.start({}))
-        while not dispatch.is_done:
+        submit(dispatch.start({}))
+        # Calls of tasks that are wanted no more end before the workers are used again.
+        while not dispatch.is_done or processes.have_calls:
             for copy, value, error in processes.wait():
                 if error is None:
                     # The core needs neither for tasks without a rule for stragglers.
@@ -298,13 +297,12 @@ class _Tasks:
                 for instruction in instructions:
                     match instruction:
                         case Take():
-                            if found := self.take(copy.task, value):
-                                unwanted.update(found)
-                                submit(processes.withdraw(unwanted))
-                        case Submit(further):
+                            if unwanted := self.take(copy.task, value):
+                                submit(dispatch.leave_out(unwanted))
+                        case Submit():
                             if error is not None:
                                 self.retry(copy.task, str(error))
-                            submit([further])
+                            submit([instruction])
                         case GiveUp():
                             assert error is not None
                             raise self._error_of(copy, error)

@@ -285,11 +285,14 @@ class WorkerProcesses:
         """Submit a call, which must be picklable; `wait` returns its answer."""
         self._waiting.append((copy, call))
 
-    def withdraw(self, tasks: Collection[int]) -> list[Copy]:
-        """Remove the calls of some tasks that no worker has got yet, and return their copies."""
-        copies = [copy for copy, _ in self._waiting if copy.task in tasks]
-        self._waiting = deque(one for one in self._waiting if one[0].task not in tasks)
-        return copies
+    def withdraw(self, copies: Collection[Copy]) -> None:
+        """Remove the calls of some copies that no worker has got yet."""
+        self._waiting = deque(one for one in self._waiting if one[0] not in copies)
+
+    @property
+    def have_calls(self) -> bool:
+        """Whether a worker has a call, or a call waits for one."""
+        return bool(self._waiting) or any(worker.copy is not None for worker in self._workers)
 
     def tell_all(self, call: Callable[[], object]) -> None:
         """Have every worker call a function after what it does now; its value is not returned."""

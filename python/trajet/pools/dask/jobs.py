@@ -1,21 +1,24 @@
-"""Jobs on a cluster: Dask assigns them to workers, and repeats those of killed workers."""
+"""Jobs on a cluster: Dask assigns them to workers, and repeats those of killed workers.
 
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+Jobs whose spec says that it does no harm also run on an idle worker while they are stragglers.
+"""
+
+from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import Generic, Never, cast
 
-from distributed import Client, Future, KilledWorker
+from distributed import Client, KilledWorker
 
-from trajet.pools.dask.dispatcher import dropped, killed
-from trajet.pools.dask.plugins import do_job_here
+from trajet.pools.dask.plugins import JobAnswer, do_job_here
+from trajet.pools.dask.submissions import RULE, Submissions, SubmittedCopy, killed
 from trajet.pools.dask.workers import Workers, started_run
+from trajet.pools.dispatch import Dispatch, Submit, Take
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult
 from trajet.pools.pool import Progress
+from trajet.pools.tasks import Task
 
-# Seconds between two looks at the jobs, and between two counts of the workers.
-_LOOK = 0.1
-_COUNT = 1.0
+# Bytes that the result of a job is taken for: some results are fetched from a worker at once.
+_RESULT_BYTES = 4 << 20
 
 
 def run_jobs(
@@ -27,54 +30,95 @@ def run_jobs(
     progress: Progress | None,
     take: TakeResult[Outcome],
 ) -> None:
-    """Run jobs on the workers of a client; `progress` is called when one is done."""
+    """Run jobs on the workers of a client; `progress` is called while they run."""
     with started_run(client) as run:
         name = run.announce(spec)
-        work = partial(do_job_here, name, threads)
-        # Each job has one copy.
-        left = {
-            number: client.submit(work, job, key=(name, number, 0), pure=False)
-            for number, job in enumerate(jobs)
-        }
-        frames_done, total = 0, sum(job.n_frames for job in jobs)
-        try:
-            counted = time.monotonic()
-            while left:
-                for number in [k for k, future in left.items() if future.done()]:
-                    if number not in left:
-                        # It is wanted no more.
-                        continue
-                    what = f"the job {number} of {len(jobs)}"
-                    done: JobResult[Outcome] = _result(client, workers, left[number], what)
-                    del left[number]
-                    frames_done += jobs[number].n_frames
-                    unwanted = [left.pop(k) for k in take(number, done) if k in left]
-                    if unwanted:
-                        client.cancel(unwanted)
-                if progress is not None:
-                    progress(frames_done, total)
-                if time.monotonic() - counted > _COUNT:
-                    counted = time.monotonic()
-                    workers.refresh()
-                time.sleep(_LOOK)
-        finally:
-            # An error of the scheduler has been raised by then.
-            with suppress(Exception):
-                client.cancel(list(left.values()))
+        is_repeated: bool = getattr(spec, "may_be_repeated", False)
+        dispatcher = _JobDispatcher(client, workers, name, jobs, threads, take, is_repeated)
+        run.on_progress = dispatcher.on_progress
+        dispatcher.do(progress)
         run.end()
 
 
-def _result(client: Client, workers: Workers, future: Future, what: str) -> JobResult[Outcome]:
-    """Return the result of a job, or raise its error."""
-    if future.status == "cancelled":
-        raise dropped(client, what)
-    try:
-        answer = future.result()
-    except KilledWorker as error:
-        raise killed(error, what) from error
-    if answer is None:
-        # A job stops only when it is cancelled.
-        raise dropped(client, what)
-    done: JobResult[Outcome]
-    done, address, thread = answer
-    return done.by(worker=workers.number(address, thread), address=address)
+class _JobDispatcher(Submissions[JobAnswer], Generic[Outcome]):
+    """Runs jobs on the workers of a client."""
+
+    def __init__(
+        self,
+        client: Client,
+        workers: Workers,
+        name: str,
+        jobs: Sequence[Job[object]],
+        threads: int,
+        take: TakeResult[Outcome],
+        is_repeated: bool,
+    ) -> None:
+        """Submit nothing yet."""
+        self._jobs, self._threads, self._take_result = jobs, threads, take
+        self._frames_done = 0
+        # Files without frames have jobs too.
+        n_frames = [max(1, job.n_frames) for job in jobs]
+        dispatch = Dispatch(n_frames, rule=RULE if is_repeated else None)
+        tasks = [Task(k, (k, k + 1), (0, count)) for k, count in enumerate(n_frames)]
+        super().__init__(client, workers, name, dispatch, tasks)
+
+    def do(self, progress: Progress | None) -> None:
+        """Run all jobs."""
+        total = sum(job.n_frames for job in self._jobs)
+
+        def show(_: int) -> None:
+            if progress is not None:
+                progress(self._frames_done, total)
+
+        self._run(show)
+        show(0)
+
+    def _submit(self, submitted: Iterable[Submit], workers: list[str], *, anywhere: bool) -> None:
+        """Submit copies of jobs."""
+        copies = [one.copy for one in submitted]
+        self._send(
+            partial(do_job_here, self._name, self._threads),
+            [(copy, [self._tasks[copy.task]]) for copy in copies],
+            [[self._jobs[copy.task] for copy in copies]],
+            workers,
+            anywhere=anywhere,
+        )
+
+    def _n_bytes(self, sent: SubmittedCopy) -> int:
+        """Return the bytes of a result, about."""
+        return _RESULT_BYTES
+
+    def _name_of(self, sent: SubmittedCopy) -> str:
+        """Return the name of a job in errors."""
+        return f"the job {sent.copy.task} of {len(self._jobs)}"
+
+    def _failed(self, sent: SubmittedCopy, error: BaseException) -> Never:
+        """Raise the error of a job, which the worker has tried again already."""
+        if isinstance(error, KilledWorker):
+            raise killed(error, self._name_of(sent)) from error
+        raise error
+
+    def _take(
+        self, sent: SubmittedCopy, answer: JobAnswer | None, moved: tuple[float, float]
+    ) -> None:
+        """Take the result of a job, if the core says so."""
+        if sent.copy not in self._sent:
+            return
+        del self._sent[sent.copy]
+        if answer is None:
+            # Dask took the worker for dead, and then found it again.
+            self._follow(self._dispatch.lost(sent.copy))
+            return
+        found, address, thread = answer
+        seconds = found.end - found.begin
+        instructions = self._dispatch.finished(sent.copy, address, seconds)
+        self._follow(instructions)
+        if not any(isinstance(one, Take) for one in instructions):
+            return
+        number = sent.copy.task
+        self._frames_done += self._jobs[number].n_frames
+        worker = self._workers.number(address, thread)
+        # The spec of the jobs determines the type of their results.
+        done = cast(JobResult[Outcome], found.by(worker=worker, address=address))
+        if unwanted := self._take_result(number, done):
+            self._follow(self._dispatch.leave_out(unwanted))

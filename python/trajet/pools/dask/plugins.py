@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Never
+from typing import TYPE_CHECKING, NamedTuple, Never, TypeAlias
 
 import numpy as np
 from distributed import get_worker
@@ -194,8 +194,9 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
 
     def _send_progress(self, key: Key) -> None:
         """Send the time spent on a task until now to the client."""
-        running = self._running.get(key)
-        if running is not None and isinstance(self.task_worker, Worker):
+        running, worker = self._running.get(key), self.task_worker
+        if running is not None:
+            opening = worker.opening(running.stop) if isinstance(worker, Worker) else 0.0
             message = TaskProgress(
                 key,
                 self._worker.address,
@@ -203,7 +204,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
                 os.getpid(),
                 running.thread,
                 running.begin,
-                self.task_worker.opening(running.stop),
+                opening,
                 running.stop.spent(),
             )
             self._worker.log_event(self._topic, list(message))
@@ -293,21 +294,26 @@ class _StoppedError(Exception):
     """The job was cancelled."""
 
 
-def do_job_here(
-    name: str, threads: int, job: Job[Never]
-) -> tuple[JobResult[object], str, int] | None:
+# Result of a job in a worker, the address of the worker, and its thread.
+JobAnswer: TypeAlias = tuple[JobResult[object], str, int]
+
+
+def do_job_here(name: str, threads: int, job: Job[Never]) -> JobAnswer | None:
     """Run a job in a worker; return its result and place, or None if it was cancelled."""
-    plugin, _, stop = _current_task(name)
+    plugin, key, stop = _current_task(name)
     worker = plugin.task_worker
     assert not isinstance(worker, Worker)
+    if stop is None:
+        return None
 
     def show(_: int) -> None:
-        if stop is None or stop.is_set:
+        if stop.is_set:
             raise _StoppedError
 
     try:
-        show(0)
-        done = do_job(worker, job, threads, show)
+        with plugin.running(key, stop):
+            show(0)
+            done = do_job(worker, job, threads, show)
     except _StoppedError:
         return None
     return done, get_worker().address, threading.get_ident()

@@ -247,10 +247,16 @@ def _with_scheduler(
         return tasks
     keys = np.stack([tasks.numbers(name) for name in ("pass", "batch", "copy")], axis=1)
     batches, of_task, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    known = [spans[number, batch, copy] for number, batch, copy in batches.tolist()]
-    given = np.array(known, np.float64).reshape(-1, 2)
+    # NumPy 2.0.0 returns a column.
+    of_task = of_task.reshape(-1)
     spent = tasks.seconds("t_end") - tasks.seconds("t_begin")
     of_batch = np.bincount(of_task, spent, len(batches))
+    # A batch whose end the scheduler has not recorded has not waited, as far as is known.
+    known = [
+        spans.get((number, batch, copy), (0.0, seconds))
+        for (number, batch, copy), seconds in zip(batches.tolist(), of_batch, strict=True)
+    ]
+    given = np.array(known, np.float64).reshape(-1, 2)
     waiting = ((given[:, 1] - given[:, 0] - of_batch) / counts)[of_task]
     scheduler = spent + waiting
     return tasks.with_columns({"t_scheduler": scheduler, "t_waiting": scheduler - spent})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import Queue
+from typing import ClassVar
 
 from trajet.advise.entries import RunReport
 from trajet.pools.jobs import GrowingPool, Job, JobPool, JobResult, ShowFrames
@@ -306,7 +307,15 @@ class MemberTask:
 
 @dataclass(frozen=True)
 class MemberTasks:
-    """Common part of the tasks of members: nothing, as each member has a setup of its own."""
+    """Common part of the tasks of members: nothing, as each member has a setup of its own.
+
+    Attributes
+    ----------
+    may_be_repeated
+        Whether a straggler may run on an idle worker as well, where the pool can do that.
+    """
+
+    may_be_repeated: ClassVar[bool] = True
 
     def begin(self) -> "MemberTaskWorker":
         """Return the worker."""
