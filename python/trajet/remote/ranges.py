@@ -1,5 +1,6 @@
 """Ranges of objects that Python reads: of files that are downloaded, and of the tables of HDF5."""
 
+import contextlib
 import io
 import time
 from collections import OrderedDict
@@ -16,6 +17,13 @@ _PAUSE = 0.2
 # Bytes of a block that `RangeFile` keeps, and of all of them.
 BLOCK = 64 * 1024
 _KEPT = 16 * 1024 * 1024
+# Most blocks that are fetched for an inner node, and how many at the same time.
+_MOST_FETCHED = 128
+_NODES_AT_ONCE = 32
+# Bytes of the head of a node and of an offset, and the children that a node has room for.
+_NODE_HEAD = 24
+_OFFSET = 8
+_CHILDREN = 64
 # Bytes of a request for a whole object, and the requests that wait at the same time.
 _PIECE = 8 * 1024 * 1024
 _AT_ONCE = 8
@@ -73,7 +81,9 @@ def pieces(file: RemoteFile) -> Iterator[bytes]:
 class RangeFile(io.RawIOBase):
     """An object as a file that can be read at any position, for h5py.
 
-    Blocks of `BLOCK` bytes are fetched when they are needed, and the last ones are kept.
+    Blocks of `BLOCK` bytes are fetched when they are needed, and the last ones are kept. The
+    library reads the list of a dataset's chunks node by node: nodes that an inner one points to are
+    fetched at the same time.
 
     Attributes
     ----------
@@ -129,7 +139,29 @@ class RangeFile(io.RawIOBase):
             done += len(some)
             start += len(some)
         self._at = end
+        if children := inner_node(out[:done]):
+            self._prefetch(children, done)
         return done
+
+    def _prefetch(self, offsets: list[int], size: int) -> None:
+        """Fetch the blocks of nodes at the same time; those that fail are fetched when read."""
+        ends = [end for at in offsets if at + size <= self.size for end in (at, at + size - 1)]
+        numbers = {end // BLOCK for end in ends}
+        missing = sorted(numbers - self._blocks.keys())[:_MOST_FETCHED]
+        if len(missing) < 2:
+            return
+
+        def fetch(number: int) -> bytes | None:
+            start = number * BLOCK
+            with contextlib.suppress(Exception):
+                return read_range(self._file, start, min(start + BLOCK, self.size))
+            return None
+
+        with ThreadPoolExecutor(_NODES_AT_ONCE) as threads:
+            for number, data in zip(missing, threads.map(fetch, missing), strict=True):
+                if data is not None:
+                    self._blocks[number] = data
+        self._forget()
 
     def _block(self, number: int, last: int) -> bytes:
         """Return a block; missing ones up to the last are fetched with it, in one request."""
@@ -148,6 +180,27 @@ class RangeFile(io.RawIOBase):
             raise
         for k in range(number, stop):
             self._blocks[k] = data[k * BLOCK - start : (k + 1) * BLOCK - start]
+        self._forget()
+        return self._blocks.get(number, data[:BLOCK])
+
+    def _forget(self) -> None:
+        """Drop the blocks that were not used for the longest time, if there are too many."""
         while len(self._blocks) * BLOCK > _KEPT + BLOCK:
             self._blocks.popitem(last=False)
-        return self._blocks.get(number, data[:BLOCK])
+
+
+def inner_node(data: memoryview) -> list[int]:
+    """Return the offsets of the children of an inner node of a B-tree of chunks; else none.
+
+    The layout is that of version 1 in the HDF5 file format specification, section III.A.1: a
+    header of 24 bytes, then a key and an offset for each of the 64 children that there may be, and
+    a last key.
+    """
+    if len(data) < _NODE_HEAD or bytes(data[:4]) != b"TREE" or data[4] != 1 or data[5] == 0:
+        return []
+    key, rest = divmod(len(data) - _NODE_HEAD - _OFFSET * _CHILDREN, _CHILDREN + 1)
+    n = int.from_bytes(data[6:8], "little")
+    if rest or key < _OFFSET or n > _CHILDREN:
+        return []
+    begins = range(_NODE_HEAD + key, _NODE_HEAD + n * (key + _OFFSET), key + _OFFSET)
+    return [int.from_bytes(data[at : at + _OFFSET], "little") for at in begins]
