@@ -84,6 +84,17 @@ def test_info_and_index_describe_files_and_objects(server: RangeServer, adk: Adk
         assert sorted(name.partition("?")[0] for name in named) == sorted([str(adk.xtc), url])
 
 
+@pytest.mark.parametrize("command", [["serve"], ["rmsd", "adk.psf", "adk.xtc", "--reference"]])
+def test_files_alone_are_served_or_references(command: list[str], adk: Adk) -> None:
+    """The message for a URL has no secret."""
+    url = f"https://user:{SECRET}@127.0.0.1:1/run.gro?sig={SECRET}"
+    select = [] if command == ["serve"] else ["--select", "name CA"]
+    done = commands.run(*command, url, *select, cwd=adk.psf.parent)
+    assert done.returncode in (1, 2)
+    assert "https://127.0.0.1:1/run.gro: " in done.stderr
+    assert SECRET not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

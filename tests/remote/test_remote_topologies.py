@@ -148,6 +148,18 @@ def test_members_and_commands_take_topologies(
     assert str(tmp_path / "cache") not in done.stdout
 
 
+def test_topologies_of_stores_and_filesystems_are_read(adk: Adk) -> None:
+    """With a path, as trajectories are; such a trajectory cannot be pickled."""
+    from obstore.store import LocalStore
+
+    store = LocalStore(adk.psf.parent)
+    traj = tj.open((store, adk.psf.name), (store, adk.xtc.name))
+    expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+    assert same_bits(tj.rmsd(traj.select("name CA")).values, expected.values)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(traj)
+
+
 def test_errors_name_the_object(
     server: RangeServer, adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

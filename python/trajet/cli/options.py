@@ -21,7 +21,7 @@ from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions, formats_of
 from trajet.natural_order import natural
-from trajet.remote import StorageOptions, is_url
+from trajet.remote import StorageOptions, is_url, name_of
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -272,7 +272,9 @@ def reference_of(text: str, *words: str) -> int | str:
         return int(text)
     if text not in words and not os.path.lexists(text):
         also = "".join(f", nor {word}" for word in words)
-        raise FileNotFoundError(f"{text}: not a frame number{also}, and there is no such file")
+        raise FileNotFoundError(
+            f"{name_of(text)}: not a frame number{also}, and there is no such file"
+        )
     return text
 
 

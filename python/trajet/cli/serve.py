@@ -13,6 +13,7 @@ from trajet._trajet import MissingPackageError
 from trajet.cli import options
 from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
+from trajet.remote import is_url, name_of
 
 if TYPE_CHECKING:
     from trajet import server
@@ -80,6 +81,12 @@ def serve(
         raise MissingPackageError(
             f"trajet serve: {error.name} is not installed: pip install 'trajet[serve]'"
         ) from error
+    for path in paths:
+        if is_url(path):
+            raise click.UsageError(
+                f"{name_of(path)}: is in remote storage, and trajet serves files of this machine:"
+                " programs can open it there"
+            )
     table = server.Table([Path(path) for path in paths])
     token = os.environ.get(TOKEN)
     if token is not None:
