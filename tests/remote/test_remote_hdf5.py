@@ -1,5 +1,6 @@
 """HDF5 trajectories in remote storage: tables through h5py, chunks by their offsets."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,10 @@ def test_rmsd_of_a_solvated_protein_reads_a_part(
     assert server.sent < share * size
 
 
-def write_gromacs(path: Path) -> int:
-    """Write a file of GROMACS with its topology; return the number of atoms."""
+@pytest.fixture(scope="module")
+def gromacs_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of GROMACS with its topology."""
+    path = tmp_path_factory.mktemp("gromacs") / "gromacs.h5md"
     atoms = mda.Universe(datafiles.TPR).atoms
     n = len(atoms)
     with h5py.File(path, "w") as file:
@@ -70,15 +73,17 @@ def write_gromacs(path: Path) -> int:
         group["step"], group["time"] = np.arange(3), np.arange(3.0)
         group["time"].attrs["unit"] = "ps"
     add_gromacs_topology(path, atoms)
-    return n
+    return path
 
 
-def test_topologies_of_gromacs_are_read_by_their_tables(server: RangeServer) -> None:
+def test_topologies_of_gromacs_are_read_by_their_tables(
+    server: RangeServer, gromacs_file: Path
+) -> None:
     """The file is its own topology, with bonds, or that of another trajectory; no frame is read."""
-    path = server.folder / "gromacs.h5md"
-    n = write_gromacs(path)
+    path = shutil.copyfile(gromacs_file, server.folder / "gromacs.h5md")
     here = tj.open(path)
-    tj.write(server.folder / "other.xtc", np.zeros((1, n, 3), np.float32), times=[0.0])
+    frame = np.zeros((1, here.n_atoms, 3), np.float32)
+    tj.write(server.folder / "other.xtc", frame, times=[0.0])
     server.clear()
     url = server.url("gromacs.h5md")
     alone = tj.open(url, allow_http=True)
@@ -145,9 +150,11 @@ def test_failures_while_tables_are_read_are_one_error(server: RangeServer, tmp_p
         opened(server, "linked.h5md")
 
 
-def test_a_command_takes_an_hdf5_object_alone(server: RangeServer, tmp_path: Path) -> None:
+def test_a_command_takes_an_hdf5_object_alone(
+    server: RangeServer, gromacs_file: Path, tmp_path: Path
+) -> None:
     """As its own topology."""
-    write_gromacs(server.folder / "gromacs.h5md")
+    shutil.copyfile(gromacs_file, server.folder / "gromacs.h5md")
     for name, options in (("here", [server.folder / "gromacs.h5md"]), ("there", [])):
         given = options or [server.url("gromacs.h5md"), "--allow-http"]
         out = tmp_path / f"{name}.csv"
