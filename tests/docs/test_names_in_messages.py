@@ -14,6 +14,20 @@ from helpers.help_pages import every_command
 ROOT = Path(__file__).parents[2]
 # Options of other programs, of every command, and what only looks like an option.
 OTHER_OPTIONS = {
+    # Of Chromium.
+    *(
+        "--headless",
+        "--no-first-run",
+        "--disable-extensions",
+        "--mute-audio",
+        "--disable-background-networking",
+        "--disable-sync",
+        "--hide-scrollbars",
+        "--enable-unsafe-swiftshader",
+        "--user-data-dir",
+        "--window-size",
+        "--no-sandbox",
+    ),
     *("--help", "--no-", "--option"),
     *(
         "--mk",
