@@ -336,6 +336,35 @@ def test_atoms_without_numbers_of_their_own_keep_their_labels(tmp_path: Path) ->
     assert atom_keys(None, np.array([2]))[1].tolist() == ["atom2"]
 
 
+@pytest.mark.parametrize("chains", ["AB", "BA", "BC", "CD", "ZZ"])
+def test_equal_chains_are_matched_by_name_in_any_order(tmp_path: Path, chains: str) -> None:
+    """Those of a homodimer; a single chain is matched also where its name differs."""
+    members = []
+    for name in ("YY" if chains == "ZZ" else "AB", chains):
+        length = 6 // len(set(name))
+        lines = [
+            f"ATOM  {k + 1:5}  CA  ALA {chain}{1 + k % length:4}    {3 * k + ord(chain):8.3f}"
+            f"{k * k:8.3f}{0:8.3f}  1.00  0.00"
+            for k, chain in enumerate(name[0] * 3 + name[1] * 3)
+        ]
+        path = tmp_path / f"{len(members)}.pdb"
+        path.write_text("\n".join([*lines, "END"]) + "\n")
+        members.append(Member(name, [tj.open(path, path).select("name CA")]))
+    if chains == "CD":
+        with pytest.raises(ValueError, match="CD: it has no feature in common with AB"):
+            Features(members, None)
+        return
+    found = Features(members, None)
+    first, other = found.collect()
+    places = {"AB": [0, 1], "BA": [1, 0], "BC": [0], "ZZ": [0, 1]}[chains]
+    own = members[1].items[0].read().positions.reshape(2, 3 * 3)[places].ravel()
+    assert np.array_equal(other[0], own)
+    assert len(first[0]) == len(own)
+    other_name = "ZZ: no chain has the name that it has in YY: features are matched in their order"
+    assert (found.remarks == (other_name,)) == (chains == "ZZ")
+    assert bool(found.remarks) == (chains in ("ZZ", "BC"))
+
+
 def test_other_features_of_a_member_are_left_out_or_an_error(traj: tj.Trajectory) -> None:
     """Distances of atoms that all have are kept."""
     few = [

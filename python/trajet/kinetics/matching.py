@@ -44,7 +44,20 @@ class FeatureColumns:
 
     def is_like(self, other: "FeatureColumns") -> bool:
         """Return whether the features are the same, in the same order."""
-        return self.labels == other.labels and self.bare_keys == other.bare_keys
+        return self.labels == other.labels and self.keys == other.keys
+
+    def has_other_chains(self, other: "FeatureColumns") -> bool:
+        """Return whether no chain has its name there, and nothing else differs."""
+        return (
+            self.labels == other.labels
+            and self.bare_keys == other.bare_keys
+            and self._keys_with_chains.isdisjoint(other.keys)
+        )
+
+    @cached_property
+    def _keys_with_chains(self) -> frozenset[_Key]:
+        pairs = zip(self.keys, self.bare_keys, strict=True)
+        return frozenset(key for key, bare in pairs if key != bare)
 
 
 def columns_of(results: Sequence[Series], topology: Topology | None) -> FeatureColumns:
@@ -91,8 +104,10 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 class CommonFeatures:
     """The features that several trajectories have, in the order and with the names of the first.
 
-    They are matched by chain, residue number, insertion code and name of their atoms. Features that
-    are not of single atoms, such as an RMSD or the distance of centres, are matched by their names.
+    They are matched by chain, residue number, insertion code and name of their atoms. Where all
+    chains of a trajectory have other names, but nothing else differs, they are matched in their
+    order. Features that are not of single atoms, such as an RMSD or the distance of centres, are
+    matched by their names.
 
     Parameters
     ----------
@@ -106,7 +121,7 @@ class CommonFeatures:
     n_left_out
         Number of features of the first trajectory that others do not have.
     remarks
-        Remarks on features that are left out, and on other names of residues.
+        Remarks on features that are left out, and on other names of chains and residues.
 
     Raises
     ------
@@ -117,7 +132,8 @@ class CommonFeatures:
     def __init__(self, members: Sequence[tuple[str, FeatureColumns]]) -> None:
         self._first, columns = members[0]
         self._columns = columns
-        others = _different(members)
+        different = _different(members)
+        others = [one for one in different if not one[1].has_other_chains(columns)]
         kept = dict.fromkeys(columns.keys)
         for label, other in others:
             kept = {key: None for key in kept if key in other.places}
@@ -132,7 +148,11 @@ class CommonFeatures:
         self._keys = list(kept)
         self.labels = tuple(columns.labels[k] for k in self._kept.tolist())
         self.n_left_out = len(columns.labels) - len(kept)
-        self.remarks = [*self._left_out([members[0], *others]), *self._renamed(others)]
+        self.remarks = [
+            *self._left_out([members[0], *others]),
+            *self._with_other_chains([one for one in different if one not in others]),
+            *self._renamed(others),
+        ]
 
     def of(self, label: str, columns: FeatureColumns) -> NDArray[np.int64]:
         """Return the numbers of the common features among those of a trajectory.
@@ -142,7 +162,7 @@ class CommonFeatures:
         ValueError
             If it lacks one of them.
         """
-        if columns.is_like(self._columns):
+        if columns.is_like(self._columns) or columns.has_other_chains(self._columns):
             return self._kept
         for key, name in zip(self._keys, self.labels, strict=True):
             if key not in columns.places:
@@ -159,6 +179,14 @@ class CommonFeatures:
                     f"{label}: features left out, as other trajectories do not have them:"
                     f" {len(left)} of {len(columns.keys)}, the first is {columns.labels[left[0]]!r}"
                 )
+
+    def _with_other_chains(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
+        """Yield a remark on each trajectory whose chains have other names."""
+        for label, _ in members[:_MOST_NAMED]:
+            yield (
+                f"{label}: no chain has the name that it has in {self._first}: features are matched"
+                " in their order"
+            )
 
     def _renamed(self, others: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
         """Yield a remark on features of the same atoms that have other names, as after mutation."""
