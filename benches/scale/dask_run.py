@@ -169,8 +169,9 @@ class DaskRun:
                     submitted.append(instruction)
                 case Take(copy):
                     self._take(copy)
-        for copy, _, _, n_tasks, most_seconds in submitted:
-            self._batches[copy] = range(copy.task, copy.task + n_tasks), most_seconds
+        for one in submitted:
+            first = one.copy.task
+            self._batches[one.copy] = range(first, first + one.n_tasks), one.most_seconds
         if submitted:
             self._messages += 1
             when = self._client.serve(self.events.now, self._net.client_seconds)
@@ -193,13 +194,13 @@ class DaskRun:
     # The scheduler.
 
     def _submitted(self, submitted: Sequence[Submit]) -> None:
-        for copy, _, prefer, *_ in submitted:
+        for one in submitted:
             self._scheduler.serve(self.events.now, self._net.scheduler_seconds)
-            worker = self._workers[prefer[0]] if prefer else None
+            worker = self._workers[one.prefer[0]] if one.prefer else None
             if worker is not None and worker.is_alive:
-                self._give(worker, copy)
+                self._give(worker, one.copy)
             else:
-                self._ready.append(copy)
+                self._ready.append(one.copy)
         self._assign()
 
     def _assign(self) -> None:

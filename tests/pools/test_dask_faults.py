@@ -58,7 +58,8 @@ def test_progress_of_an_earlier_pass_is_ignored() -> None:
     """A cancelled task may read for a while; its key differs in the name of the pass alone."""
     part = SimpleNamespace(tasks=[Task(0, (0, 1), (0, 10))], sections=[])
     dispatcher = Dispatcher(None, None, "run-1", part, RunTiming(), {})
-    ((copy, *_),) = dispatcher._dispatch.start({"tcp://here": 1})
+    (submit,) = dispatcher._dispatch.start({"tcp://here": 1})
+    copy = submit.copy
     sent = dispatcher._sent[copy] = SubmittedCopy(copy, part.tasks, None)
     for name, address in (("run-0", None), ("run-1", "tcp://here")):
         message = TaskProgress([name, *copy], "tcp://here", "here", 1, 1, 0.0, 0.0, {})

@@ -101,7 +101,8 @@ class Copy(NamedTuple):
     number: int
 
 
-class Submit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Submit:
     """Instruction: submit a copy, to the worker `only` alone, or to one of `prefer` if possible.
 
     Attributes
@@ -119,19 +120,22 @@ class Submit(NamedTuple):
     most_seconds: float = math.inf
 
 
-class Cancel(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cancel:
     """Instruction: cancel these copies; their results are not taken."""
 
     copies: tuple[Copy, ...]
 
 
-class Take(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Take:
     """Instruction: merge the result of this copy; each task is in one that is taken."""
 
     copy: Copy
 
 
-class GiveUp(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GiveUp:
     """Instruction: end the run with the error of this copy."""
 
     copy: Copy

@@ -12,7 +12,7 @@ from trajet.advise.entries import Place, RepeatedEntry
 from trajet.pools.dask.plugins import BatchResult, BatchSpec, do
 from trajet.pools.dask.submissions import RULE, Submissions, SubmittedCopy, killed
 from trajet.pools.dask.workers import Workers
-from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Instruction, Submit, Take
+from trajet.pools.dispatch import Copy, Dispatch, GiveUp, Submit, Take
 from trajet.pools.passes import PassRun, section_writer
 from trajet.pools.pool import Progress
 from trajet.pools.task_batches import BatchRule
@@ -114,7 +114,7 @@ class Dispatcher(Submissions[BatchResult]):
     def _failed(self, sent: SubmittedCopy, error: BaseException) -> None:
         """Run a task again if the core says so, or raise its error."""
         instructions = self._dispatch.failed(sent.copy, error)
-        if not _gives_up(instructions):
+        if GiveUp(sent.copy) not in instructions:
             self._timing.retry(sent.tasks[0], error)
             del self._sent[sent.copy]
             self._follow(instructions)
@@ -139,12 +139,12 @@ class Dispatcher(Submissions[BatchResult]):
             )
             if answer.error is not None:
                 failed = sent.tasks[answer.n_done]
-                if _gives_up(instructions):
+                if GiveUp(sent.copy) in instructions:
                     raise _placed(answer.error, failed, answer.address)
                 self._timing.retry(failed, answer.error)
         del self._sent[sent.copy]
         self._follow(instructions)
-        if answer is None or not any(isinstance(one, Take) for one in instructions):
+        if answer is None or Take(sent.copy) not in instructions:
             return
         self._put(sent.tasks[0].frames[0], answer.sections)
         self._part.states.add(answer.states)
@@ -185,11 +185,6 @@ class Dispatcher(Submissions[BatchResult]):
             if any(spent.values()):
                 done = partial_outcome(message.begin, spent, threads)
                 self._timing.spend(number, done, where=where)
-
-
-def _gives_up(instructions: Sequence[Instruction]) -> bool:
-    # As tuples, instructions of two kinds may be equal.
-    return any(isinstance(instruction, GiveUp) for instruction in instructions)
 
 
 def _placed(error: BaseException, task: Task, address: str | None) -> BaseException:
