@@ -113,7 +113,7 @@ class _JobDispatcher(Submissions[JobAnswer], Generic[Outcome]):
         seconds = found.end - found.begin
         instructions = self._dispatch.finished(sent.copy, address, seconds)
         self._follow(instructions)
-        if not any(isinstance(one, Take) for one in instructions):
+        if Take(sent.copy) not in instructions:
             return
         number = sent.copy.task
         self._frames_done += self._jobs[number].n_frames
