@@ -811,7 +811,18 @@ class Store:
     def repair(self) -> list[str]: ...
     def paths(self, name: str, tag: str) -> list[Path]: ...
     def other_contents(self, name: str) -> list[tuple[Path, int]] | None: ...
-    def reader(self, name: str, tags: list[str] | None = None, *, request_size: int) -> Reader: ...
+    # `objects` are read in place of files with these paths; their indexes are kept in `cache`
+    def reader(
+        self,
+        name: str,
+        tags: list[str] | None = None,
+        *,
+        request_size: int,
+        objects: Mapping[Path, object] | None = None,
+        connections: int = ...,
+        merge_gap: int | None = None,
+        cache: Path | None = None,
+    ) -> Reader: ...
     def mount(
         self,
         folder: str | PathLike[str],

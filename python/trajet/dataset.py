@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
+from trajet import _trajet, cache
 from trajet._types import Manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from trajet.advise.entries import Counts, WorkerEntry
+    from trajet.remote.objects import RemoteFile
 
 # The file that makes a folder a store, and the access log in a data set's folder.
 SETTINGS = "store.json"
@@ -71,12 +74,20 @@ class DatasetPath:
         Names or short names of the tags to open; None for all.
     label
         Name in messages.
+    objects
+        Objects in remote storage that are read in place of the files of tags, by path; empty for a
+        store of this machine.
+    connections, merge_gap
+        As for `trajet.open`.
     """
 
     folder: Path
     name: str
     tags: tuple[str, ...] | None
     label: str
+    objects: "Mapping[Path, RemoteFile]" = field(default_factory=dict, repr=False)
+    connections: int = 1
+    merge_gap: int | None = None
 
     def open(self, *, request_size: int) -> tuple["Dataset", _trajet.Reader]:
         """Open the data set.
@@ -90,7 +101,15 @@ class DatasetPath:
         tags = None if self.tags is None else list(self.tags)
         while True:
             manifest = store.manifest(self.name)
-            reader = store.reader(self.name, tags, request_size=request_size)
+            reader = store.reader(
+                self.name,
+                tags,
+                request_size=request_size,
+                objects=self.objects,
+                connections=self.connections,
+                merge_gap=self.merge_gap,
+                cache=cache.folder() if self.objects else None,
+            )
             # Another process may have retagged the data set between the two calls.
             if store.manifest(self.name) == manifest:
                 return Dataset(self, json.loads(manifest), tuple(json.loads(store.tiers()))), reader

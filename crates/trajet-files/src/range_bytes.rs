@@ -2,6 +2,7 @@
 //! wait and fail.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,6 +25,11 @@ pub enum RemoteFault {
 pub trait RangeBytes: Send + Sync + Debug {
     /// Returns the size in bytes.
     fn len(&self) -> u64;
+
+    /// Returns the name of the object; `None` if that is the path under which it is opened.
+    fn name(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Returns whether the object has no bytes.
     fn is_empty(&self) -> bool {
@@ -54,6 +60,19 @@ pub trait RangeBytes: Send + Sync + Debug {
         buffer: &mut [u8],
         stop: Option<&AtomicBool>,
     ) -> Result<u64, RemoteFault>;
+
+    /// Returns the bytes of the index that is published beside the object, at most `most` of them; `None` if there is
+    /// none. They are as untrusted as the object. Returns soon after `stop` is set.
+    ///
+    /// # Errors
+    /// [`RemoteFault::Interrupted`]; [`RemoteFault::Failed`] with the reason why a published index is not used.
+    fn published_index(
+        &self,
+        _most: u64,
+        _stop: Option<&AtomicBool>,
+    ) -> Result<Option<Vec<u8>>, RemoteFault> {
+        Ok(None)
+    }
 
     /// Returns the data from which a worker process opens the object ([`OpenObject`]), with the user's secrets or without.
     fn for_worker(&self, secrets: bool) -> Vec<u8>;

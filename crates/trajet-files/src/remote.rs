@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use trajet_formats::memory;
 
-use crate::range_bytes::RangeBytes;
+use crate::range_bytes::{RangeBytes, RemoteFault};
 use crate::{Error, Meter};
 
 /// Default number of requests that wait at the same time.
@@ -147,6 +147,29 @@ impl Remote {
     /// Returns the bytes of a request where everything is read.
     pub(crate) fn whole_request(&self, request_size: usize) -> usize {
         request_size.max(WHOLE_REQUEST)
+    }
+
+    /// Returns the bytes of the index that is published beside the object, at most `most` of them; `None` if there is
+    /// none, or if both ends, which are in memory, are the whole object.
+    ///
+    /// # Errors
+    /// As [`RangeBytes::published_index`].
+    pub(crate) fn published_index(
+        &self,
+        most: u64,
+        meter: &mut Meter,
+    ) -> Result<Option<Vec<u8>>, RemoteFault> {
+        if self.object.len() <= 2 * END_BYTES {
+            return Ok(None);
+        }
+        let begin = Instant::now();
+        let found = self.object.published_index(most, meter.stop.get());
+        meter.read_ns += begin.elapsed().as_nanos() as u64;
+        meter.requests += 1;
+        if let Ok(Some(bytes)) = &found {
+            meter.bytes_read += bytes.len() as u64;
+        }
+        found
     }
 
     /// Fills `buffer` with the bytes from `offset` on, from memory if they lie at an end that was read.

@@ -9,6 +9,9 @@
 //! Stamps and digests detect accidents, not forgeries: a sidecar is used only if it is a regular file that belongs
 //! to this user, to root or to the owner of the trajectory (`sidecar/place`). Others are neither read nor replaced.
 //!
+//! An object in remote storage may have a published sidecar beside it, which anybody may have written. It is used if its
+//! stamp is that of the object, and no more trusted than the object: readers compare each frame that they read with it.
+//!
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
 //! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
 //! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
@@ -19,6 +22,7 @@ use std::sync::Arc;
 use trajet_formats::xxh3_64;
 
 use crate::options::OpenOptions;
+use crate::range_bytes::RemoteFault;
 use crate::remote::Remote;
 use crate::source::Source;
 use crate::{Error, FrameIndex, IndexState, Meter, Stamp};
@@ -125,14 +129,61 @@ pub(crate) fn find<F: Finder>(
             break;
         }
     }
+    let (mut sidecar, mut remark) = (None, None);
+    if options.sidecar && base.is_none() {
+        match published::<F>(source, &stamp, meter)? {
+            Published::Fits(index) => {
+                let (sidecar, state) = (places.save(&stamp, &index), IndexState::Loaded);
+                return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+            }
+            Published::Unusable(why) => remark = Some(why),
+            Published::Missing => {}
+        }
+    }
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
     let index = finder.build(base, meter)?;
-    let (mut sidecar, mut remark) = (None, None);
     if options.sidecar {
-        remark = places.remark();
+        remark = remark.or_else(|| places.remark());
         sidecar = places.save(&stamp, &index);
     }
     Ok(Found { index: index.into(), stamp, state, sidecar, remark })
+}
+
+/// The sidecar that is published beside an object.
+enum Published {
+    Missing,
+    Fits(FrameIndex),
+    /// A remark on a sidecar that is not used.
+    Unusable(String),
+}
+
+/// Returns the published sidecar of an object with this stamp.
+///
+/// # Errors
+/// [`Error::Interrupted`].
+fn published<F: Finder>(
+    source: &Source,
+    stamp: &Stamp,
+    meter: &mut Meter,
+) -> Result<Published, Error> {
+    let Some(remote) = source.remote() else { return Ok(Published::Missing) };
+    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME);
+    let unusable = |why: &str| {
+        Ok(Published::Unusable(format!(
+            "the index published beside {} is not used: {why}; frames were found from their own headers",
+            source.path().display()
+        )))
+    };
+    match remote.published_index(most, meter) {
+        Ok(None) => Ok(Published::Missing),
+        Ok(Some(bytes)) => match decode(&bytes, F::SIDECAR) {
+            Some((of, index)) if of == *stamp && index.offset(0) == 0 => Ok(Published::Fits(index)),
+            Some(_) => unusable("it is that of other contents"),
+            None => unusable("it is damaged, or none of this format"),
+        },
+        Err(RemoteFault::Failed(why)) => unusable(&why),
+        Err(fault) => Err(Error::of_remote(source.path(), fault)),
+    }
 }
 
 /// Returns the largest size of the sidecar of a file of `size` bytes whose frames have at least `shortest` bytes.

@@ -188,7 +188,8 @@ impl Source {
         match remote.find(path) {
             Some(remote) => {
                 meter.opens += 1;
-                Source::of_object(path.to_owned(), remote)
+                let name = remote.object().name();
+                Source::of_object(name.unwrap_or_else(|| path.to_owned()), remote)
             }
             None => Source::open(path, meter),
         }

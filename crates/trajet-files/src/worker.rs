@@ -4,7 +4,7 @@
 //! file is opened when it is first read, and must not have changed.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub struct WorkerSpec {
     allow_truncated_tail: bool,
     connections: usize,
     merge_gap: Option<u64>,
+    /// Paths of objects from which files of other names are read, and the data from which they are opened.
+    parts: Vec<(PathBuf, Vec<u8>)>,
 }
 
 /// The data from which worker processes open a file.
@@ -74,6 +76,14 @@ impl Chain {
                 path,
             })
         };
+        let objects = options.remote.objects.iter();
+        let is_part = |path: &Path| {
+            self.segments().iter().all(|segment| segment.reader.source().path() != path)
+        };
+        let parts = objects
+            .filter(|(path, _)| is_part(path))
+            .map(|(path, object)| (path.clone(), object.for_worker(options.remote.worker_secrets)))
+            .collect();
         Ok(WorkerSpec {
             files: self.segments().iter().map(spec).collect::<Result<_, Error>>()?,
             runs: self.runs.clone(),
@@ -85,6 +95,7 @@ impl Chain {
             allow_truncated_tail: options.allow_truncated_tail,
             connections: options.remote.connections,
             merge_gap: options.remote.merge_gap,
+            parts,
         })
     }
 
@@ -133,6 +144,8 @@ pub struct WorkerTrajectory {
     openers: &'static [WorkerOpener],
     /// Opens objects in remote storage.
     open_object: OpenObject,
+    /// As in [`WorkerSpec`].
+    parts: Vec<(PathBuf, Vec<u8>)>,
     handles: Arc<Handles>,
     files: Mutex<Vec<FileState>>,
 }
@@ -148,7 +161,7 @@ impl WorkerTrajectory {
     /// format.
     pub fn new(spec: WorkerSpec, openers: &'static [WorkerOpener]) -> Self {
         let WorkerSpec { files, runs, alone, clock, n_frames, n_atoms, .. } = spec;
-        let WorkerSpec { connections, merge_gap, .. } = spec;
+        let WorkerSpec { connections, merge_gap, parts, .. } = spec;
         let (request_size, allow_truncated_tail) = (spec.request_size, spec.allow_truncated_tail);
         let handles = Arc::new(Handles::new(MOST_OPEN));
         let options = OpenOptions {
@@ -169,6 +182,7 @@ impl WorkerTrajectory {
             options,
             openers,
             open_object: |_| Err(RemoteFault::Failed("no remote storage here".to_owned())),
+            parts,
             handles,
             files,
         }
@@ -192,7 +206,11 @@ impl WorkerTrajectory {
             FileState::Open(reader) => reader.source().remote().is_some(),
         };
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if files.iter().any(is_remote) { self.options.remote.connections } else { 1 }
+        if !self.parts.is_empty() || files.iter().any(is_remote) {
+            self.options.remote.connections
+        } else {
+            1
+        }
     }
 
     /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
@@ -248,8 +266,19 @@ impl WorkerTrajectory {
         let (opener, data) = (&file.opener[..], &file.data[..]);
         let known = KnownFile { source, stamp: *stamp, index, opener, data };
         match self.openers.iter().find(|known| known.name == opener) {
-            Some(opener) => (opener.open)(known, &self.options),
+            Some(opener) => (opener.open)(known, &self.options_of_parts()?),
             None => open_known(known, &self.options),
         }
+    }
+
+    /// Returns the options with the objects from which parts of a file are read.
+    fn options_of_parts(&self) -> Result<OpenOptions, Error> {
+        let open = |(path, data): &(PathBuf, Vec<u8>)| {
+            let object = (self.open_object)(data).map_err(|fault| Error::of_remote(path, fault))?;
+            Ok((path.clone(), object))
+        };
+        let objects = Arc::new(self.parts.iter().map(open).collect::<Result<_, Error>>()?);
+        let remote = RemoteOptions { objects, ..self.options.remote.clone() };
+        Ok(OpenOptions { remote, ..self.options.clone() })
     }
 }

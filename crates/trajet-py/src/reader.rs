@@ -280,7 +280,10 @@ impl Reader {
     #[getter]
     fn connections(&self) -> Option<usize> {
         let mut files = self.inner.segments().iter();
-        let is_remote = files.any(|segment| segment.reader.source().remote().is_some());
+        let has_parts =
+            self.options.as_ref().is_some_and(|options| !options.remote.objects.is_empty());
+        let is_remote =
+            has_parts || files.any(|segment| segment.reader.source().remote().is_some());
         is_remote.then(|| self.options.as_ref().map_or(1, |options| options.remote.connections))
     }
 

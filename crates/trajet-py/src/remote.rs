@@ -87,6 +87,8 @@ fn text_of(error: &PyErr) -> String {
 /// An object that Python reads.
 #[derive(Debug)]
 struct RemoteObject {
+    /// Its URL without secrets.
+    name: PathBuf,
     object: Arc<Py<PyAny>>,
     size: u64,
     n_held: u64,
@@ -141,6 +143,7 @@ enum Failure {
 impl RemoteObject {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(RemoteObject {
+            name: object.getattr("path")?.str()?.to_str()?.into(),
             size: object.getattr("size")?.extract()?,
             n_held: object.getattr("n_held")?.extract()?,
             most_retries: object.getattr("most_retries")?.extract()?,
@@ -269,7 +272,28 @@ fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
     }
 }
 
+/// Calls `object.published_index(most)`, which returns bytes, None, or the reason why they are not used.
+fn published_index(object: &Bound<'_, PyAny>, most: u64) -> Result<Option<Vec<u8>>, RemoteFault> {
+    let raised = |error: PyErr| {
+        // The text of the error may hold secrets.
+        RemoteFault::Failed(format!("{} was raised", error.get_type(object.py())))
+    };
+    let answer = object.call_method1("published_index", (most,)).map_err(raised)?;
+    if answer.is_none() {
+        return Ok(None);
+    }
+    if let Ok(why) = answer.extract::<String>() {
+        return Err(RemoteFault::Failed(why));
+    }
+    let bytes = PyBuffer::<u8>::get(&answer).and_then(|buffer| buffer.to_vec(object.py()));
+    bytes.map(Some).map_err(raised)
+}
+
 impl RangeBytes for RemoteObject {
+    fn name(&self) -> Option<PathBuf> {
+        Some(self.name.clone())
+    }
+
     fn len(&self) -> u64 {
         self.size
     }
@@ -320,6 +344,38 @@ impl RangeBytes for RemoteObject {
             time = (2 * time).min(LONGEST_PAUSE);
         }
         unreachable!("the last attempt returns")
+    }
+
+    fn published_index(
+        &self,
+        most: u64,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Option<Vec<u8>>, RemoteFault> {
+        let failed = |what: &str| RemoteFault::Failed(what.to_owned());
+        let cancel = Cancel { stop, signals: n_signals() };
+        let (answer, answers) = channel();
+        let object = Arc::clone(&self.object);
+        // A thread of its own, so that waiting can be cancelled.
+        let started = thread::Builder::new().name("trajet-remote".to_owned()).spawn(move || {
+            let read = Python::try_attach(|py| published_index(object.bind(py), most));
+            if let Some(read) = read {
+                // Nobody waits for the answer if the request was cancelled.
+                let _ = answer.send(read);
+            }
+        });
+        started.map_err(|_| failed("the system refuses another thread"))?;
+        loop {
+            match answers.recv_timeout(POLL_INTERVAL) {
+                Ok(found) => return found,
+                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                    return Err(RemoteFault::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(failed("the thread of a request has ended"));
+                }
+            }
+        }
     }
 
     fn for_worker(&self, secrets: bool) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! Bindings for stores.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +11,7 @@ use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use trajet_engine::RunError;
 use trajet_engine::run::POLL_INTERVAL;
 use trajet_files::index::Stamp;
+use trajet_files::remote::DEFAULT_CONNECTIONS;
 use trajet_files::source::Source;
 use trajet_files::{Meter, OpenOptions};
 use trajet_formats::h5md::Description;
@@ -21,6 +23,7 @@ use crate::control::FromPython;
 use crate::error::{from_io, from_os, from_run, raised};
 use crate::h5md::PyDescription;
 use crate::reader::Reader;
+use crate::remote::remote_options;
 use crate::report::report_dict;
 
 /// A store. See `_trajet.pyi`.
@@ -263,17 +266,23 @@ impl PyStore {
     }
 
     /// Opens some tags of a data set, or all, as a trajectory.
-    #[pyo3(signature = (name, tags = None, *, request_size))]
+    #[pyo3(signature = (name, tags = None, *, request_size, objects = None, connections = DEFAULT_CONNECTIONS, merge_gap = None, cache = None))]
+    #[allow(clippy::too_many_arguments)]
     fn reader(
         &self,
         py: Python<'_>,
         name: &str,
         tags: Option<Vec<String>>,
         request_size: usize,
+        objects: Option<HashMap<PathBuf, Py<PyAny>>>,
+        connections: usize,
+        merge_gap: Option<u64>,
+        cache: Option<PathBuf>,
     ) -> PyResult<Reader> {
+        let remote = remote_options(py, objects, connections, merge_gap)?;
         let (inner, options) = self.work(py, None, |store, _| {
             let dataset = store.dataset(name)?;
-            let options = OpenOptions { request_size, ..OpenOptions::default() };
+            let options = OpenOptions { request_size, remote, cache, ..OpenOptions::default() };
             Ok((dataset.chain(tags.as_deref(), &options)?, options))
         })?;
         Ok(Reader::of(inner, options))

@@ -48,7 +48,7 @@ from trajet.dataset import datasets_in, find_dataset
 from trajet.formats import FormatOptions
 from trajet.members import Ensemble, EnsembleSelection
 from trajet.pools.pool import Pool
-from trajet.remote import name_of
+from trajet.remote import is_published, name_of
 from trajet.result import (
     REPORT_SUFFIXES,
     SUFFIXES,
@@ -498,6 +498,7 @@ def analysis(
             is_whole = (
                 members is not None
                 or find_dataset(topology) is not None
+                or is_published(topology)
                 or may_have_topology(topology)
             )
             if not trajectories and not is_whole:

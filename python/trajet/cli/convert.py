@@ -19,6 +19,7 @@ from trajet.conversion import Conversion
 from trajet.dataset import find_dataset
 from trajet.formats import WRITTEN_SUFFIXES, FormatOptions
 from trajet.pools.pool import Pool
+from trajet.remote import is_published
 from trajet.result import entries_of, plain
 from trajet.trajectory import Trajectory
 
@@ -108,7 +109,11 @@ def convert(
     *sources, target = files
     if not sources:
         raise click.UsageError("give the trajectory to read and, last, the file to write")
-    if select is not None and topology is None and find_dataset(sources[0]) is None:
+    if (
+        select is not None
+        and topology is None
+        and (find_dataset(sources[0]) is None and not is_published(sources[0]))
+    ):
         raise click.UsageError("--select needs a topology: give --topology")
     if Path(target).suffix.lower() not in WRITTEN_SUFFIXES:
         raise click.UsageError(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet._trajet import FormatError, TrajetError, read_structure, time_text
+from trajet import output
+from trajet._trajet import FormatError, OutputError, TrajetError, read_structure, time_text
 from trajet.advise import in_bytes
 from trajet.cli import options, remote_options, topologies
 from trajet.cli.command import command
@@ -20,7 +21,7 @@ from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
-from trajet.remote import is_url, name_of, options_for, suffix_of
+from trajet.remote import INDEX_SUFFIX, is_url, name_of, options_for, suffix_of
 from trajet.result import json_object
 from trajet.topology import Topology, load
 from trajet.trajectory import Trajectory, is_structure, opened_names, rounding_of_times
@@ -362,6 +363,9 @@ def _time_step(opened: Trajectory) -> str:
 @command()
 @options.files
 @click.option("--force", is_flag=True, help="Build the index again even if a valid one exists.")
+@click.option(
+    "--publish", is_flag=True, help="Also write the index for upload, as NAME.trajet-index."
+)
 @options.threads
 @options.truncated
 @options.format_options
@@ -371,6 +375,7 @@ def _time_step(opened: Trajectory) -> str:
 def index(
     files: list[str],
     force: bool,
+    publish: bool,
     threads: int | None,
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
@@ -384,9 +389,14 @@ def index(
     trajectory, or in the cache folder if that folder is read-only. If a file cannot be read, an
     error is printed, the other files are indexed, and the exit code is 1.
 
+    --publish also writes NAME.trajet-index beside the trajectory (of a URL: to the working folder).
+    If it is uploaded to the same folder as the trajectory, whoever opens that by its URL need not
+    search it for frames.
+
     \b
     Examples:
       trajet index long.xtc
+      trajet index --publish long.xtc
       trajet index --force --threads 8 run*/traj.xtc
     """
     check_json(as_json=as_json, quiet=quiet)
@@ -411,6 +421,8 @@ def index(
                         **remote,
                     )
                 message = f"{opened.n_frames} frames, {opened.index_state}, {_location(opened)}"
+                if publish and (published := _publish(opened)) is not None:
+                    message += f"; for upload: {published}"
         if message:
             documents.append({"file": name_of(file), "index": message})
         if message and not quiet and not as_json:
@@ -425,6 +437,31 @@ def _location(opened: Trajectory) -> str:
     if opened.index_state == "computed":
         return "nothing to keep: frame offsets follow from the format"
     return str(opened.index_path or "in memory only: no folder could be written")
+
+
+def _publish(opened: Trajectory) -> Path | None:
+    """Write the index as a file for upload beside the trajectory, and return its path.
+
+    None if the format needs no index. That of an object in remote storage is written to the working
+    folder.
+
+    Raises
+    ------
+    OutputError
+        If the index was not kept, or the file cannot be written.
+    """
+    if opened.index_state == "computed":
+        return None
+    name = opened.path.name + INDEX_SUFFIX
+    path = Path(name) if is_url(opened.path) else opened.path.with_name(name)
+    if opened.index_path is None:
+        raise OutputError(
+            f"{path}: the index was not kept: set XDG_CACHE_HOME to a folder that can be written;"
+            " of an object without a strong ETag, index a copy"
+        )
+    kept = opened.index_path.read_bytes()
+    output.write(path, lambda file: file.write(kept))
+    return path
 
 
 COMMANDS = (info, index)

@@ -21,7 +21,7 @@ from trajet.cli.terminal import progress, waiting
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions, formats_of
 from trajet.natural_order import natural
-from trajet.remote import StorageOptions, is_url, name_of
+from trajet.remote import StorageOptions, is_published, is_url, name_of
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -240,7 +240,8 @@ def open_files(
 
     A single data set of a store is opened with its own topology.
     """
-    if topology is None and len(files) == 1 and find_dataset(files[0]) is not None:
+    is_alone = topology is None and len(files) == 1
+    if is_alone and (find_dataset(files[0]) is not None or is_published(files[0])):
         topology, files = files[0], []
     with progress("indexing", "B", quiet=quiet) as show:
         return trajet.open(topology, *files, continuous=continuous, progress=show, **how)

@@ -4,11 +4,13 @@
 """
 
 from trajet.remote.names import (
+    INDEX_SUFFIX,
     ObjectName,
     ObjectPath,
     StorageOptions,
     absolute,
     is_object,
+    is_published,
     is_secret,
     is_url,
     name_of,
@@ -19,11 +21,13 @@ from trajet.remote.names import (
 )
 
 __all__ = [
+    "INDEX_SUFFIX",
     "ObjectName",
     "ObjectPath",
     "StorageOptions",
     "absolute",
     "is_object",
+    "is_published",
     "is_secret",
     "is_url",
     "name_of",

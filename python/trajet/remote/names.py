@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PosixPath
 from typing import Self, TypeAlias, TypeGuard
 
@@ -12,6 +12,9 @@ from typing import Self, TypeAlias, TypeGuard
 ObjectName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
 # Options of a store, as obstore takes them (`trajet.open`).
 StorageOptions: TypeAlias = Mapping[str, object]
+
+# Ending that the name of an object's published index has after the name of the object.
+INDEX_SUFFIX = ".trajet-index"
 
 _SCHEMES = ("s3", "gs", "az", "https", "http")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -123,6 +126,18 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(name)[1].lower()
 
 
+def is_published(name: object) -> TypeGuard[ObjectName]:
+    """Return whether an object is a published data set, and no file, by its name.
+
+    Data sets have tags (…/NAME@TAG) or no dot in their names.
+    """
+    if not is_object(name):
+        return False
+    text = name[1] if isinstance(name, tuple) else shown(name)
+    last = text.rpartition("/")[2]
+    return last != "" and ("@" in last or "." not in last)
+
+
 def is_secret(option: str) -> bool:
     """Return whether the value of a storage option is a secret, by the option's name."""
     return _SECRET.search(option) is not None
@@ -179,6 +194,16 @@ class Address:
         return self.authorization is not None or (
             self.scheme in {"http", "https"} and "?" in self.store
         )
+
+    def beside(self, suffix: str) -> "Address | None":
+        """Return where the object is whose name has a further suffix.
+
+        None if the URL has a query, which is the signature or name of this object alone.
+        """
+        shown = self.shown + suffix
+        if self.scheme not in {"http", "https"}:
+            return replace(self, path=self.path + suffix, shown=shown)
+        return None if "?" in self.store else replace(self, store=self.store + suffix, shown=shown)
 
 
 def address_of(url: str) -> Address:

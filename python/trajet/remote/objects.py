@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, cast
 
 from trajet._trajet import RemoteError
 from trajet.remote.failures import Failure, exception_of, failure_of
-from trajet.remote.names import ObjectName, ObjectPath, StorageOptions, address_of
+from trajet.remote.names import INDEX_SUFFIX, ObjectName, ObjectPath, StorageOptions, address_of
 from trajet.remote.stores import Opening, check_process
 
 if TYPE_CHECKING:
@@ -93,6 +93,32 @@ class RemoteFile:
 
         `is_left` returns whether nobody waits for them any more.
         """
+        raise NotImplementedError
+
+    def published_index(self, most: int) -> "Bytes | bytes | memoryview | str | None":
+        """Return the index that is published beside the object.
+
+        None if there is none, and a text that says why it is not used if it has more than `most`
+        bytes or cannot be read.
+        """
+        try:
+            beside = self._beside(INDEX_SUFFIX)
+        except (FileNotFoundError, PermissionError):
+            # S3 denies access to a missing object if the bucket may not be listed.
+            return None
+        except Exception as error:
+            return f"it cannot be read ({type(error).__name__})"
+        if beside is None:
+            return None
+        if beside.size > most:
+            return f"it has {beside.size} bytes, and those of this object have at most {most}"
+        answer = beside.read(0, beside.size)
+        if isinstance(answer, tuple):
+            return f"it cannot be read ({answer[1] or answer[0]})"
+        return answer
+
+    def _beside(self, suffix: str) -> "RemoteFile | None":
+        """Open the object whose name has a further suffix; None if it can have none."""
         raise NotImplementedError
 
     def for_worker(self, secrets: bool) -> bytes:
@@ -179,6 +205,14 @@ class StoredObject(RemoteFile):
             return "transient", f"bytes {first[0]} to {first[1]} were sent"
         return _compression(found)
 
+    def _beside(self, suffix: str) -> RemoteFile | None:
+        """Open the object whose name has a further suffix; None if it can have none."""
+        if self.opening is None:
+            return open_in_store(self.store, self.key + suffix)
+        if (address := self.opening.address.beside(suffix)) is None:
+            return None
+        return open_address(Opening(address, self.opening.options, self.opening.allow_http))
+
     def for_worker(self, secrets: bool) -> bytes:
         """Return the data from which a worker process opens it; empty if it cannot."""
         is_redirected = self.opening is not None and self.opening.target is not None
@@ -211,6 +245,10 @@ class FilesystemObject(RemoteFile):
             return "transient", type(error).__name__
         except Exception as error:
             return "refused", f"the filesystem failed ({type(error).__name__})"
+
+    def _beside(self, suffix: str) -> RemoteFile | None:
+        """Open the file whose name has a further suffix."""
+        return open_in_store(self.filesystem, self.key + suffix)
 
     def for_worker(self, secrets: bool) -> bytes:
         """Return the data from which a worker process opens it; empty if it cannot."""
@@ -307,16 +345,21 @@ def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredO
             f"{address.shown}: plain HTTP is neither encrypted nor protected against changes on the"
             " way: give https://, or allow_http=True (--allow-http)"
         )
-    opening = Opening(address, dict(options), allow_http)
+    return open_address(Opening(address, dict(options), allow_http))
+
+
+def open_address(opening: Opening) -> StoredObject:
+    """Return the object at an address."""
+    address = opening.address
     # Wrong options are errors before any request.
     store = opening.store()
     path = ObjectPath(address.shown, is_complete=not address.has_secrets)
     return _opened(path, None if opening.is_http else store, address.path, opening)
 
 
-def _open_in_store(store: object, key: str) -> RemoteFile:
+def open_in_store(store: object, key: str) -> RemoteFile:
     """Return the object of an obstore store or an fsspec filesystem."""
-    path = ObjectPath(f"{_scheme_of(store)}://{key.lstrip('/')}", is_complete=False)
+    path = ObjectPath(f"{scheme_of(store)}://{key.lstrip('/')}", is_complete=False)
     if hasattr(store, "cat_file"):
         filesystem = cast(FileSystem, store)
         size = filesystem.info(key)["size"]
@@ -332,7 +375,7 @@ def _open_in_store(store: object, key: str) -> RemoteFile:
     )
 
 
-def _scheme_of(store: object) -> str:
+def scheme_of(store: object) -> str:
     """Return the name of a kind of store, for messages: "s3" of S3Store."""
     protocol: object = getattr(store, "protocol", None)
     if isinstance(protocol, (tuple, list)):
@@ -367,7 +410,7 @@ def open_objects(
 
     def opened(name: ObjectName) -> RemoteFile:
         if isinstance(name, tuple):
-            return _open_in_store(*name)
+            return open_in_store(*name)
         return _open_url(os.fspath(name), options or {}, allow_http=allow_http)
 
     if len(names) < 2:

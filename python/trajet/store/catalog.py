@@ -18,10 +18,10 @@ from trajet.conversion import Conversion, convert
 from trajet.dataset import ACCESS_LOG, SETTINGS, DatasetPath
 from trajet.pools.pool import Progress
 from trajet.pools.shared import folder_in
-from trajet.remote import is_url
+from trajet.remote import ObjectName, StorageOptions, is_url, shown
 from trajet.store import access_log, link_folder
 from trajet.store.access_log import Statistics
-from trajet.store.entry import Divided, Entry, Original, entry_of, originals_of
+from trajet.store.entry import Divided, Entry, Original, Published, entry_of, originals_of
 from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
 from trajet.topology import write_structure
@@ -75,6 +75,11 @@ class Store:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
+        if is_url(folder):
+            raise StoreError(
+                f"{shown(folder)}: data sets are read and not changed there: change a store of this"
+                " machine, and publish its data sets (trajet store publish)"
+            )
         self.folder = Path(folder)
         self._absolute = self.folder.absolute()
         self._create = create
@@ -359,6 +364,58 @@ class Store:
             If the tier is missing, full or read-only; the tag is not moved then.
         """
         self._native.move(name, tag, tier, progress=progress)
+
+    def publish(
+        self,
+        name: str,
+        url: ObjectName,
+        *,
+        storage_options: StorageOptions | None = None,
+        allow_http: bool = False,
+        progress: Progress | None = None,
+    ) -> Published:
+        """Copy a data set to object storage, where `tj.open(url)` reads its tags by ranges.
+
+        Every byte is compared with its checksum first. Then the files of tags, their indexes and
+        the tables are written, and the manifest last: a reader of the URL has the old data set or
+        the new one, also if publishing is interrupted. Folders of the original are left out.
+
+        Parameters
+        ----------
+        url
+            URL of the published data set, "s3://bucket/md/adk" (`gs://`, `az://`), or a store of
+            obstore and a path.
+        storage_options, allow_http
+            As for `tj.open`.
+
+        Returns
+        -------
+        Published
+            URL, and the number and bytes of the objects that were written.
+
+        Raises
+        ------
+        StoreError
+            If a file of the data set is damaged, or the data set was changed meanwhile.
+        PermissionError, RemoteError
+            If an object cannot be written.
+        MissingPackageError
+            If obstore is not installed.
+        ValueError
+            If the URL is that of a web server.
+        """
+        if problems := self.verify(name):
+            raise StoreError(f"{name}: is damaged, and was not published: {problems[0]}")
+        from trajet.store.publish import publish
+
+        return publish(
+            self._native,
+            name,
+            url,
+            options=storage_options,
+            allow_http=allow_http,
+            progress=progress,
+        )
 
     def remove(self, name: str) -> None:
         """Remove a data set with all its files. The original trajectory is kept."""

@@ -13,6 +13,25 @@ from trajet.store.profile import Tag, Tier
 
 
 @dataclass(frozen=True)
+class Published:
+    """Outcome of publishing a data set.
+
+    Attributes
+    ----------
+    url
+        Where it is, without secrets.
+    n_files
+        Number of objects that were written.
+    size
+        Bytes of these.
+    """
+
+    url: str
+    n_files: int
+    size: int
+
+
+@dataclass(frozen=True)
 class TagEntry:
     """A tag of a data set with its files.
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from trajet._trajet import StoreError
+from trajet.remote import is_url, shown
 
 REST = "rest"
 # Formats of tags; "exact" is the format of the original, without any loss.
@@ -207,6 +208,11 @@ def _tier(name: str, value: object, where: str, folder: Path, rank: int) -> Tier
     limit = value.get("limit")
     if limit is not None:
         limit = _size(limit, what)
+    if is_url(at):
+        raise StoreError(
+            f"{what}: {shown(at)} is no folder: name one of this machine, and publish the data set"
+            " (trajet store publish)"
+        )
     return Tier(name, Path(os.path.normpath(folder / Path(at).expanduser())), limit, rank)
 
 

@@ -17,6 +17,7 @@ from trajet.advise.entries import Counts, InputEntry, SecondsBefore, TransformWa
 from trajet.box import Box
 from trajet.dataset import AccessLog, Dataset
 from trajet.pools.pool import Frames
+from trajet.remote import is_url
 from trajet.result import transform_warnings
 from trajet.startup import import_seconds
 from trajet.topology import SidecarUse, Topology
@@ -95,7 +96,7 @@ class TrajectoryFiles(ABC):
         # The working folder may change.
         self._absolute_paths = tuple(path.absolute() for path in self.paths)
         self._access_log: AccessLog | None = None
-        if dataset is not None:
+        if dataset is not None and not dataset.path.objects:
             self._access_log = AccessLog(dataset)
             finalize(self, self._access_log.close)
 
@@ -457,6 +458,12 @@ class TrajectoryFiles(ABC):
                 if segment["path"] == error.path and segment["index_path"] is not None:
                     with contextlib.suppress(OSError):
                         segment["index_path"].unlink()
+            if is_url(error.path) and "does not match the index" in str(error):
+                # The next opening would read a published index again.
+                advice = "open it with rebuild_index=True (trajet index --force)"
+                fault = StaleIndexError(f"{error}; if it has a published index, {advice}")
+                fault.path = error.path
+                raise fault from None
             raise
 
     def before_run(self, t_select: float, t_total: float) -> SecondsBefore:

@@ -14,7 +14,7 @@ import numpy as np
 from trajet import _trajet, cache, h5md, remote, universes
 from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.box import Box
-from trajet.dataset import find_dataset
+from trajet.dataset import DatasetPath, find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of, hdf5_options
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
@@ -178,7 +178,18 @@ def open(
         trajectories = (topology,)
     if not trajectories:
         found = None
-        if isinstance(topology, (str, os.PathLike)):
+        if remote.is_published(topology):
+            from trajet.remote.published import PublishedDataset
+
+            published = PublishedDataset.at(topology, storage_options, allow_http=allow_http)
+            folder, parts = published.copied(cache.folder())
+            found = DatasetPath(
+                *(folder, published.name, published.tags, published.shown),
+                objects=parts,
+                connections=connections,
+                merge_gap=merge_gap,
+            )
+        elif isinstance(topology, (str, os.PathLike)):
             found = find_dataset(topology)
         if found is None:
             raise TypeError(
@@ -333,6 +344,11 @@ def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[ob
 
 def _check_complete(call: OpenCall | DatasetCall) -> None:
     """Raise an error for a file that its name alone does not open again."""
+    if isinstance(call, DatasetCall) and call.dataset.objects:
+        raise TypeError(
+            f"{call.dataset.label}: a trajectory of a published data set cannot be pickled: open it"
+            " where it is used"
+        )
     paths = (call.topology, *call.paths) if isinstance(call, OpenCall) else ()
     for path in paths:
         if isinstance(path, remote.ObjectPath) and not path.is_complete:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 
 from trajet.advise import in_bytes
-from trajet.cli import options
+from trajet.cli import options, remote_options
 from trajet.cli.command import Group
 from trajet.cli.convert import say
 from trajet.cli.options import in_order
@@ -15,11 +15,14 @@ from trajet.cli.store.inspect import echo, exit_with_problems, say_entry
 from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
+from trajet.conversion import convert
 from trajet.formats import FormatOptions
 from trajet.pools import shared
+from trajet.remote import is_url
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile
+from trajet.trajectory import open as open_trajectory
 
 
 @click.group(cls=Group)
@@ -168,6 +171,7 @@ def _say_remarks(done: Divided) -> None:
 @options.topology_out
 @click.option("--force", is_flag=True, help="Replace existing outputs.")
 @options.threads
+@remote_options.options
 @options.quiet
 def get(
     name: str,
@@ -179,26 +183,32 @@ def get(
     topology_out: str | None,
     force: bool,
     threads: int | None,
+    remote: options.RemoteOptions,
     quiet: bool,
 ) -> None:
     """Write a data set, or some of its tags, to a file.
 
     All tags, written in the format of the original, give the original: every integer, cell, time,
-    step and field. With some tags, FILE has their atoms in the original order.
+    step and field. With some tags, FILE has their atoms in the original order. A published data set
+    is named by its URL; only the tags are read.
 
     \b
     Examples:
       trajet store get md/run -o run.xtc
       trajet store get md/run@protein,lipid -o part.xtc --topology-out part.gro
       trajet store get md/run --tag protein --tag lipid -o part.xtc
+      trajet store get s3://bucket/md/run@protein -o protein.xtc
     """
     chosen = arguments.chosen_tags(tags_of_path, tags)
-    at = Store(folder)
+    if is_url(folder):
+        wanted = "" if chosen is None else f"@{','.join(chosen)}"
+        opened = open_trajectory(f"{folder}/{name}{wanted}", **remote)
+    else:
+        opened = Store(folder).open(name, tags=chosen)
     with progress("get", " frames", quiet=quiet) as show:
-        done = at.get(
-            name,
+        done = convert(
+            opened,
             output,
-            tags=chosen,
             allow_loss=allow_loss,
             force=force,
             topology=topology_out,
@@ -209,6 +219,37 @@ def get(
         say(done)
         if topology_out is not None:
             click.echo(topology_out)
+
+
+@store.command()
+@arguments.dataset()
+@click.argument("url", metavar="URL")
+@remote_options.options
+@options.quiet
+def publish(name: str, folder: str, url: str, remote: options.RemoteOptions, quiet: bool) -> None:
+    """Copy a data set to object storage, for reading by URL.
+
+    URL is that of the published data set: s3://bucket/md/run, gs:// or az://. Checksums are
+    compared first. The files of tags are copied, and the manifest last: readers of URL have the old
+    data set or the new one, also if the command is interrupted. Analyses accept URL and URL@TAG
+    instead of a topology and a trajectory, and read only the tags that they need.
+
+    \b
+    Examples:
+      trajet store publish md/run s3://bucket/md/run
+      trajet rmsd s3://bucket/md/run@protein --select "name CA"
+    """
+    at = Store(folder)
+    with progress("publish", "B", quiet=quiet) as show:
+        done = at.publish(
+            name,
+            url,
+            storage_options=remote["storage_options"],
+            allow_http=remote["allow_http"],
+            progress=show,
+        )
+    if not quiet:
+        click.echo(f"{name}: {done.n_files} files ({in_bytes(done.size)}) in {done.url}")
 
 
 @store.command()

@@ -1,0 +1,97 @@
+"""Publishing data sets: all files are copied to object storage, the manifest last."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from trajet._trajet import Store as NativeStore
+from trajet._trajet import StoreError
+from trajet._types import Manifest
+from trajet.pools.pool import Progress
+from trajet.remote import INDEX_SUFFIX, ObjectName, StorageOptions
+from trajet.remote.published import MANIFEST, TIERS, Folder, tables_of
+from trajet.remote.uploads import upload
+from trajet.store.entry import Published
+from trajet.trajectory import open as open_trajectory
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+# Formats of tags whose files have no index, as layouts or headers tell where frames are.
+_WITHOUT_INDEX = (".h5md", ".h5", ".dcd")
+
+
+def publish(
+    store: NativeStore,
+    name: str,
+    to: ObjectName,
+    *,
+    options: StorageOptions | None,
+    allow_http: bool,
+    progress: Progress | None,
+) -> Published:
+    """Copy a data set to object storage; see `Store.publish`."""
+    folder = Folder.of(to, options, allow_http=allow_http)
+    target, prefix = _writable(folder)
+    text = store.manifest(name)
+    manifest: Manifest = json.loads(text)
+    files = list(_files_of(store, name, manifest))
+    total, done = sum(size for _, _, size in files), 0
+    for path, key, size in files:
+        upload(target, f"{prefix}{key}", path, f"{folder.shown}/{key}")
+        done += size
+        if progress is not None:
+            progress(done, total)
+    if store.manifest(name) != text:
+        raise StoreError(
+            f"{name}: was changed while it was copied: publish it again; the URL has what it had"
+        )
+    for source in manifest["source"]:
+        # Folders of this machine are nobody's business.
+        source["path"] = "/" + Path(source["path"]).name
+    manifest["moved_links"] = []
+    contents = json.dumps(manifest).encode()
+    upload(target, f"{prefix}{MANIFEST}", contents, f"{folder.shown}/{MANIFEST}")
+    return Published(folder.shown, len(files) + 1, total + len(contents))
+
+
+def _writable(folder: Folder) -> tuple["ObjectStore", str]:
+    """Return the store of a folder, and the prefix of its keys."""
+    if folder.opening is None:
+        if not hasattr(folder.store, "put"):
+            raise TypeError(
+                f"{folder.shown}: data sets are published to a URL or a store of obstore"
+            )
+        return cast("ObjectStore", folder.store), f"{folder.key}/"
+    if folder.opening.is_http:
+        raise ValueError(
+            f"{folder.shown}: web servers take no uploads: publish to s3://, gs:// or az://, or"
+            " upload a published folder with the server's own program"
+        )
+    return folder.opening.store(), f"{folder.opening.address.path}/"
+
+
+def _files_of(store: NativeStore, name: str, manifest: Manifest) -> Iterator[tuple[Path, str, int]]:
+    """Yield path, key and size of all files but the manifest: those of tags first."""
+    tiers = {tier: Path(found["folder"]) for tier, found in json.loads(store.tiers()).items()}
+    for segment in manifest["segments"]:
+        for file in segment["files"]:
+            path = tiers[file["tier"]] / file["path"]
+            key = f"{TIERS}/{file['tier']}/{file['path']}"
+            yield path, key, file["size"]
+            for kept in file["companion_files"]:
+                below = key.rpartition("/")[0]
+                yield path.with_name(kept["file"]), f"{below}/{kept['file']}", kept["size"]
+            if (index := _index_of(path)) is not None:
+                yield index, key + INDEX_SUFFIX, index.stat().st_size
+    for kept in tables_of(manifest):
+        yield Path(store.folder) / name / kept["file"], kept["file"], kept["size"]
+
+
+def _index_of(path: Path) -> Path | None:
+    """Return the index of a tag's file, which is made if there is none; None if it has none."""
+    if path.suffix in _WITHOUT_INDEX:
+        return None
+    with open_trajectory(None, path) as opened:
+        return opened.index_path

@@ -1,0 +1,153 @@
+"""An index that is published beside an object saves the search for frames, and is never trusted."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trajet as tj
+from helpers import range_server as faults
+from helpers.commands import succeed
+from helpers.golden_files import Adk, same_bits
+from helpers.range_server import RangeServer
+from trajet import cache
+
+NAME = "adk.xtc.trajet-index"
+# Where a frame of XTC has its step, its time, and the number of bytes of its positions.
+STEP, TIME, N_BYTES = 8, 12, 88
+# Bytes before the positions.
+HEADER = 92
+
+
+@pytest.fixture
+def server(tmp_path: Path, adk: Adk) -> Iterator[RangeServer]:
+    """Return a server of adk.xtc and its published index."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "adk.xtc").write_bytes(adk.xtc.read_bytes())
+    succeed("index", "--publish", folder / "adk.xtc", "--quiet")
+    with RangeServer(folder) as running:
+        yield running
+
+
+def opened(
+    server: RangeServer, *, answer: faults.Fault | None = None, **options: Any
+) -> tj.Trajectory:
+    """Open the object as a user does who has not opened it before.
+
+    The server gives this answer to requests for the index.
+    """
+    kept = cache.folder()
+    for path in () if kept is None else (kept / "index").glob("*adk.xtc*"):
+        path.unlink()
+    server.clear()
+    if answer is not None:
+        server.always(answer, path=NAME)
+    return tj.open(None, server.url("adk.xtc"), allow_http=True, connections=4, **options)
+
+
+def frame_at(contents: bytes, frame: int) -> int:
+    """Return the byte of an XTC file where a frame begins."""
+    at = 0
+    for _ in range(frame):
+        at += HEADER + (struct.unpack_from(">i", contents, at + N_BYTES)[0] + 3) // 4 * 4
+    return at
+
+
+def publish_index_of(server: RangeServer, folder: Path, contents: bytes) -> None:
+    """Publish the index of other contents."""
+    other = folder / "adk.xtc"
+    other.write_bytes(contents)
+    succeed("index", "--publish", other, "--quiet")
+    server.replace(NAME, (folder / NAME).read_bytes())
+
+
+def test_a_published_index_takes_one_request(server: RangeServer, adk: Adk) -> None:
+    """Both ends and the index, and for each of the two names one that asks for redirects."""
+    traj = opened(server)
+    assert traj.index_state == "loaded"
+    assert server.count() == 5
+    assert server.sent < 150_000
+    assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
+    assert not traj.remarks
+    (server.folder / NAME).unlink()
+    traj = opened(server)
+    assert (traj.index_state, traj.remarks) == ("built", ())
+
+
+def test_a_published_index_is_not_asked_for_in_vain(server: RangeServer) -> None:
+    """Not if an index is kept, and not where none is to be used."""
+    opened(server)
+    server.clear()
+    again = tj.open(None, server.url("adk.xtc"), allow_http=True)
+    assert again.index_state == "loaded"
+    for options in ({"sidecar": False}, {"rebuild_index": True}):
+        assert opened(server, **options).index_state == "built"
+        assert not [request for request in server.requests if request.path.endswith(NAME)]
+
+
+def test_an_index_of_other_contents_has_a_remark(
+    server: RangeServer, adk: Adk, tmp_path: Path
+) -> None:
+    """The frames are found from their own headers then."""
+    expected = tj.open(None, adk.xtc).read().positions
+    kept = (server.folder / NAME).read_bytes()
+    wrong = {
+        "damaged": kept[:-9],
+        "none of this format": b"<html>" * 20,
+        "has 10000000 bytes": bytes(10_000_000),
+    }
+    other = bytearray(adk.xtc.read_bytes())
+    other[STEP] ^= 1
+    publish_index_of(server, tmp_path, bytes(other))
+    wrong["of other contents"] = (server.folder / NAME).read_bytes()
+    for words, contents in wrong.items():
+        server.replace(NAME, contents)
+        traj = opened(server)
+        assert traj.index_state == "built"
+        (remark,) = traj.remarks
+        assert words in remark
+        assert server.url("adk.xtc") in remark
+        assert same_bits(traj.read().positions, expected)
+
+
+@pytest.mark.parametrize("forged", ["time", "step", "frames"])
+def test_a_forged_index_is_an_error_where_it_differs(
+    server: RangeServer, adk: Adk, tmp_path: Path, forged: str
+) -> None:
+    """Size, head and tail fit, and frame 4 has other numbers, or is said to contain frame 5."""
+    contents = bytearray(adk.xtc.read_bytes())
+    at, end = frame_at(contents, 4), frame_at(contents, 6)
+    if forged == "frames":
+        struct.pack_into(">i", contents, at + N_BYTES, end - at - HEADER)
+    else:
+        contents[at + (STEP if forged == "step" else TIME) + 3] ^= 1
+    publish_index_of(server, tmp_path, bytes(contents))
+    traj = opened(server)
+    assert (traj.index_state, traj.remarks) == ("loaded", ())
+    expected = tj.open(None, adk.xtc).read(frames=range(4)).positions
+    assert same_bits(traj.read(frames=range(4)).positions, expected)
+    with pytest.raises(tj.StaleIndexError, match="frame 4") as raised:
+        traj.read()
+    assert "rebuild_index" in str(raised.value)
+
+
+def test_servers_that_fail_leave_the_search(server: RangeServer, adk: Adk) -> None:
+    """Denied access is that to a missing object; other failures have a remark."""
+    expected = tj.open(None, adk.xtc).read(frames=[3]).positions
+    answers = {403: False, 404: False, 500: True}
+    for status, has_remark in answers.items():
+        error = faults.error(status, "")
+        traj = opened(server, answer=lambda _, error=error: error)
+        assert traj.index_state == "built"
+        assert bool(traj.remarks) == has_remark
+        assert same_bits(traj.read(frames=[3]).positions, expected)
+
+
+def test_publish_writes_nothing_for_formats_without_an_index(tmp_path: Path, adk: Adk) -> None:
+    """DCD has none."""
+    tj.convert(tj.open(None, adk.xtc), tmp_path / "adk.dcd")
+    lines = succeed("index", "--publish", tmp_path / "adk.dcd")
+    assert "for upload" not in "".join(lines)
+    assert not list(tmp_path.glob("*.trajet-index"))

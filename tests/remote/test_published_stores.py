@@ -1,0 +1,220 @@
+"""Published data sets are read where they are: the tags that are needed, and no byte of others."""
+
+import hashlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.commands import fail, succeed
+from helpers.golden_files import same_bits
+from helpers.range_server import RangeServer
+from helpers.systems import FILES
+from trajet.store.profile import Profile
+
+TOPOLOGY, SOURCE = FILES["solvated.xtc"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> tj.Store:
+    """Return a store of a solvated protein."""
+    made = tj.Store(tmp_path_factory.mktemp("store") / "md", create=True)
+    made.add("run", tj.open(TOPOLOGY, SOURCE))
+    return made
+
+
+def local(folder: Path, key: str = "md/run") -> tuple[object, str]:
+    """Return a place in an obstore store that is a folder."""
+    from obstore.store import LocalStore
+
+    return LocalStore(folder, mkdir=True), key
+
+
+@pytest.fixture
+def server(store: tj.Store, tmp_path: Path) -> Iterator[RangeServer]:
+    """Return a server of the published data set."""
+    folder = tmp_path / "served"
+    store.publish("run", local(folder))
+    with RangeServer(folder) as running:
+        yield running
+
+
+def opened(server: RangeServer, tags: str = "", **options: Any) -> tj.Trajectory:
+    """Open the published data set."""
+    return tj.open(server.url("md/run") + tags, allow_http=True, connections=4, **options)
+
+
+def test_rmsd_of_the_protein_reads_no_byte_of_water(server: RangeServer, store: tj.Store) -> None:
+    """Only files of its tag, the manifest, the topology and the tables are asked for."""
+    expected = tj.rmsd(store.open("run").select("protein")).values
+    for tags in ("@protein", ""):
+        server.clear()
+        traj = opened(server, tags)
+        assert same_bits(tj.rmsd(traj.select("protein")).values, expected)
+        asked = {request.path for request in server.requests}
+        assert not [path for path in asked if "/tiers/" in path and "protein" not in path], asked
+        assert any("protein" in path for path in asked)
+        size = sum(kept.size for kept in store.show("run").tags if kept.tag.name == "protein")
+        sent = sum(r.sent for r in server.requests if "/tiers/" in r.path)
+        assert sent <= size + 2 * 65536 + 100_000
+    assert traj.label.startswith("http://127.0.0.1")
+
+
+def test_all_tags_have_the_bits_of_the_original(server: RangeServer, tmp_path: Path) -> None:
+    """Frames, times, cells; and a copy by the command is the local copy."""
+    here, there = tj.open(TOPOLOGY, SOURCE), opened(server)
+    assert same_bits(there.read().positions, here.read().positions)
+    assert np.array_equal(there.times, here.times)
+    url = server.url("md/run") + "@protein"
+    out = tmp_path / "protein.xtc"
+    succeed("store", "get", url, "-o", out, "--allow-http", "--quiet")
+    protein = here.select("protein").indices
+    assert same_bits(tj.open(None, out).read().positions, here.read(atoms=protein).positions)
+
+
+def test_worker_processes_read_tags_where_they_are(server: RangeServer, store: tj.Store) -> None:
+    """Started processes open the objects by themselves."""
+    expected = tj.rmsd(store.open("run").select("protein")).values
+    traj = opened(server, "@protein")
+    found = tj.rmsd(traj.select("protein"), pool=tj.ProcessPool(workers=2))
+    assert same_bits(found.values, expected)
+
+
+def test_tables_are_copied_once(server: RangeServer) -> None:
+    """The manifest is asked for each time."""
+    opened(server)
+    server.clear()
+    opened(server)
+    assert {request.path for request in server.requests} == {"md/run/manifest.json"}
+    # One of them asks for redirects.
+    assert server.count() == 2
+
+
+def test_changed_bytes_of_a_tag_are_an_error(server: RangeServer) -> None:
+    """Digests are compared as in a local store."""
+    (path,) = server.folder.glob("md/run/tiers/*/*/*protein*.xtc")
+    contents = bytearray(path.read_bytes())
+    contents[len(contents) // 2] ^= 1
+    path.write_bytes(contents)
+    with pytest.raises(tj.TrajetError, match="not the one that was written"):
+        opened(server, "@protein").read()
+    path.write_bytes(contents[:-1])
+    with pytest.raises(tj.TrajetError, match="publish the data set again"):
+        opened(server, "@protein").read()
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="publish the data set again"):
+        opened(server, "@protein").read()
+
+
+def test_manifests_that_lie_are_errors(server: RangeServer) -> None:
+    """Names outside of the folder, sizes, other contents: nothing is written elsewhere."""
+    path = server.folder / "md/run/manifest.json"
+    good = path.read_text()
+    bad = [
+        b"",
+        b"<html>",
+        b"[1]",
+        b"{}",
+        b'{"schema": 99}',
+        good.replace('"name": "run"', '"name": "../x"', 1).encode(),
+        good.replace('"file": "topology', '"file": "../topology', 1).encode(),
+        good.replace('"file": "topology', '"file": "s3://x/topology', 1).encode(),
+        good.replace('"n_atoms": ', '"n_atoms": 9', 1).encode(),
+        good.replace('"size": ', '"size": 9', 1).encode(),
+    ]
+    assert good.encode() not in bad
+    for text in bad:
+        path.write_bytes(text)
+        with pytest.raises((tj.TrajetError, OSError)) as raised:
+            opened(server).read()
+        assert "Traceback" not in str(raised.value)
+    assert {request.path.partition("/")[0] for request in server.requests} == {"md"}
+
+
+def test_published_data_sets_name_no_folder_of_this_machine(
+    server: RangeServer, store: tj.Store
+) -> None:
+    """Neither that of the store nor that of the original."""
+    for path in server.folder.rglob("*.json"):
+        text = path.read_text()
+        assert str(store.folder) not in text
+        assert str(Path(SOURCE).parent) not in text
+
+
+def test_nothing_is_changed_where_a_data_set_is_published(store: tj.Store, tmp_path: Path) -> None:
+    """Precise errors, before any request."""
+    with pytest.raises(tj.StoreError, match="change a store of this machine"):
+        tj.Store("s3://bucket/md")
+    with pytest.raises(ValueError, match="web servers take no uploads"):
+        store.publish("run", "https://host/md/run")
+    profile = tmp_path / "remote.toml"
+    profile.write_text(
+        '[tiers]\ncold = "s3://bucket/md"\n[[tags]]\nname = "all"\nselect = "all"\ntier = "cold"\n'
+    )
+    with pytest.raises(tj.StoreError, match="publish the data set"):
+        Profile.load(profile)
+    assert "change a store of this" in fail("store", "remove", "s3://bucket/md/run", "--yes")
+    with pytest.raises(tj.StoreError, match="no data set is published there"):
+        tj.open(local(tmp_path, "nothing"))
+
+
+def test_a_damaged_data_set_is_not_published(store: tj.Store, tmp_path: Path) -> None:
+    """Checksums are compared first."""
+    copy = tj.Store(tmp_path / "copy", create=True)
+    copy.add("run", tj.open(TOPOLOGY, SOURCE))
+    path = next(kept.paths[0] for kept in copy.show("run").tags if kept.tag.name == "protein")
+    contents = bytearray(path.read_bytes())
+    contents[-9] ^= 1
+    path.write_bytes(contents)
+    with pytest.raises(tj.StoreError, match="is damaged, and was not published"):
+        copy.publish("run", local(tmp_path / "served"))
+    assert not list((tmp_path / "served").rglob("*"))
+
+
+PUBLISH = """
+import sys, trajet as tj
+from obstore.store import LocalStore
+print("begun", flush=True)
+tj.Store(sys.argv[1]).publish("run", (LocalStore(sys.argv[2], mkdir=True), "md/run"))
+"""
+
+
+@pytest.mark.kills(2)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_publishing_leaves_the_old_data_set_or_the_new_one(
+    store: tj.Store, tmp_path: Path, how: signal.Signals, kills: int
+) -> None:
+    """At random moments: no manifest, or a whole data set."""
+    served = tmp_path / "served"
+    expected = tj.open(TOPOLOGY, SOURCE).read(frames=[1]).positions
+    chance = random.Random(hashlib.sha256(how.name.encode()).digest())
+    begin = time.monotonic()
+    store.publish("run", local(served))
+    whole = time.monotonic() - begin
+    for _ in range(kills):
+        shutil.rmtree(served, ignore_errors=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", PUBLISH, store.folder, served],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        time.sleep(chance.random() * whole)
+        process.send_signal(how)
+        process.communicate()
+        if (served / "md/run/manifest.json").exists():
+            assert same_bits(tj.open(local(served)).read(frames=[1]).positions, expected)
+        else:
+            with pytest.raises(tj.StoreError, match="no data set is published there"):
+                tj.open(local(served))
