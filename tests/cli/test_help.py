@@ -16,6 +16,7 @@ TESTS = Path(__file__).parents[1]
 OF_OTHERS = {
     "advise": {"--report"},
     "store profile": {"--topology", "--trajectory", "--profile"},
+    "store publish": {"--select"},
     "bench": {"--oversubscribe"},
     "bench storage": {"--ranks", "--storage"},
 }

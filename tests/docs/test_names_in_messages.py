@@ -54,8 +54,8 @@ OTHER_KEYWORDS = {
         "strict",
     ),
     "in_memory",
-    # A parameter of HTTP authentication.
-    "realm",
+    # A parameter of HTTP authentication, and the unit of an HTTP range.
+    *("realm", "bytes"),
     *("ntwf", "ntwv", "salt", "user_id", "src", "t", "unit", "velocity"),
 }
 

@@ -42,7 +42,9 @@ impl Indexed {
         }
         opening.state = state;
         opening.sidecar = sidecar;
-        opening.remark = remark.or_else(|| source.remote()?.object().remark());
+        let of_object = source.remote().and_then(|remote| remote.object().remark());
+        opening.remark =
+            [remark, of_object].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
         opening.index_ns = begin.elapsed().as_nanos() as u64;
         let request_size = options.request_size.max(1);
         Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })

@@ -134,7 +134,8 @@ pub(crate) fn find<F: Finder>(
         match published::<F>(source, &stamp, meter)? {
             Published::Fits(index) => {
                 let (sidecar, state) = (places.save(&stamp, &index), IndexState::Loaded);
-                return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+                let remark = places.remark();
+                return Ok(Found { index: index.into(), stamp, state, sidecar, remark });
             }
             Published::Unusable(why) => remark = Some(why),
             Published::Missing => {}
@@ -143,7 +144,7 @@ pub(crate) fn find<F: Finder>(
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
     let index = finder.build(base, meter)?;
     if options.sidecar {
-        remark = remark.or_else(|| places.remark());
+        remark = [remark, places.remark()].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
         sidecar = places.save(&stamp, &index);
     }
     Ok(Found { index: index.into(), stamp, state, sidecar, remark })

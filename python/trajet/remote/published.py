@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from trajet import _trajet
 from trajet._trajet import RemoteError, StoreError
 from trajet.remote.names import ObjectName, ObjectPath, StorageOptions, address_of
-from trajet.remote.objects import Answer, RemoteFile, open_address, open_in_store, scheme_of
+from trajet.remote.objects import Answer, IsLeft, RemoteFile, open_address, open_in_store, scheme_of
 from trajet.remote.ranges import pieces
 from trajet.remote.stores import Opening
 
@@ -102,7 +102,7 @@ class TagFile(RemoteFile):
             self._opened = self.folder.file(self.key)
         return self._opened
 
-    def read(self, start: int, end: int) -> Answer:
+    def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
         try:
             file = self._file()
@@ -117,7 +117,7 @@ class TagFile(RemoteFile):
                 f"it has {file.size} bytes, and {self.size} by the manifest: publish the data set"
                 " again"
             )
-        return file.read(start, end)
+        return file.read(start, end, is_left)
 
     def _beside(self, suffix: str) -> RemoteFile | None:
         """Open the object whose name has a further suffix."""

@@ -68,9 +68,9 @@ def script(entry: str) -> str:
 
 
 def style() -> str:
-    """Return the style sheets of the viewer as one."""
-    files = page_files()
-    return "".join(files[name][0].read_text(encoding="utf-8") for name in ("uPlot.css", "view.css"))
+    """Return the style sheets of the viewer as one, without those that `missing_files` names."""
+    paths = [page_files()[name][0] for name in ("uPlot.css", "view.css")]
+    return "".join(path.read_text(encoding="utf-8") for path in paths if path.is_file())
 
 
 def program(name: str) -> bytes:
