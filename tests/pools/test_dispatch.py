@@ -686,6 +686,34 @@ def test_result_of_a_cancelled_copy_is_ignored() -> None:
     assert dispatch.finished(first, "w0", 9.5) == [Take(first)]
 
 
+def test_straggling_batch_that_fails_later_is_answered_by_its_first_task() -> None:
+    """The report says who did it, also if no copy of the whole batch has ended well."""
+    rule_, batch_rule = StragglerRule(min_done=1, grace=0.0), BatchRule(100.0, 0.0, frame_bytes=8)
+    dispatch = Dispatch([1] * 100, rule=rule_, batches=batch_rule)
+    queue = deque(dispatch.start({"a": 1, "b": 1}))
+    while queue[0].n_tasks == 1:
+        copy = queue.popleft().copy
+        dispatch.started(copy, "b", 0.0)
+        dispatch.computed(copy)
+        queue += [one for one in dispatch.finished(copy, "b", 1.0) if isinstance(one, Submit)]
+    first, *others = (one.copy for one in queue)
+    dispatch.started(first, "a", 0.0)
+    for copy in others:
+        # They wait for no worker.
+        dispatch.computed(copy)
+    dispatch.tick(0.0)
+    dispatch.tick(1e6)
+    (late,) = dispatch.stragglers
+    assert (late.worker, late.also_on) == ("a", "b")
+    assert dispatch.failed(Copy(first.task, 1), TRANSIENT) == []
+    alone, *_ = dispatch.failed(first, TRANSIENT)
+    assert isinstance(alone, Submit)
+    assert (alone.copy, alone.n_tasks) == (Copy(first.task, 2), 1)
+    assert late.answered_by is None
+    dispatch.finished(alone.copy, "b", 1.0)
+    assert late.answered_by == "b"
+
+
 def test_tasks_that_are_left_out_are_cancelled_or_never_submitted() -> None:
     """Their results and errors are not taken, and the others end the run."""
     dispatch = Dispatch([1] * 8, ahead=4)

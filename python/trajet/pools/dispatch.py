@@ -365,7 +365,7 @@ class Dispatch:
     def failed(self, copy: Copy, error: BaseException | None) -> list[Instruction]:
         """Return whether to run a failed task again, elsewhere if possible, or to give up.
 
-        It is the first of its batch; the others are submitted again as well.
+        The failed task is the first of its batch; the remaining tasks are submitted again as well.
         """
         if (attempt := self._attempt(copy)) is None:
             return []
@@ -379,7 +379,8 @@ class Dispatch:
             return []
         self._close(copy.task)
         self._submit_later(range(copy.task + 1, copy.task + task.n_tasks))
-        return [self._alone(copy.task, attempt.worker, task.submitted), *self._more()]
+        again = self._alone(copy.task, attempt.worker, task)
+        return [again, *self._more()]
 
     def lost(self, copy: Copy) -> list[Instruction]:
         """Return what to do about a copy that its backend dropped with its worker."""
@@ -489,9 +490,16 @@ class Dispatch:
         self._failures[number] += 1
         return is_retried(error, self._failures[number])
 
-    def _alone(self, number: int, but: str | None, submitted: int = 0) -> Submit:
-        """Submit a task of a batch by itself, to another worker than `but` if possible."""
-        self._open[number] = _OpenTask(submitted=submitted)
+    def _alone(self, number: int, but: str | None, batch: _OpenTask | None = None) -> Submit:
+        """Submit a task of a batch by itself, to another worker than `but` if possible.
+
+        If it is the first task, `batch` is the batch: its copies are counted on, and its stragglers
+        are answered by this task.
+        """
+        alone = _OpenTask()
+        if batch is not None:
+            alone.submitted, alone.stragglers = batch.submitted, batch.stragglers
+        self._open[number] = alone
         return self._submit(number, prefer=self._others(but))
 
     def _others(self, but: str | None) -> list[str]:

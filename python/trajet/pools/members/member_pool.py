@@ -16,7 +16,8 @@ from trajet.pools.pool import Frames, Pool, Progress, RunOutput
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker
 from trajet.pools.timing import RunTiming
 
-# Tasks of each worker over all members: workers end within a part of this size of one another.
+# Tasks of each worker over all members, so that workers finish within about a sixteenth of the run
+# of each other.
 TASKS_OF_WORKER = 16
 # Bytes of a task below which its overhead would count.
 LEAST_BYTES = 256 * 1024
