@@ -76,7 +76,7 @@ def test_blocks_are_read_ahead(
 
 
 def test_the_first_block_reads_no_more_than_itself(server: RangeServer, adk: Adk) -> None:
-    """Whoever looks at one block pays for one."""
+    """One block takes the requests of one block."""
     traj = opened(server, adk)
     next(traj.blocks(2, frames=slice(20, None)))
     assert server.count() <= 4

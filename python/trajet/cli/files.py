@@ -390,8 +390,8 @@ def index(
     error is printed, the other files are indexed, and the exit code is 1.
 
     --publish also writes NAME.trajet-index beside the trajectory (of a URL: to the working folder).
-    If it is uploaded to the same folder as the trajectory, whoever opens that by its URL need not
-    search it for frames.
+    If it is uploaded to the same folder as the trajectory, opening that by its URL reads this index
+    and searches for no frames.
 
     \b
     Examples:

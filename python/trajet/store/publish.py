@@ -48,7 +48,7 @@ def publish(
             f"{name}: was changed while it was copied: publish it again; the URL has what it had"
         )
     for source in manifest["source"]:
-        # Folders of this machine are nobody's business.
+        # Paths of this machine are not published.
         source["path"] = "/" + Path(source["path"]).name
     manifest["moved_links"] = []
     contents = json.dumps(manifest).encode()
