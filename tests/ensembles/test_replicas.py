@@ -17,6 +17,7 @@ from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import QUANTITY, profile_of
 from trajet.result.replica_differences import difference_of
+from trajet.result.series import GroupSeries
 from trajet.uncertainty.statistics import statistics
 
 RESIDUES = 30
@@ -232,6 +233,42 @@ def test_unresolved_members_are_a_remark() -> None:
         for one in remarks
     )
     assert not any("resolved" in one for one in ensemble_of({"wt": [steady] * 2}).mean().remarks)
+
+
+@pytest.mark.parametrize("kind", ["violin", "overlay"])
+def test_figures_of_runs_show_a_series_that_all_members_have(kind: str) -> None:
+    """Its values, mean and name; not the first column of each member."""
+
+    def of_residues(*residues: str) -> GroupSeries:
+        levels = {"GLY2": 0.0, "ALA2": 1.0, "ALA3": 100.0}
+        values = np.stack([np.linspace(-1, 1, 50) + levels[one] for one in residues], axis=1)
+        times, frames = np.arange(50.0), np.arange(50)
+        return GroupSeries(values, times, frames, "A2", residues, "sasa", report([worker(0)]))
+
+    results = {
+        "wt": [of_residues("ALA2", "ALA3"), of_residues("GLY2", "ALA3")],
+        "mut": [of_residues("ALA3"), of_residues("ALA3", "GLY2")],
+    }
+    (axes,) = ensemble_of(results, name="sasa").plot(kind=kind).axes
+    assert "sasa of ALA3" in axes.get_title(loc="left").replace("\n", " ")
+    low, high = axes.get_ylim()
+    assert 90 < low < high < 110
+    apart = {"wt": [of_residues("ALA2")], "mut": [of_residues("GLY2")]}
+    with pytest.raises(ValueError, match="no series in common"):
+        ensemble_of(apart, name="sasa").plot(kind=kind)
+
+
+def test_violins_of_sines_and_cosines_are_not_angles() -> None:
+    """Values and means are the same quantity."""
+    results = [
+        replace(one, values=np.tile([0.5, 0.8], (6, 1)), columns=("cos A phi", "sin A phi"))
+        for one in angles(10, 20)
+    ]
+    results = [replace(one, sin_cos=True) for one in results]
+    (axes,) = ensemble_of({"wt": results}, name="dihedrals").plot(kind="violin").axes
+    low, high = axes.get_ylim()
+    assert -1.5 < low < 0.5 < high < 2
+    assert "degrees" not in axes.get_ylabel()
 
 
 def test_groups_have_the_same_colour_in_any_order() -> None:

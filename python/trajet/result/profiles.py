@@ -102,12 +102,9 @@ def profile_of(result: Result) -> Profile:
     if isinstance(result, AtomValues):
         (*axes, (name, _)) = _without_errors(result._table())
         return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
-    if isinstance(result, Series):
-        return _of_series(result)
+    if isinstance(result, Series) or (isinstance(result, Applied) and not result.reduced):
+        return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
     columns = dict(_without_errors(result._table()))
-    if isinstance(result, Applied) and not result.reduced:
-        values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
-        return _of_frames(values, list(columns)[2:], clock_of(result.times, result.frames))
     known = _AXES.get(type(result).__name__)
     if known is None:
         raise AnalysisError(
@@ -129,22 +126,38 @@ def profile_of(result: Result) -> Profile:
     return _with_quantity(by, numbers, errors)
 
 
-def _of_series(result: Series) -> Profile:
-    """Return the means over time of a result with values per frame."""
-    values = result.values.reshape(len(result.frames), -1)
-    period = 360.0 if isinstance(result, Dihedrals) and not result.sin_cos else None
-    clock = clock_of(result.times, result.frames)
-    return _of_frames(np.asarray(values, np.float64), result._names(), clock, period)
+@dataclass(frozen=True)
+class FrameNumbers:
+    """Numbers of each frame, whose means over time are rows of a profile.
+
+    Attributes
+    ----------
+    values
+        `(n_frames, n_rows)`, float64.
+    names
+        Quantity of each row.
+    period
+        See `Profile`.
+    """
+
+    values: NDArray[np.float64]
+    names: list[str]
+    period: float | None = None
 
 
-def _of_frames(
-    values: NDArray[np.float64],
-    names: Sequence[str],
-    clock: FrameClock,
-    period: float | None = None,
-) -> Profile:
-    """Return the means over time of numbers per frame, `(n_frames, n_numbers)`."""
-    found = statistics_of_frames(values, clock, period=period).estimates
+def frame_numbers(result: Series | Applied) -> FrameNumbers:
+    """Return the numbers of each frame of a result that is not reduced."""
+    values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
+    if isinstance(result, Applied):
+        return FrameNumbers(values, result._sample_names())
+    is_circular = isinstance(result, Dihedrals) and not result.sin_cos
+    return FrameNumbers(values, result._names(), 360.0 if is_circular else None)
+
+
+def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
+    """Return the means over time of numbers per frame."""
+    names, period = numbers.names, numbers.period
+    found = statistics_of_frames(numbers.values, clock, period=period).estimates
     # Constants, such as contacts that never form, need no remark.
     wrong = [k for k, why in enumerate(found.reasons.tolist()) if why and found.std[k] != 0]
     text = ""
