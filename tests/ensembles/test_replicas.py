@@ -209,6 +209,16 @@ def test_sentences_have_numbers_and_methods() -> None:
         " Welch's t, 3 and 3 replicas; correction by Benjamini and Hochberg for 5 tests), the"
         " largest is rmsf (A ALA 1 CA): +1.00 ± 0.45 Å"
     ]
+    few = ensemble_of(
+        {
+            system: [fluctuations(row) for row in own[:, [0, 4]] + np.eye(1, 3).T / 10]
+            for system, own in (("wt", values), ("mut", other))
+        }
+    ).difference("wt", "mut")
+    assert few.p[1] == few.p_adjusted[1] != few.p[0] != few.p_adjusted[0]
+    assert few.sentences()[0].endswith(
+        f"; corrected p = {2 * few.p[0]:.2g}; correction by Benjamini and Hochberg for 2 tests)"
+    )
     alone = ensemble_of({"wt": [fluctuations(values[0])]}).mean("system").sentences()
     assert alone[0] == "rmsf (A ALA 1 CA) of system=wt: 1 Å (one replica, without an error)"
 

@@ -53,6 +53,8 @@ def sentences_of_difference(
     """
     first, second = groups
     test = f"Welch's t, {n_replicas[0]} and {n_replicas[1]} replicas"
+    n_tests = int(np.isfinite(p).sum())
+    correction = f"correction by Benjamini and Hochberg for {n_tests} tests"
     names = list(_named(axes))
     # Columns of one analysis, such as distances, differ in their labels only.
     quantities = np.array([str(name).partition(":")[0] for name in axes[QUANTITY].tolist()])
@@ -61,18 +63,20 @@ def sentences_of_difference(
         if len(rows) <= _FEW:
             for k in rows.tolist():
                 words, unit = names[k]
+                found = probability(float(p_adjusted[k]))
+                if n_tests > 1 and math.isfinite(p_adjusted[k]):
+                    found = f"corrected {found}; {correction}"
                 yield (
                     f"{words} of {second} minus that of {first}:"
                     f" {with_error(float(change[k]), float(half_width[k]), unit, sign=True)}"
-                    f" (95 % interval; {test}; {probability(float(p[k]))})"
+                    f" (95 % interval; {test}; {found})"
                 )
             continue
         differ = rows[p_adjusted[rows] < level]
         words, _ = quantity_and_unit(quantity)
         text = (
             f"{words} of {second} minus that of {first}: {len(differ)} of {len(rows)} rows differ"
-            f" (corrected p < {level:g}; {test}; correction by Benjamini and Hochberg for"
-            f" {int(np.isfinite(p).sum())} tests)"
+            f" (corrected p < {level:g}; {test}; {correction})"
         )
         if len(differ):
             k = int(differ[np.abs(change[differ]).argmax()])
