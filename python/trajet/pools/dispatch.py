@@ -528,7 +528,8 @@ class Dispatch:
         self._watch(task)
         if state.n_tasks == 1:
             return Submit(copy, only, tuple(prefer))
-        most = _MOST_OF_USUAL * self._rates.median * self.n_frames(copy)
+        # Without a limit while all tasks so far took no time at all.
+        most = _MOST_OF_USUAL * self._rates.median * self.n_frames(copy) or math.inf
         return Submit(copy, only, tuple(prefer), state.n_tasks, most)
 
     def _cancel(self, copies: Sequence[Copy]) -> list[Instruction]:
