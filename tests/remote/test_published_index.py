@@ -66,7 +66,7 @@ def publish_index_of(server: RangeServer, folder: Path, contents: bytes) -> None
 def test_a_published_index_takes_one_request(server: RangeServer, adk: Adk) -> None:
     """Both ends and the index, and for each of the two names one that asks for redirects."""
     traj = opened(server)
-    assert traj.index_state == "loaded"
+    assert (traj.index_state, traj.index_path) == ("published", None)
     assert server.count() == 5
     assert server.sent < 150_000
     assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
@@ -78,10 +78,11 @@ def test_a_published_index_takes_one_request(server: RangeServer, adk: Adk) -> N
 
 def test_a_published_index_is_not_asked_for_in_vain(server: RangeServer) -> None:
     """Not if an index is kept, and not where none is to be used."""
-    opened(server)
+    opened(server, rebuild_index=True)
     server.clear()
     again = tj.open(None, server.url("adk.xtc"), allow_http=True)
     assert again.index_state == "loaded"
+    assert not [request for request in server.requests if request.path.endswith(NAME)]
     for options in ({"sidecar": False}, {"rebuild_index": True}):
         assert opened(server, **options).index_state == "built"
         assert not [request for request in server.requests if request.path.endswith(NAME)]
@@ -116,7 +117,7 @@ def test_an_index_of_other_contents_has_a_remark(
 def test_a_forged_index_is_an_error_where_it_differs(
     server: RangeServer, adk: Adk, tmp_path: Path, forged: str
 ) -> None:
-    """Size, head and tail fit, and frame 4 has other numbers, or is said to contain frame 5."""
+    """It has the size and both ends of the object, and another time, step or end of frame 4."""
     contents = bytearray(adk.xtc.read_bytes())
     at, end = frame_at(contents, 4), frame_at(contents, 6)
     if forged == "frames":
@@ -125,12 +126,16 @@ def test_a_forged_index_is_an_error_where_it_differs(
         contents[at + (STEP if forged == "step" else TIME) + 3] ^= 1
     publish_index_of(server, tmp_path, bytes(contents))
     traj = opened(server)
-    assert (traj.index_state, traj.remarks) == ("loaded", ())
+    assert (traj.index_state, traj.remarks) == ("published", ())
     expected = tj.open(None, adk.xtc).read(frames=range(4)).positions
     assert same_bits(traj.read(frames=range(4)).positions, expected)
     with pytest.raises(tj.StaleIndexError, match="frame 4") as raised:
         traj.read()
     assert "rebuild_index" in str(raised.value)
+    # Also where frames are chosen by time, which reads none of those that are left out.
+    with pytest.raises(tj.StaleIndexError, match=r"frame [45]"):
+        _ = opened(server).times
+    assert tj.open(None, server.url("adk.xtc"), allow_http=True).index_state == "published"
 
 
 def test_servers_that_fail_leave_the_search(server: RangeServer, adk: Adk) -> None:

@@ -395,17 +395,20 @@ impl Chain {
     }
 
     /// Compares the times and offsets of all frames in a loaded index with the headers of the frames, once. An
-    /// index that was built or computed at opening needs no comparison, nor does one that is kept for the ETag of an
-    /// object.
+    /// index that was built or computed at opening needs no comparison, nor does one that was built of the same object,
+    /// by its ETag.
     ///
     /// # Errors
     /// [`Error::Stale`] if a frame differs; as [`crate::open`] if the frames cannot be found.
     pub fn check_times(&self, threads: &dyn ParallelFor, watch: &Arc<Watch>) -> Result<(), Error> {
         for segment in &self.segments {
             let reader = &segment.reader;
-            let kept = matches!(reader.opening().state, IndexState::Loaded | IndexState::Extended);
-            let is_proved = reader.source().remote().is_some();
-            if !kept || is_proved || segment.checked.load(Ordering::Relaxed) {
+            let is_proved = match reader.opening().state {
+                IndexState::Computed | IndexState::Built => true,
+                IndexState::Loaded | IndexState::Extended => reader.source().remote().is_some(),
+                IndexState::Published => false,
+            };
+            if is_proved || segment.checked.load(Ordering::Relaxed) {
                 continue;
             }
             if let Some(indexing) = reader.as_reindex() {
@@ -603,8 +606,9 @@ impl IndexState {
         let work = |state| match state {
             IndexState::Computed => 0,
             IndexState::Loaded => 1,
-            IndexState::Extended => 2,
-            IndexState::Built => 3,
+            IndexState::Published => 2,
+            IndexState::Extended => 3,
+            IndexState::Built => 4,
         };
         if work(self) >= work(other) { self } else { other }
     }

@@ -364,6 +364,8 @@ pub enum IndexState {
     Built,
     /// Read from a matching sidecar.
     Loaded,
+    /// Read from a sidecar that is published beside an object, which anybody may have written.
+    Published,
     /// Read from a sidecar and extended by the frames that were written since.
     Extended,
 }
@@ -375,6 +377,7 @@ impl IndexState {
             IndexState::Computed => "computed",
             IndexState::Built => "built",
             IndexState::Loaded => "loaded",
+            IndexState::Published => "published",
             IndexState::Extended => "extended",
         }
     }

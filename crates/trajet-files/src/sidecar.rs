@@ -10,7 +10,8 @@
 //! to this user, to root or to the owner of the trajectory (`sidecar/place`). Others are neither read nor replaced.
 //!
 //! An object in remote storage may have a published sidecar beside it, which anybody may have written. It is used if its
-//! stamp is that of the object, and no more trusted than the object: readers compare each frame that they read with it.
+//! stamp is that of the object, and not trusted: readers compare each frame that they read with it, and frames are not
+//! chosen by its times before it was compared with all of them. It is not copied to the cache folder.
 //!
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
 //! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
@@ -133,9 +134,9 @@ pub(crate) fn find<F: Finder>(
     if options.sidecar && base.is_none() {
         match published::<F>(source, &stamp, meter)? {
             Published::Fits(index) => {
-                let (sidecar, state) = (places.save(&stamp, &index), IndexState::Loaded);
-                let remark = places.remark();
-                return Ok(Found { index: index.into(), stamp, state, sidecar, remark });
+                // It is not kept: those in the cache folder were built of the object itself.
+                let (state, remark) = (IndexState::Published, places.remark());
+                return Ok(Found { index: index.into(), stamp, state, sidecar: None, remark });
             }
             Published::Unusable(why) => remark = Some(why),
             Published::Missing => {}

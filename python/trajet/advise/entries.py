@@ -255,7 +255,7 @@ class OpeningEntry(TypedDict):
     opens: int
     requests: int
     bytes_read: int
-    # "built", "loaded", "extended" or "computed"
+    # "built", "loaded", "published", "extended" or "computed"
     index: str
 
 

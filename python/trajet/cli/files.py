@@ -275,6 +275,8 @@ def _facts(opened: Trajectory) -> _FileFacts:
         index = "kept by the store"
     elif opened.index_state == "computed":
         index = "none needed: frame offsets follow from the format"
+    elif opened.index_state == "published":
+        index = "published beside the object"
     else:
         where = "in memory only" if opened.index_path is None else str(opened.index_path)
         index = f"{opened.index_state}, {where}"
@@ -436,6 +438,8 @@ def _location(opened: Trajectory) -> str:
     """Return the location of the index."""
     if opened.index_state == "computed":
         return "nothing to keep: frame offsets follow from the format"
+    if opened.index_state == "published":
+        return "beside the object"
     return str(opened.index_path or "in memory only: no folder could be written")
 
 
@@ -454,6 +458,8 @@ def _publish(opened: Trajectory) -> Path | None:
         return None
     name = opened.path.name + INDEX_SUFFIX
     path = Path(name) if is_url(opened.path) else opened.path.with_name(name)
+    if opened.index_state == "published":
+        raise OutputError(f"{path}: the object has a published index: --force makes another one")
     if opened.index_path is None:
         raise OutputError(
             f"{path}: the index was not kept: set XDG_CACHE_HOME to a folder that can be written;"

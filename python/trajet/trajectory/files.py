@@ -335,6 +335,8 @@ class TrajectoryFiles(ABC):
     def index_state(self) -> str:
         """Origin of the index: "built", "loaded", "extended" or, by arithmetic, "computed".
 
+        "published" if it was read from a file beside an object in remote storage.
+
         With several files, the origin that took most work.
         """
         return self._reader.index_state
