@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from helpers.commands import fail, succeed
 from helpers.golden_files import same_bits
 from helpers.range_server import RangeServer
 from helpers.systems import FILES
+from trajet import cache
 from trajet.store.profile import Profile
 
 TOPOLOGY, SOURCE = FILES["solvated.xtc"]
@@ -218,3 +220,14 @@ def test_killed_publishing_leaves_the_old_data_set_or_the_new_one(
         else:
             with pytest.raises(tj.StoreError, match="no data set is published there"):
                 tj.open(local(served))
+
+
+def test_several_at_once_open_a_data_set_for_the_first_time(server: RangeServer) -> None:
+    """They share the folder of the tables; none meets a store that another has begun."""
+    for kept in (cache.folder() or server.folder).glob("stores/*"):
+        shutil.rmtree(kept)
+    expected = opened(server, "@protein").n_atoms
+    for _ in range(5):
+        with ThreadPoolExecutor(8) as threads:
+            found = threads.map(lambda _: opened(server, "@protein").n_atoms, range(16))
+            assert set(found) == {expected}

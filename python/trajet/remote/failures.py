@@ -101,10 +101,10 @@ def failure_of(error: Exception) -> Failure:
     return "transient", "the connection failed, or took too long"
 
 
-def exception_of(shown: str, failure: Failure) -> Exception:
-    """Return the exception for an object that cannot be opened."""
+def exception_of(shown: str, failure: Failure, doing: str = "open") -> Exception:
+    """Return the exception for an object that cannot be opened, or written."""
     kind, what = failure
-    message = f"{shown}: cannot open it: {what}"
+    message = f"{shown}: cannot {doing} it: {what}"
     if kind == "missing":
         return FileNotFoundError(message)
     return PermissionError(message) if kind == "denied" else RemoteError(message)

@@ -197,14 +197,12 @@ class PublishedDataset:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             schema = _schema_of(text, self.shown)
-            _write_settings(folder, schema, ())
-            # The name is checked by the store.
-            if os.sep not in self.name and self.name not in {"", ".", ".."}:
-                beside.mkdir(mode=0o700, exist_ok=True)
-                _replace(beside / MANIFEST, [text])
-            manifest = cast("Manifest", json.loads(_trajet.Store(folder).manifest(self.name)))
+            manifest = self._checked(text, schema, folder.parent)
             files = [file for segment in manifest["segments"] for file in segment["files"]]
             tiers = {file["tier"] for file in files} | {tag["tier"] for tag in manifest["tags"]}
+            # Others may open the same data set meanwhile: all write the same files.
+            beside.mkdir(mode=0o700, exist_ok=True)
+            _replace(beside / MANIFEST, [text])
             _write_settings(folder, schema, sorted(tiers))
             # Their names are checked by the store before they become those of folders.
             for tier in json.loads(_trajet.Store(folder).tiers()):
@@ -225,6 +223,23 @@ class PublishedDataset:
             path = ObjectPath(f"{self.folder.shown}/{below}", is_complete=False)
             objects[folder / below] = TagFile(path, below, file["size"], None, None, self.folder)
         return folder, objects
+
+    def _checked(self, text: bytes, schema: int, parent: Path) -> "Manifest":
+        """Return a manifest after its checks, in a store of its own below a folder.
+
+        Raises
+        ------
+        StoreError
+            If it is not that of a store, or the name is not that of a data set.
+        """
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".new-") as made:
+            folder = Path(made)
+            _write_settings(folder, schema, ())
+            # The name is checked by the store.
+            if os.sep not in self.name and self.name not in {"", ".", ".."}:
+                (folder / self.name).mkdir()
+                (folder / self.name / MANIFEST).write_bytes(text)
+            return cast("Manifest", json.loads(_trajet.Store(folder).manifest(self.name)))
 
     def _manifest(self) -> bytes:
         """Return the manifest as it is published."""

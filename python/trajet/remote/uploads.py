@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from trajet._trajet import RemoteError, StoreError
+from trajet._trajet import StoreError
 from trajet.remote.failures import exception_of, failure_of
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def upload(store: "ObjectStore", key: str, contents: Path | bytes, shown: str) -
     ------
     StoreError
         If the file cannot be read.
-    PermissionError, RemoteError
-        If it cannot be written.
+    FileNotFoundError, PermissionError, RemoteError
+        If it cannot be written: there is no such bucket, access is denied, or a request fails.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -42,9 +42,7 @@ def upload(store: "ObjectStore", key: str, contents: Path | bytes, shown: str) -
         if failure[0] != "transient" or attempt == _ATTEMPTS - 1:
             break
         time.sleep(_PAUSE * 2**attempt)
-    made = exception_of(shown, failure)
-    message = str(made).replace("cannot open it", "cannot be written")
-    raise (PermissionError if isinstance(made, PermissionError) else RemoteError)(message)
+    raise exception_of(shown, failure, "write")
 
 
 def _put_in_thread(store: "ObjectStore", key: str, contents: Path | bytes) -> None:
