@@ -469,8 +469,14 @@ def test_tasks_of_a_member_do_not_begin_after_one_has_failed(
 
 
 def test_a_worker_runs_no_task_of_a_member_that_failed_there() -> None:
-    """Ranks of MPI, which learn of errors at the end, do so too."""
+    """Each gets the error of the first, as ranks of MPI learn of errors at the end."""
     worker = batches.MemberTasks().begin()
     task = batches.MemberTask(b"no pickle", b"", 1)
-    assert worker.do(task, 1, lambda _: None).error is not None
-    assert worker.do(task, 1, lambda _: None) == TaskResult()
+    first = worker.do(task, 1, lambda _: None)
+    assert first.error is not None
+    assert worker.do(task, 1, lambda _: None).error is first.error
+    # Errors of few members are kept, as are their setups.
+    for k in range(20):
+        worker.do(batches.MemberTask(b"no pickle either: %d" % k, b"", 1), 1, lambda _: None)
+    assert len(worker._errors) <= batches._KEPT
+    assert worker.do(task, 1, lambda _: None).error is not first.error

@@ -81,7 +81,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return found
 
 
-def told(client: Client) -> str:
+def shown_by_dask(client: Client) -> str:
     """Return what scheduler and workers know and have logged, as the dashboard shows it."""
 
     def of_scheduler(dask_scheduler: Any) -> str:
@@ -125,7 +125,7 @@ def test_dask_workers_read_with_their_own_credentials(
     message = b"".join(sent)
     assert name.encode() in message
     assert SECRET.encode() not in message
-    shown = told(client) + json.dumps(found.report, default=str) + repr(found) + repr(pool)
+    shown = shown_by_dask(client) + json.dumps(found.report, default=str) + repr(found) + repr(pool)
     assert SECRET not in shown
 
 
@@ -175,7 +175,7 @@ def test_failures_of_dask_workers_show_no_secret(
     assert WORDS[failure] in str(raised.value)
     assert SECRET not in everything_of(raised.value)
     assert SECRET.encode() not in b"".join(sent)
-    assert SECRET not in told(client)
+    assert SECRET not in shown_by_dask(client)
     assert SECRET not in caplog.text + "".join(capfd.readouterr())
 
 

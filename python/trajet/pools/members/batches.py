@@ -35,7 +35,7 @@ from trajet.pools.timing import RunTiming
 _OPEN, _OPEN_OF_WORKER, _MOST_OPEN = 24, 2, 128
 # Tasks of each worker in a batch, at whose end workers wait for one another.
 _TASKS_OF_BATCH = 16
-# Setups of members that a worker process keeps, with their open files.
+# Setups of members that a worker process keeps, with their open files, and errors of members.
 _KEPT = 4
 
 
@@ -325,19 +325,19 @@ class MemberTasks:
 class MemberTaskWorker:
     """Runs tasks of members; it keeps the files of a few members open.
 
-    After a task of a member has failed, it runs no other task of that member.
+    After a task of a member has failed, its other tasks fail with the same error.
     """
 
     def __init__(self) -> None:
         self._workers: dict[bytes, Worker] = {}
-        self._failed: set[bytes] = set()
+        self._errors: dict[bytes, Exception] = {}
         self._lock = threading.Lock()
 
     def do(self, what: MemberTask, /, threads: int, show: ShowFrames) -> TaskResult:
         """Run a task; its error is part of the result, as it ends the run of its member alone."""
         show(0)
-        if what.spec in self._failed:
-            return TaskResult()
+        if (error_before := self._errors.get(what.spec)) is not None:
+            return TaskResult(error=error_before)
         try:
             worker = self._worker(what.spec)
             sections = new_sections(worker.pass_, what.n_frames)
@@ -346,7 +346,9 @@ class MemberTaskWorker:
         else:
             result = do_task(worker, what.task, sections)
         if result.error is not None:
-            self._failed.add(what.spec)
+            with self._lock:
+                self._errors[what.spec] = result.error
+                _forget_oldest(self._errors)
         return result
 
     def _worker(self, spec: bytes) -> Worker:
@@ -357,6 +359,11 @@ class MemberTaskWorker:
                 made: WorkerSpec = pickle.loads(spec)
                 worker = Worker(made)
             self._workers[spec] = worker
-            while len(self._workers) > _KEPT:
-                del self._workers[next(iter(self._workers))]
+            _forget_oldest(self._workers)
             return worker
+
+
+def _forget_oldest(by_spec: "dict[bytes, Worker] | dict[bytes, Exception]") -> None:
+    """Remove entries from the front until `_KEPT` are left."""
+    while len(by_spec) > _KEPT:
+        del by_spec[next(iter(by_spec))]
