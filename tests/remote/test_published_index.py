@@ -3,12 +3,15 @@
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 import trajet as tj
 from helpers import range_server as faults
-from helpers.commands import succeed
+from helpers.commands import run, succeed
+from helpers.extent import examples
 from helpers.golden_files import Adk, same_bits
 from helpers.range_server import RangeServer
 from trajet import cache
@@ -64,10 +67,11 @@ def publish_index_of(server: RangeServer, folder: Path, contents: bytes) -> None
 
 
 def test_a_published_index_takes_one_request(server: RangeServer, adk: Adk) -> None:
-    """Both ends and the index, and for each of the two names one that asks for redirects."""
+    """Both ends, the index and samples of frames; each name takes one that asks for redirects."""
     traj = opened(server)
     assert (traj.index_state, traj.index_path) == ("published", None)
-    assert server.count() == 5
+    # Samples of frames between both ends are compared with it.
+    assert server.count() == 5 + 7
     assert server.sent < 150_000
     assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
     assert not traj.remarks
@@ -136,6 +140,56 @@ def test_a_forged_index_is_an_error_where_it_differs(
     with pytest.raises(tj.StaleIndexError, match=r"frame [45]"):
         _ = opened(server).times
     assert tj.open(None, server.url("adk.xtc"), allow_http=True).index_state == "published"
+
+
+@pytest.mark.parametrize("format", ["xtc", "trr", "nc"])
+def test_times_of_a_forged_index_choose_no_frames(tmp_path: Path, adk: Adk, format: str) -> None:
+    """Any other time, in any frame: it is refused at opening, or before frames are chosen by it."""
+    positions = tj.open(None, adk.xtc).read().positions
+    times = np.arange(len(positions), dtype=np.float64)
+    served, forged = tmp_path / "served", tmp_path / "forged"
+    served.mkdir()
+    forged.mkdir()
+    path, other = served / f"run.{format}", forged / f"run.{format}"
+    tj.write(path, positions, times=times)
+    random = Random(f"index of {format}")
+    with RangeServer(served) as server:
+        for _ in range(examples(4)):
+            changed = times.copy()
+            changed[random.randrange(1, len(times) - 1)] = random.choice([-5.0, 0.5, 1e6])
+            tj.write(other, positions, times=changed, force=True)
+            succeed("index", "--publish", other, "--quiet", "--force")
+            name = f"run.{format}.trajet-index"
+            server.replace(name, (forged / name).read_bytes())
+            for kept in (cache.folder() or forged).glob("index/*run*"):
+                kept.unlink()
+            traj = tj.open(None, server.url(f"run.{format}"), allow_http=True)
+            try:
+                assert np.array_equal(traj.times, times)
+            except tj.StaleIndexError:
+                assert traj.index_state == "published"
+            else:
+                assert traj.index_state == "built"
+                assert "of other contents" in traj.remarks[0]
+
+
+@pytest.mark.parametrize("allow", [False, True])
+def test_an_index_without_the_last_frames_is_not_used(
+    server: RangeServer, adk: Adk, tmp_path: Path, allow: bool
+) -> None:
+    """Also where an incomplete last frame is allowed: no frame is left out in silence."""
+    contents = bytearray(adk.xtc.read_bytes())
+    # The last frame seems to be longer than the file; the digest of the tail is that of the object.
+    at = frame_at(contents, 97) + N_BYTES
+    struct.pack_into(">i", contents, at, 30_000)
+    other = tmp_path / "adk.xtc"
+    other.write_bytes(contents)
+    assert run("index", "--publish", other, "--allow-truncated-tail").returncode == 0
+    assert len((tmp_path / NAME).read_bytes()) < len((server.folder / NAME).read_bytes())
+    server.replace(NAME, (tmp_path / NAME).read_bytes())
+    traj = opened(server, allow_truncated_tail=allow)
+    assert traj.n_frames == 98
+    assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
 
 
 def test_servers_that_fail_leave_the_search(server: RangeServer, adk: Adk) -> None:

@@ -48,11 +48,14 @@ pub(crate) fn frames_of<I: Indexing>(
 ) -> Result<Found, Error> {
     let search = I::search(source, options, threads);
     let mut found = find(&search, source, options, meter)?;
-    // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows.
-    if found.state == IndexState::Loaded
-        && source.remote().is_none()
-        && !search.has_all(&found.index, meter)
-    {
+    // A valid sidecar lists all frames of the file: rebuild it if another whole frame follows. That of an object was
+    // built of it, unless it is published.
+    let may_lack = match found.state {
+        IndexState::Loaded => source.remote().is_none(),
+        IndexState::Published => true,
+        _ => false,
+    };
+    if may_lack && !search.has_all(&found.index, meter) {
         let anew = OpenOptions { rebuild_index: true, ..options.clone() };
         found = find(&search, source, &anew, meter)?;
     }

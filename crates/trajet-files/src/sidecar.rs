@@ -132,7 +132,7 @@ pub(crate) fn find<F: Finder>(
     }
     let (mut sidecar, mut remark) = (None, None);
     if options.sidecar && base.is_none() {
-        match published::<F>(source, &stamp, meter)? {
+        match published(finder, source, &stamp, meter)? {
             Published::Fits(index) => {
                 // It is not kept: those in the cache folder were built of the object itself.
                 let (state, remark) = (IndexState::Published, places.remark());
@@ -159,11 +159,12 @@ enum Published {
     Unusable(String),
 }
 
-/// Returns the published sidecar of an object with this stamp.
+/// Returns the published sidecar of an object with this stamp, after checking a few frames.
 ///
 /// # Errors
-/// [`Error::Interrupted`].
+/// [`Error::Interrupted`], [`Error::Io`].
 fn published<F: Finder>(
+    finder: &F,
     source: &Source,
     stamp: &Stamp,
     meter: &mut Meter,
@@ -179,7 +180,9 @@ fn published<F: Finder>(
     match remote.published_index(most, meter) {
         Ok(None) => Ok(Published::Missing),
         Ok(Some(bytes)) => match decode(&bytes, F::SIDECAR) {
-            Some((of, index)) if of == *stamp && index.offset(0) == 0 => Ok(Published::Fits(index)),
+            Some((of, index)) if of == *stamp && finder.agrees(&index, meter)? => {
+                Ok(Published::Fits(index))
+            }
             Some(_) => unusable("it is that of other contents"),
             None => unusable("it is damaged, or none of this format"),
         },
