@@ -3,11 +3,14 @@
 import base64
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from hypothesis import given
+from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import viewer
 from trajet.result import Result
@@ -27,6 +30,19 @@ def drawn(result: Result, shown: tj.Selection) -> Value:
     """Return the document of a result, as the page gets it."""
     atoms = ShownAtoms(shown.trajectory, np.unique(shown.indices))
     return json.loads(json.dumps(document(result, "title", atoms), allow_nan=False))
+
+
+@given(residues=st.lists(st.integers(0, 5), min_size=1, max_size=30))
+def test_ranges_hold_the_atoms_of_one_residue(residues: list[int]) -> None:
+    """All of them and no others; a residue in several pieces has no range."""
+    shown = ShownAtoms(
+        SimpleNamespace(topology=SimpleNamespace(atoms_residues=np.array(residues))),  # type: ignore[arg-type]
+        np.arange(len(residues)),
+    )
+    for residue, span in enumerate(shown.spans(np.arange(7))):
+        atoms = [k for k, one in enumerate(residues) if one == residue]
+        is_whole = bool(atoms) and atoms == list(range(atoms[0], atoms[-1] + 1))
+        assert span == ([atoms[0], atoms[-1] + 1] if is_whole else None)
 
 
 def test_atoms_without_values_have_those_of_their_residue(trajectory: tj.Trajectory) -> None:

@@ -3,7 +3,7 @@
 A document has a `kind`. "lines" are values against frames; "profile" is a value for each of some
 atoms or residues; "matrix" is a value for each pair of frames or residues. Positions of atoms are
 those in the frames of the scene; a residue is a range of them, [first, last + 1], or null if none
-of its atoms is shown.
+of its atoms is shown, or others stand between them.
 """
 
 import base64
@@ -64,13 +64,15 @@ class ShownAtoms:
         return np.where(self.indices[found] == atoms, found, -1)
 
     def spans(self, residues: NDArray[np.int64]) -> list[list[int] | None]:
-        """Return the range of the atoms of each residue, or None; atoms of one are neighbours."""
+        """Return the range of the atoms of each residue; None if they are no neighbours."""
         known, first, counts = np.unique(self.residues, return_index=True, return_counts=True)
+        last = len(self.residues) - np.unique(self.residues[::-1], return_index=True)[1]
         range_of = {
-            residue: [begin, begin + count]
-            for residue, begin, count in zip(
-                known.tolist(), first.tolist(), counts.tolist(), strict=True
+            residue: [begin, end]
+            for residue, begin, end, count in zip(
+                known.tolist(), first.tolist(), last.tolist(), counts.tolist(), strict=True
             )
+            if end - begin == count
         }
         return [range_of.get(residue) for residue in residues.tolist()]
 
