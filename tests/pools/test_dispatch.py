@@ -25,6 +25,7 @@ from trajet.pools.dispatch import (
     Copy,
     Dispatch,
     GiveUp,
+    History,
     Instruction,
     StragglerRule,
     Submit,
@@ -908,3 +909,21 @@ def test_batch_takes_longer_with_many_workers() -> None:
     assert rule_.size(1.0, 1, 10_000, largest=1) == 4
     assert rule_.size(1e-6, 1000, 1, largest=MOST_TASKS) == 500
     assert BatchRule(0.5, 1e-3, 2**20).size(1e-6, 32, 1, largest=100) == 2
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_few_tasks_are_found_late_by_those_before(is_known: bool) -> None:
+    """A single task that waits behind a worker that hangs is done by one that is known to work."""
+    history = History() if is_known else None
+    rule_ = StragglerRule(min_done=3, grace=0.25)
+    first = Dispatch([10] * 4, rule=rule_, history=history)
+    for submit in first.start({"a": 1, "hangs": 1}):
+        first.started(submit.copy, "a", 0.0)
+        first.computed(submit.copy)
+        first.finished(submit.copy, "a", 1.0)
+    assert first.is_done
+    last = Dispatch([10], rule=rule_, history=history)
+    (submit,) = last.start({"a": 1, "hangs": 1})
+    found = [one for now in (0.0, 5.0, 50.0) for one in last.tick(now)]
+    assert [one.prefer for one in found if isinstance(one, Submit)] == [("a",)] * is_known
+    assert submit.copy.task == 0

@@ -193,6 +193,26 @@ class _OpenTask:
     stragglers: list[Straggler] = field(default_factory=list)
 
 
+@dataclass
+class History:
+    """What earlier tasks on the same workers have shown, for a `Dispatch` of few further ones.
+
+    Attributes
+    ----------
+    rates, gather_rates
+        Seconds a frame of tasks, and of gathering their arrays.
+    begun
+        Workers that have begun a task.
+    slow
+        Workers that straggled: they get no more copies of stragglers.
+    """
+
+    rates: advise.RunningVerdict = field(default_factory=advise.RunningVerdict)
+    gather_rates: advise.RunningVerdict = field(default_factory=advise.RunningVerdict)
+    begun: set[str] = field(default_factory=set)
+    slow: set[str | None] = field(default_factory=set)
+
+
 class Dispatch:
     """State machine of the tasks that one process submits; an event costs O(log n).
 
@@ -216,6 +236,8 @@ class Dispatch:
     batches
         How many tasks to submit together; None for one. It needs a rule for stragglers. Then
         `ahead` does not count: the size of batches is known only when some tasks are done.
+    history
+        What earlier tasks of the same kind have shown; it is kept up to date.
     """
 
     def __init__(
@@ -226,6 +248,7 @@ class Dispatch:
         rule: StragglerRule | None = None,
         ahead: int = AHEAD,
         batches: BatchRule | None = None,
+        history: History | None = None,
     ) -> None:
         self.stragglers: list[Straggler] = []
         self.frames_done = 0
@@ -245,15 +268,13 @@ class Dispatch:
         self._slots = 0
         self._running: dict[Copy, str] = {}
         self._busy: Counter[str] = Counter()
-        # workers that straggled: they get no more copies of stragglers
-        self.slow: set[str | None] = set()
+        history = history or History()
+        self.slow, self._begun = history.slow, history.begun
         # workers that could run more tasks, the one that is idle for longest first, since the tick
         # after which they were; and those that have become idle after the last tick
         self._idle: OrderedDict[str, float | None] = OrderedDict()
         self._newly_idle: list[str] = []
-        # seconds a frame: of tasks, and of gathering their arrays
-        self._rates = advise.RunningVerdict()
-        self._gather_rates = advise.RunningVerdict()
+        self._rates, self._gather_rates = history.rates, history.gather_rates
         self._overdue = Overdue()
 
     @property
@@ -426,7 +447,7 @@ class Dispatch:
                     break
                 place = int(idle[0] == entry.worker)
                 # A task that waits may wait at a worker that has begun nothing because it hangs.
-                may_hang = entry.state == "waiting" and idle[0] not in self._busy
+                may_hang = entry.state == "waiting" and idle[0] not in self._begun
                 if may_hang or place == len(idle):
                     self._overdue.set_aside(entry)
                     aside.append(entry)
@@ -440,7 +461,7 @@ class Dispatch:
 
     def _in_turn(self) -> list[str]:
         """Return the idle workers, those that have begun a task before the others."""
-        return sorted(self._idle, key=lambda worker: worker not in self._busy)
+        return sorted(self._idle, key=lambda worker: worker not in self._begun)
 
     def _submit_again(self, late: Straggler) -> Submit:
         """Submit the task of a straggler for an idle worker."""
@@ -573,6 +594,7 @@ class Dispatch:
         if worker is not None:
             self._running[copy] = worker
             self._busy[worker] += 1
+            self._begun.add(worker)
             self._note_idle(worker)
         if before is not None:
             self._busy[before] -= 1

@@ -50,8 +50,8 @@ class JobWorker(Protocol[_Payload_contra, _Outcome_co]):
 class JobSpec(Protocol[_Payload_contra, _Outcome_co]):
     """Common part of all jobs, sent to each worker once; picklable.
 
-    It may have an attribute `may_be_repeated`, which is true if a straggler may run on an idle
-    worker as well, as long as the other goes on.
+    It may have an attribute `history`, the `trajet.pools.dispatch.History` of earlier jobs of the
+    same kind. With it a straggler may run on an idle worker as well, while the other goes on.
     """
 
     def begin(self) -> JobWorker[_Payload_contra, _Outcome_co]:

@@ -1,6 +1,6 @@
 """Jobs on a cluster: Dask assigns them to workers, and repeats those of killed workers.
 
-Jobs whose spec says that it does no harm also run on an idle worker while they are stragglers.
+Jobs whose spec has a history also run on an idle worker while they are stragglers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from distributed import Client, KilledWorker
 from trajet.pools.dask.plugins import JobAnswer, do_job_here
 from trajet.pools.dask.submissions import RULE, Submissions, SubmittedCopy, killed
 from trajet.pools.dask.workers import Workers, started_run
-from trajet.pools.dispatch import Dispatch, Submit, Take
+from trajet.pools.dispatch import Dispatch, History, Submit, Take
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult
 from trajet.pools.pool import Progress
 from trajet.pools.tasks import Task
@@ -33,8 +33,8 @@ def run_jobs(
     """Run jobs on the workers of a client; `progress` is called while they run."""
     with started_run(client) as run:
         name = run.announce(spec)
-        is_repeated: bool = getattr(spec, "may_be_repeated", False)
-        dispatcher = _JobDispatcher(client, workers, name, jobs, threads, take, is_repeated)
+        history: History | None = getattr(spec, "history", None)
+        dispatcher = _JobDispatcher(client, workers, name, jobs, threads, take, history)
         run.on_progress = dispatcher.on_progress
         dispatcher.do(progress)
         run.end()
@@ -51,14 +51,14 @@ class _JobDispatcher(Submissions[JobAnswer], Generic[Outcome]):
         jobs: Sequence[Job[object]],
         threads: int,
         take: TakeResult[Outcome],
-        is_repeated: bool,
+        history: History | None,
     ) -> None:
         """Submit nothing yet."""
         self._jobs, self._threads, self._take_result = jobs, threads, take
         self._frames_done = 0
         # Files without frames have jobs too.
         n_frames = [max(1, job.n_frames) for job in jobs]
-        dispatch = Dispatch(n_frames, rule=RULE if is_repeated else None)
+        dispatch = Dispatch(n_frames, rule=None if history is None else RULE, history=history)
         tasks = [Task(k, (k, k + 1), (0, count)) for k, count in enumerate(n_frames)]
         super().__init__(client, workers, name, dispatch, tasks)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import Queue
-from typing import ClassVar
 
 from trajet.advise.entries import RunReport
+from trajet.pools.dispatch import History
 from trajet.pools.jobs import GrowingPool, Job, JobPool, JobResult, ShowFrames
 from trajet.pools.members.member_pool import (
     MemberPool,
@@ -87,6 +87,7 @@ class MembersInBatches:
         self._most = 0
         # Tasks of a batch, and of each member, for the workers that are there.
         self._enough, self._n_tasks = 0, list[int]()
+        self._spec = MemberTasks()
         # Members that are not begun, and how many are open.
         self._unopened, self._n_open = deque(largest_first(sizes)), 0
         self._drivers = ThreadPoolExecutor(_MOST_OPEN)
@@ -202,7 +203,7 @@ class MembersInBatches:
 
         try:
             jobs = [one.jobs[number] for one, number in owners]
-            self.pool.do_jobs(MemberTasks(), jobs, take=take)
+            self.pool.do_jobs(self._spec, jobs, take=take)
         except Exception as error:
             undone = [one for one in batch if one.left]
             if undone == batch and len(batch) == 1:
@@ -311,11 +312,15 @@ class MemberTasks:
 
     Attributes
     ----------
-    may_be_repeated
-        Whether a straggler may run on an idle worker as well, where the pool can do that.
+    history
+        What the tasks of earlier batches have shown; workers get none.
     """
 
-    may_be_repeated: ClassVar[bool] = True
+    history: History = field(default_factory=History)
+
+    def __reduce__(self) -> "tuple[type[MemberTasks], tuple[()]]":
+        """Return what workers need."""
+        return MemberTasks, ()
 
     def begin(self) -> "MemberTaskWorker":
         """Return the worker."""
