@@ -20,11 +20,13 @@ copyright = author
 version = release = tj.__version__
 
 extensions = [
-    "myst_parser",
+    # It reads the other Markdown pages, too, through myst_parser.
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
     "command_pages",
+    "executed_notebooks",
     "gallery",
     "site_root",
 ]
@@ -41,7 +43,8 @@ exclude_patterns = [
     "target",
     "tests",
 ]
-exclude_patterns += ["benches/*/", "docs/extensions", "docs/templates", "docs/generated/doctrees"]
+exclude_patterns += ["benches/*/", "docs/extensions", "docs/templates"]
+exclude_patterns += ["docs/generated/doctrees", "docs/generated/notebooks"]
 templates_path = [str(_ROOT / "docs" / "templates")]
 
 # Anchors of headings, which links such as `periodic.md#what-is-read` name.
@@ -68,6 +71,17 @@ autosummary_filename_map = {
     for name in tj.__all__
     if _lower[name.lower()] > 1 and name != name.lower()
 }
+
+# Tutorials are executed once, in a folder that is removed afterwards; `executed_notebooks` keeps
+# their outputs. An error in a cell ends the build.
+nb_execution_mode = "cache"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+# Widgets would load their programs from other hosts.
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "trajet"

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import generated_pages
-import trajet as tj
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -61,11 +60,7 @@ def _file(title: str) -> str:
 
 def _state() -> str:
     """Return the digest of all that the figures depend on: the script and the package."""
-    package = Path(tj.__file__).parent
-    digest = hashlib.sha256(_SCRIPT.read_bytes())
-    for path in sorted([*package.rglob("*.py"), *package.glob("*.so")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return hashlib.sha256(_SCRIPT.read_bytes()).hexdigest() + generated_pages.package_digest()
 
 
 def _draw(cells: list[tuple[str, str, str]]) -> None:

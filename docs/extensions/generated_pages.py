@@ -1,6 +1,9 @@
 """Writing of pages that the build makes, below docs/generated."""
 
+import hashlib
 from pathlib import Path
+
+import trajet as tj
 
 FOLDER = Path(__file__).parents[1] / "generated"
 
@@ -18,3 +21,12 @@ def remove_others(pattern: str, kept: set[str]) -> None:
     for path in FOLDER.glob(pattern):
         if str(path.relative_to(FOLDER)) not in kept:
             path.unlink()
+
+
+def package_digest() -> str:
+    """Return the digest of the package, on which figures and outputs of tutorials depend."""
+    package = Path(tj.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted([*package.rglob("*.py"), *package.glob("*.so")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -13,6 +13,7 @@ import pytest
 from helpers.golden_files import Adk
 
 BLOCK = re.compile(r"^```(python|sh|bash)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 # Searched for in the first two lines.
 NAME = re.compile(r"\A(?:#!.*\n)?# (\S+\.(?:py|sbatch))\n")
 
@@ -65,3 +66,16 @@ def place_of(document: Path, adk: Adk, folder: Path, monkeypatch: pytest.MonkeyP
     commands = Path(sys.executable).parent
     monkeypatch.setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
     return folder
+
+
+def cells(document: Path) -> str:
+    """Return the cells of a notebook as one script; lines that begin with `!` are commands."""
+    lines: list[str] = []
+    for cell in CELL.findall(document.read_text(encoding="utf-8")):
+        for line in cell.splitlines():
+            if line.startswith("!"):
+                lines.append("import subprocess")
+                lines.append(f"subprocess.run({line[1:]!r}, shell=True, check=True)")
+            elif not line.startswith(":tags:"):
+                lines.append(line)
+    return "\n".join(lines)
