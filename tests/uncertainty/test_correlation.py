@@ -66,6 +66,41 @@ def test_few_lags_at_a_time_change_nothing(numbers: list[int], first: int) -> No
     assert windows[0] == last
 
 
+@pytest.mark.parametrize("phi", [0.0, 0.9, 0.999, -0.9])
+def test_inefficiency_of_long_series_equals_naive_sum(phi: float) -> None:
+    """Their means over 64 frames tell how many lags are computed, and no number depends on it."""
+    n = 70_001
+    row = made(n, phi)[0]
+    pairs: list[float] = []
+    for lag in range(0, n, 2):
+        pair = float(row[: n - lag] @ row[lag:] + row[: n - lag - 1] @ row[lag + 1 :])
+        if pair <= 1e-12 * float(row @ row):
+            break
+        pairs.append(min([pair / float(row @ row), *pairs[-1:]]))
+    expected = max(2 * math.fsum(pairs) - 1, 1 / math.log10(n))
+    g, windows = inefficiency(row[np.newaxis])
+    assert g[0] == pytest.approx(expected, rel=1e-10, abs=1e-10)
+    assert windows[0] == max(0, 2 * len(pairs) - 1)
+
+
+@pytest.mark.parametrize("n_lags", [1024, 4096, 9000])
+def test_long_series_have_the_bits_of_each_alone(n_lags: int) -> None:
+    """Fast and slow ones, constants over 64 frames, and those of a step."""
+    n = 66_000
+    alternating = np.tile([1.0, -1.0], n // 2)
+    step = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    rows = np.concatenate([made(n, 0.99), made(n, 0.0), [alternating, step], made(n, 0.999)])
+    g, windows = inefficiency(rows)
+    for row, found, window in zip(rows, g, windows, strict=True):
+        alone, last = inefficiency(row[np.newaxis])
+        assert (found, window) == (alone[0], last[0])
+    found = autocovariances(rows, n_lags)
+    for row, some in zip(rows, found, strict=True):
+        assert autocovariances(row[np.newaxis], n_lags)[0].tobytes() == some.tobytes()
+        for lag in (0, 1, n_lags // 2, n_lags - 1):
+            assert some[lag] == pytest.approx(row[: n - lag] @ row[lag:] / n, abs=1e-10)
+
+
 def test_segments_of_long_series_give_the_sums_of_the_whole() -> None:
     """Autocovariances of a series in segments, beside a direct sum."""
     rows = made(70_001, 0.999, n_series=2)

@@ -11,14 +11,17 @@ lags up to the first that is not positive, made to fall (C. J. Geyer, Statistica
 """
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 _ROUNDING = 1e-12
-# Lags that are computed first, and how many times as many follow if they are too few.
+# Fewest lags that are computed, and how many times as many follow if they are too few.
 _FIRST_LAGS = 1024
-_MORE_LAGS = 16
-# Series are transformed as a whole up to this length, longer ones in segments of at least it.
+_MORE_LAGS = 4
+# Frames of which the means tell how many lags are needed, and fewest frames of such series.
+_COARSE = 64
+_LONG = 2**16
+# Series are transformed as a whole up to this length, longer ones in segments of at least half of
+# it.
 _SEGMENT = 2**14
 # Numbers that are transformed at once.
 _AT_ONCE = 2**19
@@ -39,17 +42,44 @@ def inefficiency(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     """
     n_series, n_frames = rows.shape
     g, windows = np.ones(n_series), np.ones(n_series, np.int64)
-    left = np.arange(n_series)
-    # Lags are summed in pairs, both of which must be known.
-    n_lags = min(n_frames, 2 * -(-_FIRST_LAGS // 2))
+    left, n_lags = np.arange(n_series), _likely_lags(rows)
     while len(left):
-        sums, last, is_complete = _initial_sequence(autocovariances(rows[left], n_lags))
-        is_complete |= n_lags == n_frames
-        g[left[is_complete]] = sums[is_complete]
-        windows[left[is_complete]] = last[is_complete]
-        left = left[~is_complete]
-        n_lags = min(n_frames, _MORE_LAGS * n_lags)
+        # Each series goes its own way, so that its bits do not depend on others.
+        now = min(n_frames, int(n_lags.min()))
+        chosen = left[n_lags == n_lags.min()]
+        sums, last, is_complete = _initial_sequence(autocovariances(rows[chosen], now))
+        is_complete |= now == n_frames
+        g[chosen[is_complete]] = sums[is_complete]
+        windows[chosen[is_complete]] = last[is_complete]
+        is_left = np.ones(len(left), bool)
+        is_left[n_lags == n_lags.min()] = ~is_complete
+        n_lags = np.where(n_lags == n_lags.min(), _MORE_LAGS * n_lags, n_lags)[is_left]
+        left = left[is_left]
     return np.maximum(g, 1 / max(1.0, np.log10(n_frames))), windows
+
+
+def _likely_lags(rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many lags the sum of each series will likely need, `(n_series,)`.
+
+    Few of long series would be computed in vain. Means over `_COARSE` frames have a sequence that
+    ends at about the same time.
+    """
+    n_series, n_frames = rows.shape
+    # Lags are summed in pairs, both of which must be known.
+    likely = np.full(n_series, 2 * -(-_FIRST_LAGS // 2))
+    if n_frames < _LONG:
+        return likely
+    n_coarse = n_frames // _COARSE
+    coarse = rows[:, : n_coarse * _COARSE].reshape(n_series, n_coarse, _COARSE).mean(axis=2)
+    coarse -= coarse.mean(axis=1)[:, np.newaxis]
+    # Means of series that alternate may vanish.
+    changes = np.flatnonzero((coarse != 0).any(axis=1))
+    _, last, _ = _initial_sequence(autocovariances(coarse[changes], n_coarse))
+    needed = np.zeros(n_series, np.int64)
+    needed[changes] = _COARSE * (last + 2)
+    while (likely < needed).any():
+        likely = np.where(likely < needed, _MORE_LAGS * likely, likely)
+    return likely
 
 
 def _initial_sequence(
@@ -106,22 +136,28 @@ def autocovariances(rows: NDArray[np.float64], n_lags: int) -> NDArray[np.float6
 def _sums_by_segments(row: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]:
     """Return the sums of products of a long series at lags 0 to `n_lags` - 1.
 
-    Each segment is multiplied with itself and the `n_lags` - 1 frames that follow. The spectra of
-    all segments are added, and transformed back once.
+    Each segment is multiplied with itself and with the segment that follows. Both products come
+    from one transform of each segment, padded with as many zeros: moved by its length, its spectrum
+    changes the sign of every other number. The products of all segments are added, and transformed
+    back once.
     """
-    size = max(_SEGMENT, _fast_length(4 * n_lags))
-    length = size - n_lags + 1
+    size = max(_SEGMENT, _fast_length(2 * n_lags))
+    length = size // 2
     n_segments = -(-len(row) // length)
-    padded = np.zeros(n_segments * length + n_lags - 1)
-    padded[: len(row)] = row
-    with_next = sliding_window_view(padded, size)[::length]
-    spectrum = np.zeros(size // 2 + 1, np.complex128)
+    padded = np.zeros((n_segments, length))
+    padded.reshape(-1)[: len(row)] = row
+    with_itself, with_next = np.zeros(length + 1), np.zeros(length + 1, np.complex128)
+    before = np.zeros((1, length + 1), np.complex128)
     step = max(1, _AT_ONCE // size)
     for begin in range(0, n_segments, step):
-        some = with_next[begin : begin + step]
-        own, later = np.fft.rfft(some[:, :length], size), np.fft.rfft(some)
-        spectrum += np.einsum("ij,ij->j", own.conj(), later)
-    return np.fft.irfft(spectrum, size)[:n_lags]
+        spectra = np.fft.rfft(padded[begin : begin + step], size)
+        with_itself += np.einsum("ij,ij->j", spectra.real, spectra.real)
+        with_itself += np.einsum("ij,ij->j", spectra.imag, spectra.imag)
+        earlier = np.concatenate([before, spectra[:-1]])
+        with_next += np.einsum("ij,ij->j", earlier.conj(), spectra)
+        before = spectra[-1:]
+    with_next[1::2] *= -1
+    return np.fft.irfft(with_itself + with_next, size)[:n_lags]
 
 
 def _fast_length(n: int) -> int:
