@@ -3,6 +3,7 @@
 `__init__.py` reads this file.
 """
 
+from trajet import samples as samples
 from trajet._trajet import AnalysisError as AnalysisError
 from trajet._trajet import FormatError as FormatError
 from trajet._trajet import FrameError as FrameError

@@ -54,7 +54,8 @@ def modules_of_names(init: str) -> dict[str, str]:
     ----------
     init
         The path of the package's `__init__.py`. Its stub, `__init__.pyi`, has a line such as
-        `from trajet.analysis.rmsd import rmsd as rmsd` for each name.
+        `from trajet.analysis.rmsd import rmsd as rmsd` for each name, and such as
+        `from trajet import samples as samples` for each module.
     """
     with open(init + "i", encoding="utf-8") as file:
         return {name: module for module, name in _IMPORT.findall(file.read())}
@@ -68,13 +69,15 @@ def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], ob
     package
         The name of the package.
     module_of
-        The module that defines each name.
+        The module that defines each name; the package itself for names of its modules.
     """
 
     def load(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         with importing(module_of[name]):
+            if module_of[name] == package:
+                return importlib.import_module(f"{package}.{name}")
             value = getattr(importlib.import_module(module_of[name]), name)
         setattr(sys.modules[package], name, value)
         return value

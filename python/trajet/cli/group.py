@@ -22,6 +22,7 @@ _MODULES = {
     "trajet.cli.serve": "serve",
     "trajet.cli.view": "view",
     "trajet.cli.bench": "bench",
+    "trajet.cli.samples": "sample",
 }
 # The module that makes the commands of analyses.
 _ANALYSES = "trajet.cli.from_signature"

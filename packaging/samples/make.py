@@ -1,0 +1,34 @@
+"""Makes the sample data in `python/trajet/samples`, whose README.md describes them.
+
+It takes OpenMM 8.6.1 and PDBFixer 1.12, in an environment of their own, and about ten minutes:
+`pip install openmm==8.6.1 pdbfixer==1.12.0`.
+
+    python packaging/samples/make.py [NAME ...]
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import variants
+
+FOLDER = Path(__file__).parents[2] / "python/trajet/samples"
+SAMPLES = {
+    "peptide_variants": variants.make,
+}
+
+
+def main() -> None:
+    """Make the samples that the command line names, or all of them."""
+    for name in sys.argv[1:] or SAMPLES:
+        FOLDER.joinpath(name).mkdir(parents=True, exist_ok=True)
+        SAMPLES[name](FOLDER / name)
+    made = sorted(p for p in FOLDER.glob("*/**/*") if p.suffix in (".psf", ".xtc"))
+    digests = [
+        f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(FOLDER)}" for p in made
+    ]
+    FOLDER.joinpath("SHA256SUMS").write_text("\n".join([*digests, ""]))
+
+
+if __name__ == "__main__":
+    main()

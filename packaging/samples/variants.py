@@ -1,0 +1,67 @@
+"""Replicas of two peptides in implicit solvent: five alanines, and a mutant with proline.
+
+Amber ff14SB (Maier et al. 2015, doi:10.1021/acs.jctc.5b00255) and the generalised Born model of
+Onufriev, Bashford & Case (2004), doi:10.1002/prot.20033. Hydrogens have masses of 4 u, which allows
+steps of 4 fs.
+"""
+
+from pathlib import Path
+
+import files
+import numpy as np
+import openmm as mm
+from chains import peptide
+from openmm import app, unit
+
+SEQUENCES = {"wild_type": "AAAAA", "mutant": "AAPAA"}
+N_REPLICAS = 4
+INTERVAL = 8.0  # ps
+N_EQUILIBRATION, N_FRAMES = 25_000, 100
+STEP = 0.004  # ps
+# Radius in nm and scale of each element.
+BORN = {"H": (0.12, 0.85), "C": (0.17, 0.72), "N": (0.155, 0.79), "O": (0.15, 0.85)}
+
+
+def system(topology: app.Topology) -> mm.System:
+    """Return the atoms and forces of a peptide in implicit solvent."""
+    field = app.ForceField("amber14/protein.ff14SB.xml")
+    made = field.createSystem(
+        topology, nonbondedMethod=app.NoCutoff, constraints=app.HBonds, hydrogenMass=4 * unit.dalton
+    )
+    charges = next(force for force in made.getForces() if isinstance(force, mm.NonbondedForce))
+    solvent = mm.GBSAOBCForce()
+    for atom in topology.atoms():
+        charge = charges.getParticleParameters(atom.index)[0]
+        solvent.addParticle(charge, *BORN[atom.element.symbol])
+    solvent.setNonbondedMethod(mm.GBSAOBCForce.NoCutoff)
+    made.addForce(solvent)
+    return made
+
+
+def make(folder: Path) -> None:
+    """Simulate all replicas; write their files into `folder`."""
+    for seed, (variant, sequence) in enumerate(SEQUENCES.items(), 1):
+        # Polyproline II, which both can be in.
+        model = peptide(sequence, [(-75.0, 145.0)] * (len(sequence) + 2), capped=True)
+        forces = system(model.topology)
+        system_folder = folder / variant
+        system_folder.mkdir(exist_ok=True)
+        files.write_topology(
+            system_folder / "topology.psf", f"Ac-{sequence}-NHMe", model.topology, forces
+        )
+        for replica in range(1, N_REPLICAS + 1):
+            integrator = mm.LangevinMiddleIntegrator(300, 1, STEP)
+            integrator.setRandomNumberSeed(100 * seed + replica)
+            platform = mm.Platform.getPlatformByName("CPU")
+            context = mm.Context(forces, integrator, platform, {"Threads": "1"})
+            context.setPositions(model.positions)
+            mm.LocalEnergyMinimizer.minimize(context)
+            context.setVelocitiesToTemperature(300, 100 * seed + replica)
+            integrator.step(N_EQUILIBRATION)
+            frames = []
+            for _ in range(N_FRAMES):
+                integrator.step(round(INTERVAL / STEP))
+                at = context.getState(positions=True).getPositions(asNumpy=True)
+                at = at.value_in_unit(unit.nanometer)
+                frames.append((at - at.mean(axis=0), np.zeros((3, 3))))
+            files.write_xtc(system_folder / f"rep{replica}.xtc", model.topology, frames, INTERVAL)
