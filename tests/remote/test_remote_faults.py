@@ -60,7 +60,7 @@ def test_a_storm_that_does_not_end_is_an_error(
     adk_server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a bounded number of requests."""
-    monkeypatch.setattr(RemoteFile, "most_retries", 2)
+    monkeypatch.setattr(RemoteFile, "pauses", (0.01, 0.02))
     traj = opened(adk_server, connections=1)
     adk_server.clear()
     adk_server.always(faults.throttled(503))

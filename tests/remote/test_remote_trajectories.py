@@ -365,7 +365,7 @@ def test_waiting_requests_are_interrupted(adk_server: RangeServer) -> None:
     [
         ("PUT http://169.254.169.254/latest/api/token in 9ms - Server returned 403", "denied"),
         ("PUT http://169.254.169.254/latest/api/token in 10s - error sending request", "denied"),
-        ("PUT http://169.254.169.254/latest/api/token - status code: 503", "transient"),
+        ("PUT http://169.254.169.254/latest/api/token - status code: 503", "busy"),
         ("GET http://metadata.google.internal/computeMetadata/v1 - no route", "denied"),
         ("GET http://host/169.254.169.254/run.xtc - error sending request", "transient"),
     ],

@@ -28,10 +28,6 @@ const NAMES: &str = "trajet.remote";
 const OBJECTS: &str = "trajet.remote.objects";
 /// Interval at which a waiting request looks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// First pause after a transient failure; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// Longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Returns the options of opening for these objects, by the names under which they are opened.
 pub(crate) fn remote_options(
@@ -92,8 +88,8 @@ struct RemoteObject {
     object: Arc<Py<PyAny>>,
     size: u64,
     n_held: u64,
-    /// Most repetitions of a request after transient failures.
-    most_retries: u64,
+    /// Pauses before a request is made again after a transient failure.
+    pauses: Vec<Duration>,
     etag: Option<String>,
     remark: Option<String>,
     /// The process that opened it.
@@ -142,11 +138,12 @@ enum Failure {
 
 impl RemoteObject {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let pauses: Vec<f64> = object.getattr("pauses")?.extract()?;
         Ok(RemoteObject {
             name: object.getattr("path")?.str()?.to_str()?.into(),
             size: object.getattr("size")?.extract()?,
             n_held: object.getattr("n_held")?.extract()?,
-            most_retries: object.getattr("most_retries")?.extract()?,
+            pauses: pauses.into_iter().map(Duration::from_secs_f64).collect(),
             etag: object.getattr("etag")?.extract()?,
             remark: object.getattr("remark")?.extract()?,
             object: Arc::new(object.clone().unbind()),
@@ -255,7 +252,7 @@ fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
     let answer = object.call_method1("read", (offset, end, is_left)).map_err(raised)?;
     if let Ok((kind, what)) = answer.extract::<(String, String)>() {
         return Err(match &kind[..] {
-            "transient" => Failure::Transient(what),
+            "transient" | "busy" => Failure::Transient(what),
             "replaced" => Failure::Final(RemoteFault::Replaced),
             "missing" => Failure::Final(RemoteFault::Missing(what)),
             "denied" => Failure::Final(RemoteFault::Denied(what)),
@@ -322,28 +319,27 @@ impl RangeBytes for RemoteObject {
             return Err(RemoteFault::Failed(what.to_owned()));
         }
         let cancel = Cancel { stop, signals: n_signals() };
-        let mut time = FIRST_PAUSE;
+        let mut pauses = self.pauses.iter();
         for retries in 0.. {
-            match self.ask(offset, buffer.len(), cancel) {
+            let failure = match self.ask(offset, buffer.len(), cancel) {
                 Ok(bytes) => {
                     buffer.copy_from_slice(&bytes);
                     return Ok(retries);
                 }
                 Err(Failure::Final(fault)) => return Err(fault),
-                Err(Failure::Transient(what)) if retries >= self.most_retries => {
-                    let tries = retries + 1;
-                    return Err(RemoteFault::Failed(format!(
-                        "no answer to {tries} requests, the last time because of: {what}: try again later"
-                    )));
-                }
-                Err(Failure::Transient(_)) => {}
-            }
+                Err(Failure::Transient(failure)) => failure,
+            };
+            let Some(&time) = pauses.next() else {
+                let tries = retries + 1;
+                return Err(RemoteFault::Failed(format!(
+                    "no answer to {tries} requests, the last time because of: {failure}: try again later"
+                )));
+            };
             if !pause(time, cancel) {
                 return Err(RemoteFault::Interrupted);
             }
-            time = (2 * time).min(LONGEST_PAUSE);
         }
-        unreachable!("the last attempt returns")
+        unreachable!("there are few pauses")
     }
 
     fn published_index(

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from trajet._trajet import RemoteError
 
-Kind: TypeAlias = Literal["transient", "replaced", "missing", "denied", "refused"]
+Kind: TypeAlias = Literal["transient", "busy", "replaced", "missing", "denied", "refused"]
 Failure: TypeAlias = tuple[Kind, str]
 
 
@@ -79,7 +79,7 @@ _RULES = (
         "the server sends no ranges of bytes: download the file, and open the copy",
         classes=frozenset({"NotSupportedError", "NotImplementedError"}),
     ),
-    _Rule("transient", "the server is busy or failed", frozenset({408, 425, 429})),
+    _Rule("busy", "the server is busy or failed", frozenset({408, 425, 429, 503})),
     _Rule("transient", "the server is busy or failed", range(500, 600)),
     _Rule("refused", "the server does not take the request: check the URL", range(300, 500)),
 )

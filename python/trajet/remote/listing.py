@@ -3,12 +3,12 @@
 import os
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from trajet.natural_order import natural
-from trajet.remote.failures import exception_of, failure_of
+from trajet.remote.attempts import attempts, in_threads
+from trajet.remote.failures import Failure, exception_of, failure_of
 from trajet.remote.names import StorageOptions, address_of, shown
 from trajet.remote.stores import Opening
 
@@ -61,21 +61,19 @@ def matching(pattern: str, options: StorageOptions | None, *, allow_http: bool) 
     first = next(k for k, one in enumerate(segments) if _WILDCARDS.search(one))
     folders = ["".join(f"{one}/" for one in segments[:first])]
     names: list[str] = []
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        for depth, segment in enumerate(segments[first:], first):
-            is_last = depth + 1 == len(segments)
-            listed = threads.map(
-                lambda folder, is_last=is_last: _listed(
-                    store, folder, address.shown, objects=is_last
-                ),
-                folders,
-            )
-            names = [
-                folder + name
-                for folder, found in zip(folders, listed, strict=True)
-                for name in _chosen(found, segment)
-            ]
-            folders = [f"{name}/" for name in names]
+    for depth, segment in enumerate(segments[first:], first):
+        is_last = depth + 1 == len(segments)
+
+        def listed(folder: str, is_last: bool = is_last) -> list[str]:
+            return _listed(store, folder, address.shown, objects=is_last)
+
+        found = in_threads(listed, folders, _AT_ONCE)
+        names = [
+            folder + name
+            for folder, entries in zip(folders, found, strict=True)
+            for name in _chosen(entries, segment)
+        ]
+        folders = [f"{name}/" for name in names]
     if not names:
         raise FileNotFoundError(f"{address.shown}: no object matches this pattern")
     return [f"{address.store}/{name}" for name in sorted(names, key=natural)]
@@ -83,15 +81,20 @@ def matching(pattern: str, options: StorageOptions | None, *, allow_http: bool) 
 
 def _listed(store: "ObjectStore", folder: str, name: str, *, objects: bool) -> list[str]:
     """Return the names of the objects in a folder, or of the folders in it."""
-    try:
-        found = store.list_with_delimiter(folder or None)
-        if objects:
-            paths = [entry["path"] for entry in found["objects"]]
-        else:
-            paths = list(found["common_prefixes"])
-    except Exception as error:
-        raise exception_of(name, failure_of(error)) from None
-    return [path.rstrip("/").rpartition("/")[2] for path in paths]
+
+    def ask() -> list[str] | Failure:
+        try:
+            found = store.list_with_delimiter(folder or None)
+            if objects:
+                return [entry["path"] for entry in found["objects"]]
+            return list(found["common_prefixes"])
+        except Exception as error:
+            return failure_of(error)
+
+    answer = attempts(ask, is_opened=False)
+    if isinstance(answer, tuple):
+        raise exception_of(name, answer)
+    return [path.rstrip("/").rpartition("/")[2] for path in answer]
 
 
 def _chosen(names: Sequence[str], pattern: str) -> list[str]:

@@ -15,7 +15,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, cast
 
 from trajet._trajet import RemoteError
-from trajet.remote.failures import Failure, exception_of, failure_of
+from trajet.remote.attempts import PAUSES, attempts, in_threads, is_left
+from trajet.remote.failures import Failure, Kind, exception_of, failure_of
 from trajet.remote.names import INDEX_SUFFIX, ObjectName, ObjectPath, StorageOptions, address_of
 from trajet.remote.stores import Opening, check_process
 
@@ -30,9 +31,6 @@ _Known: TypeAlias = tuple[str, str, int, str | None, str | None, datetime, bool]
 
 # Bytes of the first request; the native module keeps as many of both ends.
 _END_BYTES = 64 * 1024
-# Most attempts to open an object, and the first pause between them, seconds.
-_ATTEMPTS = 3
-_PAUSE = 0.3
 # Bytes of an answer after which it is left if nobody waits for it any more.
 _PIECE = 256 * 1024
 # Least time between two requests for where a URL leads, seconds.
@@ -80,8 +78,8 @@ class RemoteFile:
     size: int
     etag: str | None
     remark: str | None
-    # Most repetitions of a request after transient failures: half a minute, plus the requests.
-    most_retries: ClassVar[int] = 8
+    # Pauses before a request is made again after a transient failure, seconds.
+    pauses: ClassVar[Sequence[float]] = PAUSES
 
     @property
     def n_held(self) -> int:
@@ -290,51 +288,60 @@ def _opened(
 
     Without a store, it is that of `opening`, after redirects.
     """
-    failure: Failure = "transient", ""
-    for attempt in range(_ATTEMPTS):
-        time.sleep(_PAUSE * attempt)
-        if store is None:
-            assert opening is not None
-            try:
-                opening = opening.resolved()
-            except RemoteError:
-                raise
-            except OSError:
-                failure = "transient", "the server is busy or failed, or the connection did"
-                continue
-            store = opening.store()
+    resolved: Opening | None = None
+
+    def opened() -> StoredObject | Failure:
+        nonlocal resolved
+        if store is not None:
+            return _answered(path, store, key, opening)
+        assert opening is not None
         try:
-            found = store.get(key, options={"range": (0, _END_BYTES)})
-            first, last = found.range
-            compressed = _compression(found)
-            front = compressed or _body(found, last - first)
-        except Exception as error:
-            failure = failure_of(error)
-            if failure[0] == "replaced":
-                failure = "refused", "it is empty (0 bytes): was the copy cut short?"
-            if failure[0] == "transient":
-                continue
-            break
-        if compressed is not None:
-            failure = compressed
-            break
-        meta = found.meta
-        etag, size = meta["e_tag"], meta["size"]
-        if isinstance(front, tuple) or (first, last) != (0, min(size, _END_BYTES)):
-            failure = "transient", "other bytes were sent than asked for"
-            continue
-        if etag is not None and etag.startswith("W/"):
-            etag = None
-        remarks = []
-        if etag is None:
-            remarks.append(_WEAK.format("the server", "time of modification and the "))
-        if opening is not None and opening.target is not None:
-            remarks.append(f"the server redirects to {opening.target.shown}, which is read")
-        remark = "; ".join(remarks) or None
-        modified = meta["last_modified"]
-        held = memoryview(front)
-        return StoredObject(path, key, size, etag, remark, store, modified, opening, held)
-    raise exception_of(str(path), failure)
+            resolved = resolved or opening.resolved()
+        except RemoteError:
+            raise
+        except OSError as error:
+            from trajet.remote.redirects import BusyError
+
+            kind: Kind = "busy" if isinstance(error, BusyError) else "transient"
+            return kind, "the server is busy or failed, or the connection did"
+        return _answered(path, resolved.store(), key, resolved)
+
+    answer = attempts(opened, RemoteFile.pauses, is_opened=False)
+    if isinstance(answer, tuple):
+        raise exception_of(str(path), answer)
+    return answer
+
+
+def _answered(
+    path: ObjectPath, store: "ObjectStore", key: str, opening: Opening | None
+) -> StoredObject | Failure:
+    """Return an object, after one request for its first bytes, or why it cannot be opened."""
+    try:
+        found = store.get(key, options={"range": (0, _END_BYTES)})
+        if (compressed := _compression(found)) is not None:
+            return compressed
+        first, last = found.range
+        front = _body(found, last - first, is_left)
+    except Exception as error:
+        failure = failure_of(error)
+        if failure[0] == "replaced":
+            return "refused", "it is empty (0 bytes): was the copy cut short?"
+        return failure
+    meta = found.meta
+    etag, size = meta["e_tag"], meta["size"]
+    if isinstance(front, tuple) or (first, last) != (0, min(size, _END_BYTES)):
+        return "transient", "other bytes were sent than asked for"
+    if etag is not None and etag.startswith("W/"):
+        etag = None
+    remarks = []
+    if etag is None:
+        remarks.append(_WEAK.format("the server", "time of modification and the "))
+    if opening is not None and opening.target is not None:
+        remarks.append(f"the server redirects to {opening.target.shown}, which is read")
+    remark = "; ".join(remarks) or None
+    modified = meta["last_modified"]
+    held = memoryview(front)
+    return StoredObject(path, key, size, etag, remark, store, modified, opening, held)
 
 
 def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredObject:
@@ -413,12 +420,7 @@ def open_objects(
             return open_in_store(*name)
         return _open_url(os.fspath(name), options or {}, allow_http=allow_http)
 
-    if len(names) < 2:
-        return [opened(name) for name in names]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(len(names), _MOST_OPENED)) as threads:
-        return list(threads.map(opened, names))
+    return list(in_threads(opened, names, _MOST_OPENED))
 
 
 def open_in_worker(data: bytes) -> RemoteFile:

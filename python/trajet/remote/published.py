@@ -9,13 +9,13 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from trajet import _trajet
 from trajet._trajet import RemoteError, StoreError
+from trajet.remote.attempts import in_threads
 from trajet.remote.names import ObjectName, ObjectPath, StorageOptions, address_of
 from trajet.remote.objects import Answer, IsLeft, RemoteFile, open_address, open_in_store, scheme_of
 from trajet.remote.ranges import pieces
@@ -274,8 +274,8 @@ class PublishedDataset:
                 )
             _replace(beside / kept["file"], pieces(file))
 
-        with ThreadPoolExecutor(_AT_ONCE) as threads:
-            list(threads.map(copy, missing))
+        for _ in in_threads(copy, missing, _AT_ONCE):
+            pass
 
 
 def tables_of(manifest: "Manifest") -> Iterator["StoredFile"]:

@@ -2,18 +2,14 @@
 
 import contextlib
 import io
-import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 from trajet._trajet import StaleIndexError
+from trajet.remote.attempts import attempts, in_threads, is_left
 from trajet.remote.failures import Failure, exception_of
 from trajet.remote.objects import RemoteFile
 
-# Most attempts at a request, and half of the first pause between them, seconds; later ones double.
-_ATTEMPTS = 6
-_PAUSE = 0.2
 # Bytes of a block that `RangeFile` keeps, and of all of them.
 BLOCK = 64 * 1024
 _KEPT = 16 * 1024 * 1024
@@ -39,22 +35,24 @@ def read_range(file: RemoteFile, start: int, end: int) -> bytes:
     PermissionError, FileNotFoundError, RemoteError
         If a request fails otherwise.
     """
-    failure: Failure = "transient", "fewer bytes were sent than asked for"
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            time.sleep(_PAUSE * 2**attempt)
-        answer = file.read(start, end)
+
+    def ask() -> bytes | Failure:
+        answer = file.read(start, end, is_left)
         if isinstance(answer, tuple):
-            failure = answer
-        elif len(data := bytes(answer)) == end - start:
-            return data
-        if failure[0] != "transient":
-            break
-    if failure[0] == "replaced":
+            return answer
+        data = bytes(answer)
+        if len(data) != end - start:
+            return "transient", "fewer bytes were sent than asked for"
+        return data
+
+    answer = attempts(ask, file.pauses)
+    if not isinstance(answer, tuple):
+        return answer
+    if answer[0] == "replaced":
         error = StaleIndexError(f"{file.path}: it has changed since it was opened: open it again")
         error.path = file.path
         raise error
-    raise exception_of(str(file.path), failure)
+    raise exception_of(str(file.path), answer)
 
 
 def pieces(file: RemoteFile) -> Iterator[bytes]:
@@ -66,16 +64,13 @@ def pieces(file: RemoteFile) -> Iterator[bytes]:
         As `read_range`.
     """
     starts = range(0, file.size, _PIECE)
-    if len(starts) < 2:
-        yield read_range(file, 0, file.size)
-        return
-    with ThreadPoolExecutor(_AT_ONCE) as threads:
-        # Few pieces are in memory.
-        for first in range(0, len(starts), _AT_ONCE):
-            yield from threads.map(
-                lambda start: read_range(file, start, min(start + _PIECE, file.size)),
-                starts[first : first + _AT_ONCE],
-            )
+
+    def piece(start: int) -> bytes:
+        return read_range(file, start, min(start + _PIECE, file.size))
+
+    # Few pieces are in memory.
+    for first in range(0, len(starts), _AT_ONCE):
+        yield from in_threads(piece, starts[first : first + _AT_ONCE], _AT_ONCE)
 
 
 class RangeFile(io.RawIOBase):
@@ -90,7 +85,7 @@ class RangeFile(io.RawIOBase):
     size
         Bytes of the object.
     error
-        The first error of a request, which h5py replaces by one of its own.
+        The first error of a request, or Ctrl-C, which h5py replaces by an error of its own.
     """
 
     def __init__(self, file: RemoteFile) -> None:
@@ -99,7 +94,7 @@ class RangeFile(io.RawIOBase):
         self._at = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         self.size = file.size
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def __repr__(self) -> str:
         """Return the redacted URL, which h5py takes for the name of the file."""
@@ -157,10 +152,10 @@ class RangeFile(io.RawIOBase):
                 return read_range(self._file, start, min(start + BLOCK, self.size))
             return None
 
-        with ThreadPoolExecutor(_NODES_AT_ONCE) as threads:
-            for number, data in zip(missing, threads.map(fetch, missing), strict=True):
-                if data is not None:
-                    self._blocks[number] = data
+        fetched = in_threads(fetch, missing, _NODES_AT_ONCE)
+        for number, data in zip(missing, fetched, strict=True):
+            if data is not None:
+                self._blocks[number] = data
         self._forget()
 
     def _block(self, number: int, last: int) -> bytes:
@@ -175,7 +170,7 @@ class RangeFile(io.RawIOBase):
         start = number * BLOCK
         try:
             data = read_range(self._file, start, min(stop * BLOCK, self.size))
-        except Exception as error:
+        except BaseException as error:
             self.error = self.error or error
             raise
         for k in range(number, stop):

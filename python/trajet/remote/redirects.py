@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 _SILENCE = 30.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Answers that may be others later.
-_BUSY = frozenset({408, 425, 429})
+# Answers of servers that are busy.
+_BUSY = frozenset({408, 425, 429, 503})
 # Characters of a URL that stay as they are.
 _SAFE = "%/:?=&;,+$@!~*'()[]#"
+
+
+class BusyError(ConnectionError):
+    """A server asks to be asked later."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,7 +133,9 @@ def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> s
     except HTTPError as error:
         location = error.headers.get("Location")
         error.close()
-        if error.code in _BUSY or error.code >= 500:
+        if error.code in _BUSY:
+            raise BusyError(f"status {error.code}") from None
+        if error.code >= 500:
             raise ConnectionError(f"status {error.code}") from None
         return location if error.code in _REDIRECTS else None
     except (HTTPException, ValueError) as error:
