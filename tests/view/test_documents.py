@@ -114,7 +114,7 @@ def test_hydrogen_bonds_are_those_of_each_frame() -> None:
     """Positions of hydrogen and acceptor among the shown atoms; none to others."""
     wet = tj.open(datafiles.TPR, datafiles.XTC)
     protein = wet.select("protein")
-    result = tj.hbonds(protein, list_bonds=True, frames=[2, 5])
+    result = tj.hbonds(protein, list_bonds=True, frames=[5, 2])
     shown = wet.select("resid 1:80 and protein")
     bonds = drawn(result, shown)["bonds"]
     place = {atom: k for k, atom in enumerate(shown.indices.tolist())}
@@ -126,6 +126,15 @@ def test_hydrogen_bonds_are_those_of_each_frame() -> None:
         first = bonds["offsets"][k]
         found = bonds["ends"][first : first + bonds["counts"][k]]
         assert found == expected and 0 < len(expected) < here.sum()
+
+
+def test_lines_ascend(trajectory: tj.Trajectory) -> None:
+    """Values of frames that were read in another order are drawn, and chosen, by their frames."""
+    ca = trajectory.select("name CA")
+    result = tj.rmsd(ca, frames=[7, 2, 5])
+    found = drawn(result, ca)
+    assert found["frames"] == [2, 5, 7]
+    assert found["values"] == [pytest.approx(result.values[[1, 2, 0]].tolist(), rel=1e-5)]
 
 
 def test_results_of_other_atoms_are_refused(trajectory: tj.Trajectory, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from trajet.viewer.scene import HEADER_SIZE
 TOKEN = "a-token-of-the-tests-own"
 # A selection of several ranges of atoms.
 SODIUM = "resname NA+"
+SERIES = "gyration,rmsf"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def page(wet: Wet) -> Iterator[Page]:
     """Return a page with a protein and ions."""
     opened = wet.open()
     layers = [make_layer(opened.select("protein")), viewer.parse_layer(opened, f"{SODIUM}:spheres")]
-    made = Page(viewer.Scene(opened, layers, series=viewer.parse_series("gyration")))
+    made = Page(viewer.Scene(opened, layers, series=viewer.parse_series(SERIES)))
     yield made
     made.scene.close()
 
@@ -172,7 +173,7 @@ def test_description_names_layers_and_no_path(page: Page, wet: Wet) -> None:
     assert found["title"] == "wet.xtc" and found["n_frames"] == 10
     assert [layer["ranges"] for layer in found["layers"]] == [[[0, 3341]], [[3341, 3345]]]
     assert [layer["representation"] for layer in found["layers"]] == ["cartoon", "spheres"]
-    assert found["series"] == ["gyration"]
+    assert found["series"] == SERIES.split(",")
 
 
 def table(body: bytes, name: str) -> dict[str, list[str] | NDArray[np.generic]]:
@@ -248,12 +249,17 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
 
 
 def test_series_are_those_of_the_analysis(page: Page, wet: Wet) -> None:
-    """An analysis runs on the atoms of the first layer when the page asks for it."""
-    found = json.loads(page.get("series/0").body)
-    expected = tj.gyration(wet.open().whole().select("protein"))
-    assert found["frames"] == list(range(10))
-    assert np.allclose(found["values"][0], expected.values, rtol=1e-5)
-    assert page.get("series/1").status == 404
+    """Of the first layer at the positions of the file, with remarks; the picture is repaired."""
+    assert page.scene.has_repaired and not page.scene.shows_stored
+    protein = wet.open().select("protein")
+    for number, analysis in enumerate((tj.gyration, tj.rmsf)):
+        found = json.loads(page.get(f"series/{number}").body)
+        expected = analysis(protein)
+        drawn = np.asarray(found["values"]).reshape(expected.values.shape)
+        assert np.allclose(drawn, expected.values, rtol=1e-5)
+        assert "molecules are broken" in found["remarks"][0]
+        assert len(found["remarks"]) == len(expected.report["remarks"])
+    assert page.get("series/2").status == 404
 
 
 def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: Path) -> None:
@@ -278,7 +284,7 @@ def test_requests_that_are_not_admitted_are_refused(page: Page) -> None:
     assert page.get("scene.json", host="evil.example").status == 403
     for name in ("../pyproject.toml", "scene.py", "page/view.js", "frame/x", "frame/-1", "%2e%2e"):
         assert page.get(name).status == 404
-    for name in ("frame/10", f"frame/{10**30}", "structure/2", "series/1"):
+    for name in ("frame/10", f"frame/{10**30}", "structure/2", "series/2"):
         assert page.get(name).status == 404
     assert page.get("frame/0", method="POST").status == 405
 

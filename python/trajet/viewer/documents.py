@@ -150,7 +150,9 @@ def _lines(result: Series, title: str, trajectory: Trajectory) -> dict[str, obje
     if not len(frames):
         raise ValueError(f"{title}: has no frames")
     _check_frames(frames, result.times, title, trajectory)
-    values = np.asarray(result.values).reshape(len(frames), -1)
+    # Lines are drawn, and searched, from left to right.
+    order = np.argsort(frames, kind="stable")
+    values = np.asarray(result.values).reshape(len(frames), -1)[order]
     labels = [*result.columns, *map(str, range(len(result.columns), values.shape[1]))]
     drawn = min(_MOST_COLUMNS, values.shape[1])
     return {
@@ -159,13 +161,16 @@ def _lines(result: Series, title: str, trajectory: Trajectory) -> dict[str, obje
         "quantity": result.quantity,
         "labels": labels[:drawn],
         "n_left_out": values.shape[1] - drawn,
-        "frames": frames.tolist(),
+        "frames": frames[order].tolist(),
         "values": [rounded(values[:, column]) for column in range(drawn)],
     }
 
 
 def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
-    """Return the hydrogen bonds between shown atoms: those of frame k from `offsets[k]` on."""
+    """Return the hydrogen bonds between shown atoms: those of row k from `offsets[k]` on.
+
+    Rows are the frames of `_lines`, ascending.
+    """
     if result.bonds is None:
         return {}
     if len(result.bonds.frames) > _MOST_BONDS:
@@ -176,8 +181,9 @@ def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
     frames = result.bonds.frames
     order = np.argsort(frames, kind="stable")
     order = order[(ends[order] >= 0).all(axis=1)]
-    offsets = np.searchsorted(frames[order], np.asarray(result.frames))
-    counts = np.searchsorted(frames[order], np.asarray(result.frames), side="right") - offsets
+    rows = np.sort(np.asarray(result.frames))
+    offsets = np.searchsorted(frames[order], rows)
+    counts = np.searchsorted(frames[order], rows, side="right") - offsets
     return {
         "bonds": {
             "offsets": offsets.tolist(),

@@ -103,7 +103,6 @@ class Scene:
         repaired = self._repaired(self.layers[0].selection)
         self.has_repaired = repaired is not trajectory
         self.shows_stored = as_stored or not self.has_repaired
-        self.repaired = repaired
         self._cursors = {True: _Frames(trajectory, self._columns)}
         self._cursors[False] = (
             _Frames(repaired, self._columns) if self.has_repaired else self._cursors[True]
@@ -225,11 +224,16 @@ class Scene:
         return header + data
 
     def series_document(self, number: int) -> dict[str, object]:
-        """Return a series as values that JSON has; see `LinkedSeries.document`."""
-        first = self.layers[0].selection
-        selection = Selection(self.repaired, first.columns, first.text)
+        """Return a series as values that JSON has; see `LinkedSeries.document`.
+
+        Analyses run on the positions of the trajectory, as their commands do: not on those of the
+        picture, which are repaired and superposed.
+        """
         shown = ShownAtoms(self._trajectory, self._trajectory.indices_of(self._columns))
-        return self.series[number].document(selection, shown)
+        found = self.series[number].document(self.layers[0].selection, shown)
+        remarks = found["remarks"]
+        assert isinstance(remarks, list)
+        return {**found, "remarks": [self.without_paths(remark) for remark in remarks]}
 
     def close(self) -> None:
         """Close the cursors; the trajectory stays open."""

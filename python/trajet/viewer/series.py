@@ -37,7 +37,9 @@ class LinkedSeries:
         self._lock = threading.Lock()
 
     def document(self, selection: Selection, shown: ShownAtoms) -> dict[str, object]:
-        """Return the result as values that JSON has; see `trajet.viewer.documents`.
+        """Return the result as values that JSON has, with the remarks of its report.
+
+        `trajet.viewer.documents` has the values.
 
         Parameters
         ----------
@@ -54,7 +56,9 @@ class LinkedSeries:
         with self._lock:
             if self._document is None:
                 result = self._result(selection)
-                self._document = document(result, self.title, shown)
+                remarks = result.report.get("remarks")
+                texts = [str(one) for one in remarks] if isinstance(remarks, list) else []
+                self._document = {**document(result, self.title, shown), "remarks": texts}
             return self._document
 
 

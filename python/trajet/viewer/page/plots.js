@@ -29,12 +29,22 @@ export class Plots {
       notice.textContent = found.note ?? "";
       heading.textContent = headingOf(found);
       this.plots.push(new KINDS[found.kind](place, found, this.choose));
+      this.addRemarks(place, found.remarks);
       await this.arrived(found, number);
       place.dataset.ready = "yes";
       this.setFrame(this.frame);
     } catch (error) {
       notice.textContent = error.message;
     }
+  }
+
+  // Add the remarks of a run, such as that molecules are broken over the box.
+  addRemarks(place, remarks) {
+    if (!remarks.length) return;
+    const items = remarks.map((textContent) => made("li", { textContent }));
+    place.append(made("details", {},
+      made("summary", { name: "notice", textContent: `remarks on these numbers: ${remarks.length}` }),
+      made("ul", { name: "remarks" }, ...items)));
   }
 
   setFrame(number) {
