@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from trajet.plots.drawing import COLOURS, LEGEND_CHARACTERS, LINES, MARKS, bare, shortened, titled
+from trajet.plots.drawing import LEGEND_CHARACTERS, bare, shortened, titled
+from trajet.plots.look import COLOURS, LINES, MARKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -122,7 +122,9 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     flexible = tj.rmsf(alpha)
     assert flexible.labels is not None
     assert flexible.labels.tolist() == [f"{name}:CA" for name in names]
-    assert "A:ALA10:CA" in [text.get_text() for text in flexible.plot().axes[0].get_xticklabels()]
+    axes = flexible.plot().axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["10", "11", "10", "11"]
+    assert [text.get_text() for text in axes.texts] == ["A", "B"]
     pairs = tj.distances(alpha)
     assert pairs.pair_names()[1] == "A:ALA10:CA - B:ALA10:CA"
     pairs.save(tmp_path / "pairs.csv")

@@ -358,7 +358,7 @@ def test_result_is_saved_drawn_and_cut(unwrapped: tj.Trajectory, tmp_path: Path)
     axes = found.plot().axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("lag (ps)", "MSD (Å²)")
-    assert "cm²/s" in axes.get_legend().get_texts()[1].get_text()
+    assert "cm²/s" in found.plot().legends[0].get_texts()[1].get_text()
     line = axes.lines[1]
     expected = found.intercept + 6 * found.diffusion * found.lags[1:]
     assert np.allclose(line.get_ydata(), expected)

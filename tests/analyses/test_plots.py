@@ -3,13 +3,19 @@
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib.style
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.made_reports import report, worker
+from helpers.made_results import series_of
 from helpers.systems import Systems
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from trajet import plots
+from trajet.plots.residues import draw_chains, places_of_residues
 
 # Selections as users write them.
 LONG = "protein and name CA and (resid 1:29 or resid 60:121 or resid 160:214) and not resname GLY"
@@ -181,3 +187,232 @@ def test_long_texts_are_wrapped_not_lost() -> None:
     assert title.startswith(r"a\$b")
     assert title.count("\n") == 1
     assert title.endswith("…")
+
+
+def test_legends_cover_no_data_in_axes_of_a_user() -> None:
+    """The y axis grows, and shows a further curve that is higher."""
+    figure = Figure(figsize=(3.4, 2.6), layout="constrained")
+    axes = figure.subplots()
+    # In every corner there are data.
+    for top in (1.0, 30.0):
+        values = top * np.sin(np.arange(400.0))[:, None] * [1.0, 0.5]
+        assert of_groups(values).plot(axes, label=["a" * 20, "b" * 20]) is axes
+        FigureCanvasAgg(figure).draw()
+        box = axes.get_legend().get_window_extent()
+        points = np.vstack([axes.transData.transform(line.get_xydata()) for line in axes.lines])
+        assert box.width > 100 and not box.count_contains(points)
+        assert axes.get_ylim()[1] > top
+
+
+def test_legends_of_figures_are_beside_all_axes(systems: Systems) -> None:
+    """None is within axes."""
+    traj = systems["adk.xtc"].trajectory
+    for name in ("groups", "msd", "pca", "sasa", "hbonds", "angles"):
+        figure = MADE[name](traj).plot()
+        FigureCanvasAgg(figure).draw()
+        assert not any(axes.get_legend() for axes in figure.axes)
+        for legend in figure.legends:
+            assert not any(legend.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
+
+
+def of_groups(values: np.ndarray) -> tj.Series:
+    """Return a result with a series for each column."""
+    return series_of({f"g{k}": column for k, column in enumerate(values.T)})
+
+
+def test_labels_colours_and_running_averages_are_those_of_the_user() -> None:
+    """One for each series; others are errors that say how many there are."""
+    rng = np.random.default_rng(1)
+    result = of_groups(rng.normal(5, 1, (300, 2)))
+    axes = result.plot(label=["wild", "mutant"], color=["k", "#ff0000"], smooth=7).axes[0]
+    handles, names = axes.get_legend_handles_labels()
+    assert names == ["wild", "mutant"]
+    assert [line.get_color() for line in handles] == ["#000000ff", "#ff0000ff"]
+    for line, values in zip(handles, result.values.T, strict=True):
+        twin = [values[k : k + 7].mean() for k in range(294)]
+        assert np.allclose(line.get_ydata(), twin)
+        assert np.array_equal(line.get_xdata(), result.times[3:297])
+    assert "mean of 7 neighbouring frames" in axes.get_xlabel()
+    assert axes.get_title(loc="left") == ""
+    plain = result.plot(smooth=False).axes[0]
+    assert [len(line.get_ydata()) for line in plain.lines[:2]] == [300, 300]
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"label": "wild"}, "1 label for 2 series: give a list of 2"),
+        ({"color": ["k", "r", "g"]}, "3 colors for 2 series"),
+        ({"color": ["k", "nocolour"]}, "knows no such colour"),
+        ({"smooth": 0}, "smooth is a number of frames"),
+    ]
+    for options, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            result.plot(**options)
+
+
+def test_labels_of_images_are_titles(systems: Systems) -> None:
+    """Colours are maps of colours, and running averages are errors."""
+    result = tj.pairwise_rmsd(systems["adk.xtc"].trajectory.select("name CA"), frames=slice(9))
+    axes = result.plot(label="mine", color="magma").axes[0]
+    assert axes.get_title(loc="left") == "mine"
+    assert axes.images[0].get_cmap().name == "magma"
+    with pytest.raises(ValueError, match="the name of a map of colours"):
+        result.plot(color="k")
+    with pytest.raises(ValueError, match="smooth is of values against time"):
+        result.plot(smooth=3)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    lengths=st.lists(st.integers(2, 300), min_size=1, max_size=6),
+    first=st.integers(-5, 400),
+)
+def test_residues_of_chains_are_apart_and_in_order(lengths: list[int], first: int) -> None:
+    """Within a chain a residue is one step long; ticks stand at the residues that they name."""
+    chains = [name for name, n in zip("ABCDEF", lengths, strict=False) for _ in range(n)]
+    residues = np.concatenate([first + np.arange(n) for n in lengths])
+    places = places_of_residues(residues, chains)
+    assert places is not None
+    assert (np.diff(places.x) >= 1).all()
+    for part, n in zip(places.parts, lengths, strict=True):
+        assert np.array_equal(np.diff(places.x[part]), np.ones(n - 1))
+    if len(lengths) == 1:
+        assert np.array_equal(places.x, residues)
+        return
+    assert len(np.flatnonzero(np.diff(places.x) > 1)) == len(lengths) - 1
+    axes = Figure().subplots()
+    axes.plot(places.x, places.x)
+    draw_chains(axes, places)
+    numbers = dict(zip(places.x.tolist(), residues.tolist(), strict=True))
+    for tick, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
+        assert numbers[tick] == int(text.get_text())
+
+
+def test_values_of_chains_are_lines_of_their_own() -> None:
+    """No line joins two chains; many residues are no bars."""
+    n, chains = 90, np.repeat(["A", "B"], 45)
+    figure = tj.AtomValues(
+        values=np.arange(n) + 1.0,
+        atoms=np.arange(n),
+        residues=np.tile(np.arange(45), 2),
+        units="Å",
+        label="name CA",
+        name="RMSF",
+        report=report([worker(0)]),
+        chains=chains,
+    ).plot()
+    lines = [line.get_ydata() for line in figure.axes[0].lines if len(line.get_ydata()) > 2]
+    assert [line.tolist() for line in lines] == [[*range(1, 46)], [*range(46, 91)]]
+    assert {text.get_text() for text in figure.axes[0].texts} == {"A", "B"}
+    values = np.arange(2.0 * n).reshape(2, n)
+    names = [f"{chain}:ALA{k}" for k, chain in enumerate(chains)]
+    areas = tj.SurfaceAreas(
+        *(values, np.arange(2.0), np.arange(2), "Å²", tuple(names), "SASA", report([worker(0)])),
+        by="residue",
+        indices=np.arange(n),
+        label="protein",
+    ).plot()
+    axes = areas.axes[0]
+    assert not axes.patches
+    drawn = [line.get_ydata() for line in axes.lines if len(line.get_ydata()) > 2]
+    assert np.array_equal(np.concatenate(drawn), values.mean(axis=0)) and len(drawn) == 2
+    assert axes.get_xticklabels()[0].get_text() == "ALA0"
+
+
+def test_projections_of_many_frames_are_counted() -> None:
+    """All frames are in the squares of the figure."""
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(5000, 2))
+    frames = np.arange(5000)
+    figure = plots.components(
+        points, frames * 1.0, frames, variances=np.array([2.0, 1.0]), title="t"
+    )
+    (mesh,) = figure.axes[0].collections
+    counts = np.ma.filled(mesh.get_array(), 0)
+    assert counts.sum() == 5000
+    edges = mesh.get_coordinates()
+    twin, _, _ = np.histogram2d(*points.T, bins=(edges[0, :, 0], edges[:, 0, 1]))
+    assert np.array_equal(counts.reshape(twin.T.shape), twin.T)
+
+
+def solvent(shape: tuple[int, int, int], shear: float, density: float, seed: int) -> np.ndarray:
+    """Return counts of particles in a sheared cell, and nothing beside it."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(density, shape).astype(np.float64)
+    x, _, z = np.indices(shape)
+    wide = shape[0] - shear * shape[2]
+    return np.where((x >= shear * z) & (x < shear * z + wide), counts, 0.0)
+
+
+@pytest.mark.parametrize("shear", [0.0, 0.5])
+@pytest.mark.parametrize("density", [1.5, 40.0])
+def test_solvents_are_drawn_relative_to_their_bulk(shear: float, density: float) -> None:
+    """Also around a solute and in triclinic cells, of which corners of the grid are no part."""
+    counts = solvent((36, 27, 30), shear, density, 3)
+    counts[14:22, 9:18, 9:20] = 0.0
+    bulk = plots.bulk_density(counts)
+    assert bulk is not None and abs(bulk / density - 1) < 0.05
+    edges = [np.arange(n + 1.0) for n in counts.shape]
+    figure = plots.projections(counts, edges, quantity="density", unit="1/Å³", title="water")
+    panels, bar = figure.axes[:3], figure.axes[3]
+    assert f"(bulk: {bulk:.3g} 1/Å³)" in bar.get_ylabel()
+    side = panels[1].collections[0].get_array().reshape(30, 36)
+    assert np.array_equal(np.ma.getmaskarray(side), (counts.sum(axis=1) == 0).T)
+    assert abs(float(np.ma.median(side)) - 1) < 0.1
+    FigureCanvasAgg(figure).draw()
+    heights = [axes.get_window_extent().height for axes in panels]
+    assert max(heights) - min(heights) < 2
+
+
+def test_solutes_are_drawn_as_densities() -> None:
+    """They fill a part of their grid."""
+    x = np.stack(np.indices((30, 30, 30))) - 14.5
+    ball = np.where((x**2).sum(axis=0) < 14.5**2, 5.0, 0.0)
+    assert plots.bulk_density(ball) is None
+    assert plots.bulk_density(np.zeros((9, 9, 9))) is None
+    assert plots.bulk_density(-ball) is None
+    edges = [np.arange(31.0)] * 3
+    figure = plots.projections(ball, edges, quantity="density", unit="1/Å³", title="ball")
+    mean = figure.axes[0].collections[0].get_array()
+    assert np.allclose(np.ma.filled(mean, 0).reshape(30, 30), ball.mean(axis=2).T)
+    assert figure.axes[3].get_ylabel() == "mean density (1/Å³)"
+
+
+@pytest.mark.parametrize("draw", ["series", "radial", "bars"])
+def test_axes_begin_at_zero_by_one_rule(draw: str) -> None:
+    """Lines that take less than half of the axis do not; bars and areas do."""
+    flat = np.array([10.0, 10.5, 10.2, 10.4])
+    if draw == "series":
+        figure = of_groups(np.stack([flat, flat], axis=1)).plot()
+        assert figure.axes[0].get_ylim()[0] > 9
+    elif draw == "radial":
+        figure = plots.radial(np.arange(5.0), flat, title="g")
+        assert figure.axes[0].get_ylim()[0] == 0
+    else:
+        figure = plots.mean_profile(
+            np.stack([flat, flat + 20]),
+            labels=("a", "b", "c", "d"),
+            chains=None,
+            along="residue",
+            quantity="q",
+            title="t",
+        )
+        assert figure.axes[0].get_ylim()[0] == 0
+
+
+@pytest.mark.parametrize("name", ["journal", "talk"])
+def test_style_sheets_set_size_text_lines_and_colours(name: str) -> None:
+    """Panels side by side have twice the width of one; no text is cut off."""
+    with matplotlib.style.context(f"trajet.styles.{name}"):
+        width, _ = matplotlib.rcParams["figure.figsize"]
+        rng = np.random.default_rng(1)
+        result = of_groups(rng.normal(5, 1, (300, 2)))
+        figure = result.plot(label=["wild type", "mutant"])
+        wide = result.plot(kind="convergence")
+        assert [figure.get_figwidth(), wide.get_figwidth()] == [width, 2 * width]
+        assert_inside(figure)
+        assert_inside(wide)
+        lines = figure.axes[0].lines
+        assert lines[0].get_color() == "#0072B2"
+        assert np.isclose(lines[1].get_linewidth(), 1.2 * matplotlib.rcParams["lines.linewidth"])
+    with matplotlib.rc_context({"axes.prop_cycle": matplotlib.cycler(color=["r", "b"])}):
+        drawn = result.plot().axes[0].lines
+        assert [line.get_color() for line in (drawn[0], drawn[2])] == ["r", "b"]
+    assert result.plot().get_figwidth() == 8

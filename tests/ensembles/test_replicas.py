@@ -12,6 +12,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
+from helpers.made_results import ensemble_of
 from scipy import stats
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
@@ -39,20 +40,6 @@ def fluctuations(
         chains=np.full(n, "A"),
         residue_names=np.full(n, names),
         atom_names=np.full(n, "CA"),
-    )
-
-
-def ensemble_of(
-    results: dict[str, list[Any]], *, name: str = "rmsf", starts: Any = None
-) -> tj.EnsembleResult[Any]:
-    """Return the results of replicas of several systems."""
-    return tj.EnsembleResult(
-        name,
-        [
-            MemberOutcome({"system": system, "replica": k}, one, start=starts)
-            for system, own in results.items()
-            for k, one in enumerate(own, 1)
-        ],
     )
 
 
@@ -275,10 +262,11 @@ def test_violins_of_sines_and_cosines_are_not_angles() -> None:
         for one in angles(10, 20)
     ]
     results = [replace(one, sin_cos=True) for one in results]
-    (axes,) = ensemble_of({"wt": results}, name="dihedrals").plot(kind="violin").axes
-    low, high = axes.get_ylim()
-    assert -1.5 < low < 0.5 < high < 2
-    assert "degrees" not in axes.get_ylabel()
+    drawn = ensemble_of({"wt": results}, name="dihedrals").plot(kind="violin").axes
+    for axes, level in zip(drawn, (0.5, 0.8), strict=True):
+        assert np.ptp(axes.get_ylim()) < 2
+        assert np.allclose([line.get_ydata()[0] for line in axes.lines], level)
+        assert "degrees" not in axes.get_ylabel()
 
 
 def test_groups_have_the_same_colour_in_any_order() -> None:
@@ -523,8 +511,9 @@ def test_tables_and_figures(adk: Adk, tmp_path: Path) -> None:
     read = pd.read_csv(tmp_path / "difference.csv")
     pd.testing.assert_frame_equal(read, difference.to_dataframe(), check_dtype=False)
     for kind in ("overlay", "violin"):
-        (axes,) = rmsd.plot(kind=kind).axes
-        names = axes.get_legend_handles_labels()[1]
+        drawn = rmsd.plot(kind=kind).axes
+        assert [axes.get_title(loc="left") for axes in drawn] == ["name CA", "resid 1:50"]
+        names = drawn[0].get_legend_handles_labels()[1]
         assert any(name.startswith("system=wt") for name in names)
         with pytest.raises(ValueError, match="values per frame, which results of rmsf do not"):
             rmsf.plot(kind=kind)

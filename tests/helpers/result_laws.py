@@ -54,7 +54,7 @@ def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> N
     if drawn:
         figure = Figure()
         left, right = figure.subplots(1, 2)
-        assert result.plot(ax=left) is figure
+        assert result.plot(ax=left) is left
         assert left.has_data()
         assert not right.has_data()
         assert isinstance(result.plot(), Figure)

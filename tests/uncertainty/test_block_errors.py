@@ -164,8 +164,8 @@ def test_results_with_errors_are_saved_drawn_and_sliced(made: tj.Trajectory, tmp
     assert again.half_widths.tobytes() == result.half_widths.tobytes()
     assert (result[3:5].half_widths == result.half_widths[3:5]).all()
     assert result.csv_header()[-2:] == ["standard_error_A", "half_width_95_A"]
-    (axes,) = result.plot().axes
-    assert axes.get_legend().get_texts()[0].get_text() == "95 % interval"
+    (legend,) = result.plot().legends
+    assert legend.get_texts()[0].get_text() == "95 % interval"
     # Atoms that drift have long correlation times.
     (remark,) = (one for one in result.report["remarks"] if "blocks of frames" in one)
     assert remark.startswith("errors from 98 blocks of frames: ")

@@ -56,7 +56,9 @@ def test_statistics_are_in_tables_files_and_figures(kind: str, systems: Systems)
     for way in ("convergence", "histogram"):
         figure = result.plot(kind=way)
         _assert_inside(figure)
-        _assert_inside(result.plot(figure.axes[0], kind=way))
+        axes = figure.axes[0]
+        assert result.plot(axes, kind=way) is axes
+        _assert_inside(figure)
 
 
 def _assert_inside(figure: Figure) -> None:

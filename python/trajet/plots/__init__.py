@@ -1,8 +1,10 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other package imports it."""
 
-from trajet.plots.distributions import density_profile, displacement, projections, radial, radials
-from trajet.plots.drawing import COLOURS, png
+from trajet.plots.densities import bulk_density, projections
+from trajet.plots.distributions import density_profile, displacement, radial, radials
+from trajet.plots.drawing import png
 from trajet.plots.ensembles import clusters, components
+from trajet.plots.look import COLOURS, PLAIN, Look
 from trajet.plots.means import Means, convergence, histogram
 from trajet.plots.pairs import contact_map, frame_pairs, matrix
 from trajet.plots.protein import (
@@ -14,23 +16,31 @@ from trajet.plots.protein import (
     secondary_structure,
 )
 from trajet.plots.replicas import (
+    DifferencePanel,
     ReplicaCurve,
+    ReplicaPanel,
     column_label,
     quantity_and_unit,
     replica_difference,
     replica_means,
 )
-from trajet.plots.runs import GroupInterval, Run, overlay, violins
+from trajet.plots.runs import GroupInterval, Run, RunPanel, overlay, violins
 from trajet.plots.series import angles, coordinates, mean_profile, profile, ramachandran, series
 
 __all__ = [
     "COLOURS",
     "MOST_BARS",
+    "PLAIN",
+    "DifferencePanel",
     "GroupInterval",
+    "Look",
     "Means",
     "ReplicaCurve",
+    "ReplicaPanel",
     "Run",
+    "RunPanel",
     "angles",
+    "bulk_density",
     "clusters",
     "column_label",
     "components",

@@ -1,25 +1,24 @@
 """Figures of distributions in space, and of displacements."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
-    LINES,
     PS_PER_NS,
     axes_of,
     bare,
-    check_axes,
     figure_of,
     height_of,
     legend_of,
+    line_width,
     shortened,
+    show_range,
     titled,
     wrapped,
 )
+from trajet.plots.look import COLOURS, LINES, PLAIN, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,25 +32,25 @@ def radial(
     title: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å), with its intervals if known."""
     axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
-    axes.plot(r, g, color=COLOURS[0], linewidth=1.5)
+    (colour,), (name,) = look.colours(1), look.names([""])
+    axes.plot(r, g, color=colour, linewidth=line_width(1.5), label=shortened(name) or None)
     if half_widths is not None:
         low, high = g - half_widths, g + half_widths
-        axes.fill_between(
-            r, low, high, color=COLOURS[0], alpha=0.3, linewidth=0, label="95 % interval"
-        )
-        axes.legend(frameon=False)
+        axes.fill_between(r, low, high, color=colour, alpha=0.3, linewidth=0, label="95 % interval")
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
-    titled(axes, title)
+    titled(axes, look.title(title))
     axes.set_xlim(edges[0], edges[-1])
-    if np.isfinite(g).any():
-        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
+    show_range(axes, np.append(g, 1.0))
     bare(axes)
+    if half_widths is not None or look.is_named:
+        legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -64,6 +63,7 @@ def displacement(
     legend: str,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw a mean squared displacement (`(n_lags,)`, Å²) against the lag (ps) on logarithmic axes.
 
@@ -81,7 +81,11 @@ def displacement(
     x, x_label, unit = lags[shown], "lag (ps)", 1.0
     if len(x) and x[-1] >= 10 * PS_PER_NS:
         x_label, unit = "lag (ns)", PS_PER_NS
-    axes.plot(x / unit, values[shown], color=COLOURS[0], linewidth=1.5, label="MSD")
+    (colour,), (name,) = look.colours(1), look.names(["MSD"])
+    other = COLOURS[1] if look.color is None else colour
+    axes.plot(
+        x / unit, values[shown], color=colour, linewidth=line_width(1.5), label=shortened(name)
+    )
     if np.isfinite(fit).all():
         fitted = line[0] + line[1] * x
         positive = fitted > 0
@@ -89,20 +93,20 @@ def displacement(
             x[positive] / unit,
             fitted[positive],
             "--",
-            color=COLOURS[1],
-            linewidth=1.2,
+            color=other,
+            linewidth=line_width(1.2),
             label=legend,
         )
-        axes.axvspan(fit[0] / unit, fit[1] / unit, color=COLOURS[1], alpha=0.1, linewidth=0)
+        axes.axvspan(fit[0] / unit, fit[1] / unit, color=other, alpha=0.1, linewidth=0)
     if len(x):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.set_ylim(values[shown].min() / 1.5, values[shown].max() * 1.5)
-        axes.legend(frameon=False, loc="upper left")
     axes.set_xlabel(x_label)
     axes.set_ylabel("MSD (Å²)")
-    titled(axes, title)
+    titled(axes, look.title(title))
     bare(axes)
+    if len(x):
+        legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -112,23 +116,24 @@ def radials(
     *,
     labels: tuple[str, ...],
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
     axes = axes_of(ax, (6.4, 4.0))
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
-    for k, (values, label) in enumerate(zip(g, labels, strict=True)):
-        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
-        axes.plot(r, values, color=colour, linestyle=style, linewidth=1.5, label=shortened(label))
+    names, colours = look.names(labels), look.colours(len(labels))
+    for k, (values, label, colour) in enumerate(zip(g, names, colours, strict=True)):
+        style, width = LINES[k // len(COLOURS) % len(LINES)], line_width(1.5)
+        axes.plot(r, values, color=colour, linestyle=style, linewidth=width, label=shortened(label))
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
     title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
-    titled(axes, title)
+    titled(axes, look.title(title))
     axes.set_xlim(edges[0], edges[-1])
-    if np.isfinite(g).any():
-        axes.set_ylim(0, 1.08 * max(1.0, float(np.nanmax(g))))
+    show_range(axes, np.append(g, 1.0))
     bare(axes)
-    if len(labels) > 1:
+    if len(labels) > 1 or look.is_named:
         legend_of(axes, ax)
     return figure_of(axes)
 
@@ -142,18 +147,20 @@ def density_profile(
     quantity: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å), with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
-    for k, label in enumerate(labels):
-        colour, style = COLOURS[k % len(COLOURS)], LINES[k // len(COLOURS) % len(LINES)]
+    names, colours = look.names(labels), look.colours(len(labels))
+    for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
+        style = LINES[k // len(COLOURS) % len(LINES)]
         axes.stairs(
             values[:, k],
             edges,
             baseline=None,
             color=colour,
             linestyle=style,
-            linewidth=1.2,
+            linewidth=line_width(1.2),
             label=shortened(label),
         )
         if half_widths is not None:
@@ -162,54 +169,13 @@ def density_profile(
             axes.fill_between(edges, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
     if values.size and np.nanmin(values, initial=0) < 0:
         axes.axhline(0, color="0.6", linewidth=0.8)
-    else:
-        axes.set_ylim(bottom=0)
+    show_range(axes, values)
     axes.set_xlabel(f"{axis} (Å)" + ("" if half_widths is None else "; bands: 95 % intervals"))
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)
-    legend_of(axes, ax)
-    return figure_of(axes)
-
-
-def projections(
-    values: NDArray[np.float64],
-    edges: Sequence[NDArray[np.float64]],
-    *,
-    quantity: str,
-    title: str,
-    ax: "Axes | None" = None,
-) -> "Figure":
-    """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images.
-
-    Into given axes, only the mean along z is drawn.
-    """
-    from matplotlib.figure import Figure
-
-    check_axes(ax)
-    sides = ((0, 1), (0, 2), (1, 2))
-    if ax is None:
-        figure: Figure = Figure(figsize=(11.0, 4.0), layout="constrained", dpi=150)
-        panels = list(figure.subplots(1, 3))
-        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+    if len(labels) > 1 or look.is_named:
+        legend_of(axes, ax)
     else:
-        figure, panels = figure_of(ax), [ax]
-        titled(ax, title)
-    means = [np.nan_to_num(values.mean(axis=axis)) for axis in (2, 1, 0)[: len(panels)]]
-    high = max(float(mean.max()) for mean in means)
-    low = min(0.0, *(float(mean.min()) for mean in means))
-    for axes, mean, (one, other) in zip(panels, means, sides, strict=False):
-        image = axes.pcolormesh(
-            edges[one],
-            edges[other],
-            mean.T,
-            cmap="viridis",
-            vmin=low,
-            vmax=high or 1.0,
-            rasterized=True,
-        )
-        axes.set_xlabel(f"{'xyz'[one]} (Å)")
-        axes.set_ylabel(f"{'xyz'[other]} (Å)")
-        axes.set_aspect("equal")
-    figure.colorbar(image, ax=panels, label=f"mean {quantity}")
-    return figure
+        titled(axes, f"density of {labels[0]}")
+    return figure_of(axes)

@@ -1,4 +1,4 @@
-"""Tools of all figures: axes, colours, labels and running averages."""
+"""Tools of all figures: axes, labels, lines and their range."""
 
 import io
 import os
@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.natural_order import natural
+from trajet.plots.look import PLAIN, Look
+from trajet.plots.room import keep_clear
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# The palette of Okabe and Ito, which is safe for colour blindness.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKS = ("o", "s", "^", "D", "v", "x")
-LINES = ("-", "--", ":", "-.")
-# The running average of a series covers 1/50 of its length, from 200 frames on.
-SMOOTHED_PART = 50
-SMOOTHED_FROM = 200
 PS_PER_NS = 1000.0
 MOST_BINS = 60
 LEGEND_CHARACTERS = 100
@@ -32,18 +25,18 @@ LONGEST_TICK = 32
 # Mean width of a character of medium size, and the space that a figure needs beside its axes.
 CHARACTER_INCHES = 0.083
 MARGIN_INCHES = 0.9
+# Height of each of several panels below one another.
+PANEL_INCHES = 2.1
+# The size of a figure of matplotlib, of which ours are multiples if a style sheet sets another one.
+USUAL_INCHES = (6.4, 4.0)
 # The smallest range of a y axis, as a part of the values.
 LEAST_RANGE = 1e-3
+# Size of small characters, of those of medium size.
+SMALL = 0.833
 # The line and the gap before a name in a legend.
 HANDLE_CHARACTERS = 8
 # Most names beside one axis.
 MOST_NAMES = 6
-
-
-def colours_of(groups: Sequence[str]) -> list[str]:
-    """Return the colour of each group by its name, whatever the order of the groups."""
-    order = sorted(dict.fromkeys(groups), key=natural)
-    return [COLOURS[order.index(group) % len(COLOURS)] for group in groups]
 
 
 def png(figure: "Figure") -> bytes:
@@ -65,6 +58,36 @@ def check_axes(ax: object) -> None:
         )
 
 
+def new_figure(
+    size: tuple[float, float],
+    *,
+    panels: int = 1,
+    layout: Literal["constrained", "compressed"] = "constrained",
+) -> "Figure":
+    """Return a new figure, which is not registered with pyplot.
+
+    Parameters
+    ----------
+    size
+        Width and height, inches. If a style sheet sets `figure.figsize`, the figure has that width,
+        or twice of it with several panels side by side, and its height grows as that of the others.
+    panels
+        Panels side by side.
+    layout
+        "compressed" moves panels of equal aspect together.
+    """
+    import matplotlib as mpl
+
+    from trajet.plots.figure import ResultFigure
+
+    given, usual = (tuple(of["figure.figsize"]) for of in (mpl.rcParams, mpl.rcParamsDefault))
+    if given != usual:
+        size = (given[0] * min(panels, 2), given[1] * size[1] / USUAL_INCHES[1])
+    given_dpi, usual_dpi = (of["figure.dpi"] for of in (mpl.rcParams, mpl.rcParamsDefault))
+    dpi = 150 if given_dpi == usual_dpi else given_dpi
+    return ResultFigure(figsize=size, layout=layout, dpi=dpi)
+
+
 def axes_of(
     ax: "Axes | None",
     size: tuple[float, float],
@@ -72,10 +95,8 @@ def axes_of(
     layout: Literal["constrained", "compressed"] = "constrained",
 ) -> "Axes":
     """Return the given axes, or those of a new figure of this size (inches)."""
-    from matplotlib.figure import Figure
-
     check_axes(ax)
-    return Figure(figsize=size, layout=layout, dpi=150).subplots() if ax is None else ax
+    return new_figure(size, layout=layout).subplots() if ax is None else ax
 
 
 def two_axes(
@@ -84,16 +105,45 @@ def two_axes(
     *,
     width_ratios: tuple[float, float],
     sharey: bool = False,
+    panels: int = 2,
 ) -> "tuple[Axes, Axes | None]":
     """Return the given axes and None, or two axes side by side of a new figure (inches)."""
-    from matplotlib.figure import Figure
-
     check_axes(ax)
     if ax is not None:
         return ax, None
-    figure = Figure(figsize=size, layout="constrained", dpi=150)
+    figure = new_figure(size, panels=panels)
     left, right = figure.subplots(1, 2, sharey=sharey, width_ratios=width_ratios)
     return left, right
+
+
+def panels_of(ax: "Axes | None", n: int) -> "list[Axes]":
+    """Return the given axes, or n panels of a new figure, one below the other.
+
+    Raises
+    ------
+    ValueError
+        If axes are given for several panels.
+    """
+    if n == 1:
+        return [axes_of(ax, (8.0, 4.0))]
+    check_axes(ax)
+    if ax is not None:
+        raise ValueError(f"{n} panels do not fit into axes: leave ax out, or draw one series")
+    panels = new_figure((8.0, 1.5 + PANEL_INCHES * n)).subplots(n, 1, sharex=True)
+    return list(panels)
+
+
+def entitle(panels: "Sequence[Axes]", names: Sequence[str], title: str, ax: "Axes | None") -> None:
+    """Set the names of several panels below the title of their figure, or the title of one."""
+    if len(panels) == 1:
+        titled(panels[0], title)
+        return
+    for axes, name in zip(panels, names, strict=True):
+        titled(axes, name)
+        axes.label_outer(remove_inner_ticks=False)
+    figure = figure_of(panels[0])
+    if title and ax is None:
+        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
 
 
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
@@ -106,27 +156,43 @@ def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> 
 
 
 def legend_of(axes: "Axes", ax: "Axes | None") -> None:
-    """Add a legend: below the axes of a figure of our own, within given ones.
+    """Add a legend that covers no data.
 
-    Below, names are side by side if they fit, else one below the other.
+    It is below the axes of a figure of our own, where names are side by side if they fit. Within
+    given axes it is where there is room, or above the data, for which the y axis grows.
     """
+    handles, names = axes.get_legend_handles_labels()
     if ax is not None:
-        axes.legend(frameon=False, fontsize="small")
+        width = width_of(axes) - (HANDLE_CHARACTERS + 1) * character_inches()
+        shown = [wrapped(unescaped(name), width / SMALL) for name in names]
+        legend = axes.legend(handles, shown, frameon=False, fontsize="small")
+        keep_clear(axes, legend)
         return
     figure = figure_of(axes)
-    handles, names = axes.get_legend_handles_labels()
     inches = figure.get_figwidth()
     longest = max((len(name) for name in names), default=0) + HANDLE_CHARACTERS
-    columns = max(1, min(len(names), int(inches / CHARACTER_INCHES / longest)))
-    width = inches - (HANDLE_CHARACTERS + 1) * CHARACTER_INCHES
-    shown = [wrapped(name.replace(r"\$", "$"), width) for name in names]
+    columns = max(1, min(len(names), int(inches / character_inches() / longest)))
+    width = inches - (HANDLE_CHARACTERS + 1) * character_inches()
+    shown = [wrapped(unescaped(name), width) for name in names]
     figure.legend(handles, shown, loc="outside lower center", ncols=columns, frameon=False)
 
 
-def titled(axes: "Axes", title: str, inches: float | None = None) -> None:
-    """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes."""
+def unescaped(label: str) -> str:
+    """Return the text of a label that `shortened` or `wrapped` made."""
+    return label.replace(r"\$", "$")
+
+
+def titled(
+    axes: "Axes", title: str, inches: float | None = None, *, pad: float | None = None
+) -> None:
+    """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes.
+
+    An empty title leaves the one that is there. `pad` is the space below it, in points.
+    """
+    if not title:
+        return
     width = width_of(axes) if inches is None else inches
-    axes.set_title(wrapped(title, width), loc="left", fontsize="medium")
+    axes.set_title(wrapped(title, width), loc="left", fontsize="medium", pad=pad)
 
 
 def width_of(axes: "Axes") -> float:
@@ -142,33 +208,57 @@ def height_of(axes: "Axes") -> float:
     return axes.get_position().height * figure_of(axes).get_figheight()
 
 
+def character_inches() -> float:
+    """Return the mean width of a character of the size that style sheets set, inches."""
+    import matplotlib as mpl
+
+    return CHARACTER_INCHES * float(mpl.rcParams["font.size"]) / 10
+
+
 def wrapped(text: str, inches: float) -> str:
     """Return a text in at most two lines of this width, for text of matplotlib."""
-    width = max(12, int(inches / CHARACTER_INCHES))
+    width = max(12, int(inches / character_inches()))
     lines = textwrap.wrap(text, width, max_lines=2, placeholder=" …")
     return "\n".join(lines).replace("$", r"\$")
 
 
-def show_range(axes: "Axes", drawn: "Artist", values: NDArray[np.float64]) -> None:
+def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
     """Let the y axis show the range of the values, so that a flat curve is seen.
 
-    It begins at 0 if the values then take at least half of it, and are not negative. Changes within
-    rounding of the values are not magnified.
+    This is the one rule for all lines: the axis begins at 0 if no value is negative, and the values
+    then take at least half of it. Bars and areas always begin at 0. Changes within rounding of the
+    values are not magnified.
+
+    Parameters
+    ----------
+    axes
+        The axes, with lines or points.
+    values
+        All values that are drawn into them, of any shape; those that are not finite are ignored.
     """
     axes.ticklabel_format(axis="y", useOffset=False)
     finite = values[np.isfinite(values)]
     if not finite.size:
         return
     low, high = float(finite.min()), float(finite.max())
-    if 0 <= low <= high - low:
-        axes.update_datalim([(0.0, 0.0)], updatex=False)
-        drawn.sticky_edges.y.append(0.0)
     least = LEAST_RANGE * max(abs(low), abs(high))
     if high - low < least:
         middle = (low + high) / 2
         ends = [(0.0, middle - least / 2), (0.0, middle + least / 2)]
         axes.update_datalim(ends, updatex=False)
     axes.autoscale_view()
+    if 0 <= low <= high - low and high > 0:
+        begin_at_zero(axes)
+
+
+def begin_at_zero(axes: "Axes") -> None:
+    """Let the y axis begin at 0, as for areas, also where bands go below; it may grow later."""
+    axes.update_datalim([(0.0, 0.0)], updatex=False)
+    for drawn in [*axes.lines, *axes.patches, *axes.collections]:
+        drawn.sticky_edges.y.append(0.0)
+    axes.autoscale_view()
+    if axes.get_ylim()[0] < 0:
+        axes.set_ylim(bottom=0.0, auto=None)
 
 
 def figure_of(axes: "Axes") -> "Figure":
@@ -210,22 +300,33 @@ def line(
     label: str,
     colour: str,
     style: str = "-",
-) -> bool:
-    """Draw a series, a long one with its running average; return whether it has one."""
-    if len(y) < SMOOTHED_FROM or not np.isfinite(y).all():
+    *,
+    look: Look = PLAIN,
+) -> int:
+    """Draw a series, a long one with its running average; return the width of that, in frames."""
+    width = look.smoothed_frames(len(y))
+    if width < 2 or not np.isfinite(y).all():
         # A line of one frame would not be seen.
         marker = "o" if len(y) == 1 else None
-        axes.plot(x, y, color=colour, linestyle=style, linewidth=1.2, label=label, marker=marker)
-        return False
-    width = smoothing(len(y))
-    axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.35)
+        axes.plot(
+            *(x, y),
+            color=colour,
+            linestyle=style,
+            linewidth=line_width(1.2),
+            label=label,
+            marker=marker,
+        )
+        return 1
+    axes.plot(x, y, color=colour, linewidth=line_width(0.5), alpha=0.35)
     smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
     begin = (len(y) - len(smooth)) // 2
     middle = x[begin : begin + len(smooth)]
-    axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=1.8, label=label)
-    return True
+    axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=line_width(1.8), label=label)
+    return width
 
 
-def smoothing(n_frames: int) -> int:
-    """Return the number of frames of a running average."""
-    return n_frames // SMOOTHED_PART
+def line_width(points: float) -> float:
+    """Return the width of a line in points, as style sheets scale it."""
+    import matplotlib as mpl
+
+    return points * float(mpl.rcParams["lines.linewidth"]) / 1.5

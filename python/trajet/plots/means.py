@@ -1,5 +1,6 @@
 """Means over time with their errors: bands in figures, convergence, histograms."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -7,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
     MOST_BINS,
     abscissa,
     axes_of,
     bare,
+    begin_at_zero,
     figure_of,
     height_of,
     legend_of,
     shortened,
+    show_range,
     titled,
     two_axes,
     wrapped,
 )
+from trajet.plots.look import COLOURS, PLAIN, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +49,7 @@ class Means:
     resolved: NDArray[np.bool_]
 
 
-def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
+def draw_bands(axes: "Axes", means: Means, colours: Sequence[str], *, upright: bool = False) -> str:
     """Draw each mean as a line with a band, and return words on them for the label of an axis.
 
     The limits of the axes stay as they are.
@@ -55,8 +58,8 @@ def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
     ----------
     axes
         The axes, whose y axis, or x axis if `upright`, shows the values.
-    means
-        The means, in the order of the colours.
+    means, colours
+        The means, and their colours.
     upright
         Whether bands are vertical.
     """
@@ -67,7 +70,7 @@ def draw_bands(axes: "Axes", means: Means, *, upright: bool = False) -> str:
     unresolved = False
     known = np.flatnonzero(np.isfinite(means.half_width))
     for k in known[: len(COLOURS)].tolist():
-        colour, mean, half = COLOURS[k], float(means.mean[k]), float(means.half_width[k])
+        colour, mean, half = colours[k], float(means.mean[k]), float(means.half_width[k])
         ends = ([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])
         axes.add_artist(
             Line2D(*ends, transform=transform, color=colour, linewidth=1.0, linestyle="--")
@@ -109,6 +112,7 @@ def convergence(
     unit: str,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw means and correlation times of the first part of series against its length.
 
@@ -132,8 +136,9 @@ def convergence(
     if unit == "ps" and len(lengths):
         x, time = abscissa(lengths, np.arange(len(lengths)))
         x_label = time.replace("time", "length of the series")
-    for k, label in enumerate(labels):
-        colour, mean, half = COLOURS[k], means[:, k], half_widths[:, k]
+    names, colours = look.names(labels), look.colours(len(labels))
+    for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
+        mean, half = means[:, k], half_widths[:, k]
         left.plot(x, mean, color=colour, label=shortened(label), marker=".", markersize=3)
         low, high, clear = mean - half, mean + half, resolved[:, k]
         if not clear.all():
@@ -150,16 +155,16 @@ def convergence(
     hatched = "" if resolved.all() else "; hatched: not resolved"
     left.set_xlabel(f"{x_label}\nband: 95 % interval of the mean{hatched}")
     left.set_ylabel(wrapped(f"mean {quantity}", height_of(left)))
-    titled(left, title)
+    titled(left, look.title(title))
     left.margins(x=0)
     bare(left)
-    if len(labels) > 1:
+    if len(labels) > 1 or look.is_named:
         legend_of(left, ax)
     if right is not None:
         right.set_xlabel(x_label)
         right.set_ylabel(f"correlation time ({unit})")
         right.margins(x=0)
-        right.set_ylim(bottom=min(0.0, right.get_ylim()[0]))
+        show_range(right, correlation_times)
         bare(right)
     return figure_of(left)
 
@@ -187,13 +192,15 @@ def histogram(
     quantity: str,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the distribution of series (`(n_frames, n_series)`), with their means as bands."""
     axes = axes_of(ax, (6.4, 4.0))
     seen = values[np.isfinite(values)]
     count = min(MOST_BINS, max(10, int(np.sqrt(len(values)))))
     bins = np.histogram_bin_edges(seen, count).tolist()
-    for k, label in enumerate(labels):
+    names, colours = look.names(labels), look.colours(len(labels))
+    for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
         column = values[:, k]
         finite = column[np.isfinite(column)]
         if finite.size:
@@ -202,18 +209,19 @@ def histogram(
                 bins=bins,
                 density=True,
                 histtype="stepfilled",
-                edgecolor=COLOURS[k],
-                facecolor=(COLOURS[k], 0.25),
+                edgecolor=colour,
+                facecolor=(colour, 0.25),
                 linewidth=1.2,
                 label=shortened(label),
             )
-    words = draw_bands(axes, means, upright=True)
+    words = draw_bands(axes, means, colours, upright=True)
     below = f"\n{words}" if words else ""
     axes.set_xlabel(wrapped(quantity, figure_of(axes).get_figwidth() - 1) + below)
     axes.set_ylabel("density")
-    titled(axes, title)
+    titled(axes, look.title(title))
     axes.margins(x=0)
+    begin_at_zero(axes)
     bare(axes)
-    if len(labels) > 1:
+    if len(labels) > 1 or look.is_named:
         legend_of(axes, ax)
     return figure_of(axes)

@@ -16,6 +16,7 @@ from trajet.plots.drawing import (
     width_of,
     wrapped,
 )
+from trajet.plots.look import PLAIN, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +35,7 @@ def matrix(
     axes: tuple[str, str],
     ax: "Axes | None" = None,
     of: str = "atom",
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
@@ -50,8 +52,13 @@ def matrix(
     """
     drawn = axes_of(ax, (5.6, 4.6))
     image = drawn.imshow(
-        values, origin="lower", cmap="viridis", aspect="auto", interpolation="nearest"
+        values,
+        origin="lower",
+        cmap=look.colour_map("viridis"),
+        aspect="auto",
+        interpolation="nearest",
     )
+    titled(drawn, look.only_title(""))
     drawn.figure.colorbar(image, ax=drawn, label=quantity)
     for axis, atoms, label in (
         (drawn.yaxis, rows, axes[0]),
@@ -71,6 +78,7 @@ def contact_map(
     labels: tuple[str, str],
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw fractions of frames (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
@@ -90,7 +98,7 @@ def contact_map(
     image = axes.imshow(
         np.ma.masked_invalid(values),
         origin="lower",
-        cmap="Blues",
+        cmap=look.colour_map("Blues"),
         vmin=0,
         vmax=1,
         aspect="equal" if max(n_rows, n_columns) <= 3 * min(n_rows, n_columns) else "auto",
@@ -105,7 +113,7 @@ def contact_map(
         length = height_of(axes) if axis is axes.yaxis else width_of(axes)
         axis.set_label_text(wrapped(label, length))
     # A narrow map has room beside it.
-    titled(axes, title, figure_of(axes).get_figwidth() / 2)
+    titled(axes, look.only_title(title), figure_of(axes).get_figwidth() / 2)
     return figure_of(axes)
 
 
@@ -117,6 +125,7 @@ def frame_pairs(
     quantity: str,
     labels: tuple[str, ...],
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw a matrix of pairs of frames as an image, the first frame at the lower left.
 
@@ -153,13 +162,12 @@ def frame_pairs(
     image = axes.imshow(
         shown,
         origin="lower",
-        cmap="viridis",
+        cmap=look.colour_map("viridis"),
         extent=(extent[0], extent[1], extent[2], extent[3]),
         aspect="equal" if columns is None else "auto",
         interpolation="nearest",
         vmin=0,
     )
     figure_of(axes).colorbar(image, ax=axes, label=quantity)
-    if columns is None:
-        titled(axes, f"pairs of frames, {labels[0]}")
+    titled(axes, look.only_title("" if columns else f"pairs of frames, {labels[0]}"))
     return figure_of(axes)

@@ -7,24 +7,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
     LONGEST_TICK,
     MOST_BINS,
     abscissa,
     axes_of,
     bare,
     figure_of,
+    legend_of,
     line,
+    line_width,
+    new_figure,
     shortened,
     show_range,
-    smoothing,
     titled,
     width_of,
 )
+from trajet.plots.look import PLAIN, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
 
 # Colours of classes of secondary structure: helices are blue, strands orange.
 CLASS_COLOURS = {
@@ -39,6 +42,8 @@ CLASS_COLOURS = {
 }
 # Width of the legend of classes.
 LEGEND_INCHES = 2.3
+# Distance of a legend below axes.
+_BELOW_INCHES = 0.45
 # Pairs whose occupancies are drawn.
 MOST_BARS = 12
 # Most characters of the name of such a pair.
@@ -54,6 +59,7 @@ def secondary_structure(
     labels: tuple[str, ...],
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the class of each residue against time, with the share of each class in the legend.
 
@@ -73,6 +79,9 @@ def secondary_structure(
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
+    colours = {letter: CLASS_COLOURS[letter] for letter in classes}
+    if look.color is not None:
+        colours = dict(zip(classes, look.colours(len(classes)), strict=True))
     x, x_label = abscissa(times, frames)
     axes = axes_of(ax, (9.0, 5.0))
     # Each frame and each residue is a cell around its place.
@@ -83,7 +92,7 @@ def secondary_structure(
         aspect="auto",
         origin="lower",
         interpolation="nearest",
-        cmap=ListedColormap([CLASS_COLOURS[letter] for letter in classes]),
+        cmap=ListedColormap(list(colours.values())),
         vmin=-0.5,
         vmax=len(classes) - 0.5,
         extent=(*ends, -0.5, codes.shape[1] - 0.5),
@@ -94,14 +103,15 @@ def secondary_structure(
         axes.set_xlim(x[0], x[-1])
     axes.set_xlabel(x_label)
     axes.set_ylabel("residue")
-    titled(axes, title, width_of(axes) - LEGEND_INCHES)
+    title = look.only_title(title)
+    titled(axes, title, width_of(axes) - (LEGEND_INCHES if ax is None else 0))
     shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
     handles = [
         Patch(
-            facecolor=CLASS_COLOURS[letter],
+            facecolor=colours[letter],
             edgecolor="0.6",
             linewidth=0.6,
-            label=f"{letter}  {name}, {100 * share:.1f} %",
+            label=f"{letter}  {name}, {100 * share:.1f} %" if ax is None else letter,
         )
         for (letter, name), share in zip(classes.items(), shares, strict=True)
         if share > 0
@@ -109,8 +119,28 @@ def secondary_structure(
     if ax is None:
         figure_of(axes).legend(handles=handles, loc="outside right upper", frameon=False)
     else:
-        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        _legend_below(axes, handles)
     return figure_of(axes)
+
+
+def _legend_below(axes: "Axes", handles: "Sequence[Patch]") -> None:
+    """Add a legend of short names in one row below the label of the x axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    down = ScaledTranslation(0, -_BELOW_INCHES, figure_of(axes).dpi_scale_trans)
+    axes.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=axes.transAxes + down,
+        ncols=len(handles),
+        frameon=False,
+        fontsize="small",
+        handlelength=0.8,
+        handletextpad=0.3,
+        columnspacing=0.8,
+        borderpad=0,
+    )
 
 
 def hydrogen_bonds(
@@ -122,6 +152,7 @@ def hydrogen_bonds(
     lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
     *,
     title: str,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
 
@@ -134,24 +165,25 @@ def hydrogen_bonds(
     lifetimes
         Lags (ps) and correlation functions, drawn below; or None.
     """
-    from matplotlib.figure import Figure
-
     rows = 1 if lifetimes is None else 2
-    figure = Figure(figsize=(10.0, 4.0 + 2.0 * (rows - 1)), layout="constrained", dpi=150)
+    figure = new_figure((10.0, 4.0 + 2.0 * (rows - 1)), panels=2)
     grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
     left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
     if lifetimes is not None:
-        _correlations(figure.add_subplot(grid[1, 0]), *lifetimes)
+        below = figure.add_subplot(grid[1, 0])
+        _correlations(below, *lifetimes, PLAIN)
+        legend_of(below, None)
     x, x_label = abscissa(times, frames)
-    smoothed = line(left, x, values, "", COLOURS[0])
-    bold = f"; bold: mean of {smoothing(len(x))} neighbouring frames" if smoothed else ""
+    (colour,), (title,) = look.colours(1), look.names([title])
+    smoothed = line(left, x, values, "", colour, look=look)
+    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
     left.set_xlabel(x_label + bold)
     left.set_ylabel("hydrogen bonds")
     titled(left, title)
     left.margins(x=0)
-    show_range(left, left.lines[-1], values)
+    show_range(left, values)
     bare(left)
-    _bars(right, occupancies, labels)
+    _bars(right, occupancies, labels, colour)
     return figure
 
 
@@ -162,10 +194,11 @@ def occupancies(
     title: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw occupancies (`(n_pairs,)`, descending) of the pairs that have labels, with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
-    _bars(axes, values, labels)
+    _bars(axes, values, labels, *look.colours(1))
     if half_widths is not None:
         n = len(labels)
         bars = np.nan_to_num(half_widths[:n])
@@ -173,7 +206,7 @@ def occupancies(
             values[:n], np.arange(n), xerr=bars, fmt="none", ecolor="0.2", linewidth=1, capsize=2
         )
         title += "; bars: 95 % intervals"
-    titled(axes, title)
+    titled(axes, look.only_title(title))
     return figure_of(axes)
 
 
@@ -183,32 +216,37 @@ def correlations(
     *,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
     axes = axes_of(ax, (6.4, 4.0))
-    _correlations(axes, times, curves)
-    titled(axes, title)
+    _correlations(axes, times, curves, look)
+    titled(axes, look.title(title))
+    legend_of(axes, ax)
     return figure_of(axes)
 
 
 def _correlations(
-    axes: "Axes", times: NDArray[np.float64], curves: Mapping[str, NDArray[np.float64]]
+    axes: "Axes",
+    times: NDArray[np.float64],
+    curves: Mapping[str, NDArray[np.float64]],
+    look: Look,
 ) -> None:
     """Draw correlation functions."""
-    for k, (label, values) in enumerate(curves.items()):
-        axes.plot(times, values, color=COLOURS[k % len(COLOURS)], linewidth=1.5, label=label)
+    names, colours = look.names(list(curves)), look.colours(len(curves))
+    for label, colour, values in zip(names, colours, curves.values(), strict=True):
+        axes.plot(times, values, color=colour, linewidth=line_width(1.5), label=shortened(label))
     axes.set_xlabel("lag (ps)")
     axes.set_ylabel("correlation")
     axes.margins(x=0)
     axes.set_ylim(0, 1.02)
     bare(axes)
-    axes.legend(frameon=False)
 
 
-def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str]) -> None:
+def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str], colour: str) -> None:
     """Draw horizontal bars, the first one on top."""
     shown = values[: len(labels)]
-    axes.barh(np.arange(len(shown)), shown, color=COLOURS[0], height=0.7)
+    axes.barh(np.arange(len(shown)), shown, color=colour, height=0.7)
     axes.set_yticks(
         np.arange(len(shown)),
         [shortened(label, LONGEST_PAIR) for label in labels],
@@ -226,6 +264,7 @@ def hydrogen_bond_geometry(
     *,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
     from matplotlib.colors import LogNorm
@@ -235,10 +274,15 @@ def hydrogen_bond_geometry(
     counts, x, y = np.histogram2d(distances, angles, bins=bins)
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
     mesh = axes.pcolormesh(
-        x, y, np.ma.masked_equal(counts.T, 0), cmap="viridis", norm=norm, rasterized=True
+        x,
+        y,
+        np.ma.masked_equal(counts.T, 0),
+        cmap=look.colour_map("viridis"),
+        norm=norm,
+        rasterized=True,
     )
     figure_of(axes).colorbar(mesh, ax=axes, label="count")
-    titled(axes, title)
+    titled(axes, look.only_title(title))
     axes.set_xlabel("distance (Å)")
     axes.set_ylabel("angle D-H-A (degrees)")
     return figure_of(axes)

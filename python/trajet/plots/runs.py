@@ -8,22 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
-    LINES,
     PS_PER_NS,
     abscissa,
-    axes_of,
     bare,
-    colours_of,
+    entitle,
     figure_of,
     height_of,
     legend_of,
     line,
+    line_width,
+    panels_of,
     shortened,
     show_range,
-    titled,
     wrapped,
 )
+from trajet.plots.look import LINES, PLAIN, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,67 +65,122 @@ class GroupInterval:
     half_width: float
 
 
+@dataclass(frozen=True)
+class RunPanel:
+    """One series of all runs, which is drawn in a panel of its own.
+
+    Attributes
+    ----------
+    name, quantity
+        Name of the series, and label of the y axis.
+    runs
+        The runs, whose values are those of this series.
+    intervals
+        The groups, in order, with the means of this series.
+    """
+
+    name: str
+    quantity: str
+    runs: Sequence[Run]
+    intervals: Sequence[GroupInterval]
+
+
 def overlay(
-    runs: Sequence[Run], *, quantity: str, title: str, ax: "Axes | None" = None
+    panels: Sequence[RunPanel], *, title: str, ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
     """Draw all runs against time, groups in their colours, replicas in different lines.
 
-    One group has a colour for each run.
+    One group has a colour for each run. Each series has a panel.
+
+    Parameters
+    ----------
+    panels
+        The series, one if `ax` is given. All have the same runs.
+    title
+        Title of the figure.
+    ax
+        Axes to draw into; None for a figure of its own.
+    look
+        Its labels and colours are those of the groups, or of the runs if there is one group.
     """
-    axes = axes_of(ax, (8.0, 4.0))
+    drawn = panels_of(ax, len(panels))
+    for axes, panel in zip(drawn, panels, strict=True):
+        _overlay(axes, panel, look)
+    entitle(drawn, [panel.name for panel in panels], look.title(title), ax)
+    legend_of(drawn[0], ax)
+    return figure_of(drawn[0])
+
+
+def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
+    """Draw a series of all runs."""
+    runs = panel.runs
     groups = list(dict.fromkeys(run.group for run in runs))
     is_named = len(runs) <= _MOST_NAMED
-    colours = (
-        colours_of([run.group for run in runs])
-        if len(groups) > 1
-        else [COLOURS[k % len(COLOURS)] for k in range(len(runs))]
-    )
+    if len(groups) > 1:
+        colours = look.colours_of([run.group for run in runs])
+        named = dict(zip(groups, look.names(groups), strict=True))
+        labels = [_label(named[run.group], run.name) for run in runs]
+    else:
+        colours = look.colours(len(runs))
+        labels = look.names([_label(run.group, run.name) for run in runs])
+        named = dict.fromkeys(groups, groups[0])
     xs, x_label = _abscissas(runs)
     seen: dict[str, int] = {}
-    for run, x, colour in zip(runs, xs, colours, strict=True):
+    smoothed = 1
+    for run, x, colour, label in zip(runs, xs, colours, labels, strict=True):
         number = seen[run.group] = seen.get(run.group, -1) + 1
-        label = shortened(_label(run)) if is_named else shortened(run.group) if not number else ""
+        shown = label if is_named else "" if number else named[run.group]
         style = LINES[number % len(LINES)] if is_named and len(groups) > 1 else "-"
-        line(axes, x, run.values, label, colour, style)
-    show_range(axes, axes.lines[-1], np.concatenate([run.values for run in runs]))
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(wrapped(quantity, height_of(axes)))
-    titled(axes, title)
+        width = line(axes, x, run.values, shortened(shown), colour, style, look=look)
+        smoothed = max(smoothed, width)
+    show_range(axes, np.concatenate([run.values for run in runs]))
+    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
+    axes.set_xlabel(x_label + bold)
+    axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)
-    legend_of(axes, ax)
-    return figure_of(axes)
 
 
 def violins(
-    runs: Sequence[Run],
-    intervals: Sequence[GroupInterval],
+    panels: Sequence[RunPanel],
     *,
     x_label: str,
-    quantity: str,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw the distribution and the mean of each run, and the means of groups with intervals.
 
     Parameters
     ----------
-    runs
-        The runs; those of a group stand side by side.
-    intervals
-        The groups, in order.
-    x_label, quantity, title
-        Labels of the axes, and title.
+    panels
+        The series, one if `ax` is given; the runs of a group stand side by side.
+    x_label, title
+        Label of the x axis, and title.
     ax
         Axes to draw into; None for a figure of its own.
+    look
+        Its labels and colours are those of the groups.
     """
-    axes = axes_of(ax, (8.0, 4.0))
-    colours = colours_of([one.group for one in intervals])
+    drawn = panels_of(ax, len(panels))
+    for axes, panel in zip(drawn, panels, strict=True):
+        _violins(axes, panel, look)
+        axes.set_xlabel(x_label)
+    title = "; ".join(filter(None, [look.title(title), "bands: 95 % between replicas"]))
+    entitle(drawn, [panel.name for panel in panels], f"{title}; points: means of runs", ax)
+    legend_of(drawn[0], ax)
+    return figure_of(drawn[0])
+
+
+def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
+    """Draw the distributions of a series of all runs."""
+    groups = [one.group for one in panel.intervals]
+    colours = look.colours_of(groups)
     names: list[str] = []
     place = 0.0
     ticks: list[float] = []
-    for interval, colour in zip(intervals, colours, strict=True):
-        own = [run for run in runs if run.group == interval.group]
+    for interval, colour, group in zip(panel.intervals, colours, look.names(groups), strict=True):
+        own = [run for run in panel.runs if run.group == interval.group]
         places = place + np.arange(len(own))
         for run, x in zip(own, places.tolist(), strict=True):
             _violin(axes, run.values, x, colour)
@@ -135,8 +189,9 @@ def violins(
             low, high = (interval.mean + sign * interval.half_width for sign in (-1, 1))
             axes.fill_between(ends, low, high, color=colour, alpha=0.2, linewidth=0, zorder=0.9)
         n = len(own)
-        label = shortened(f"{interval.group} ({n} replica{'s' * (n > 1)})")
-        axes.plot(ends, [interval.mean] * 2, color=colour, linewidth=1.6, label=label, zorder=3)
+        label = shortened(f"{group} ({n} replica{'s' * (n > 1)})")
+        width = line_width(1.6)
+        axes.plot(ends, [interval.mean] * 2, color=colour, linewidth=width, label=label, zorder=3)
         names += [run.name for run in own]
         ticks += places.tolist()
         place = places[-1] + 1.5
@@ -144,12 +199,9 @@ def violins(
     if len(names) >= _TURNED_FROM and any(len(name) > 3 for name in names):
         for text in axes.get_xticklabels():
             text.set(rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(wrapped(quantity, height_of(axes)))
-    titled(axes, f"{title}; bands: 95 % between replicas; points: means of runs")
+    axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
+    show_range(axes, np.concatenate([run.values for run in panel.runs]))
     bare(axes)
-    legend_of(axes, ax)
-    return figure_of(axes)
 
 
 def _violin(axes: "Axes", values: NDArray[np.float64], x: float, colour: str) -> None:
@@ -165,8 +217,8 @@ def _violin(axes: "Axes", values: NDArray[np.float64], x: float, colour: str) ->
     axes.plot([x], [finite.mean()], color=colour, marker="o", markersize=5, zorder=4)
 
 
-def _label(run: Run) -> str:
-    return ", ".join(filter(None, [run.group, run.name]))
+def _label(group: str, name: str) -> str:
+    return ", ".join(filter(None, [group, name]))
 
 
 def _abscissas(runs: Sequence[Run]) -> tuple[list[NDArray[np.float64]], str]:

@@ -7,32 +7,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    COLOURS,
-    LINES,
-    LONGEST_TICK,
     MOST_BINS,
     abscissa,
     axes_of,
     bare,
-    check_axes,
+    begin_at_zero,
     figure_of,
     height_of,
     legend_of,
     line,
+    line_width,
     name_ticks,
+    new_figure,
     shortened,
     show_range,
-    smoothing,
     titled,
+    two_axes,
+    width_of,
     wrapped,
 )
+from trajet.plots.look import COLOURS, LINES, PLAIN, Look
 from trajet.plots.means import Means, draw_bands
+from trajet.plots.residues import (
+    Places,
+    draw_chains,
+    name_elements,
+    places_of,
+    places_of_residues,
+    title_pad,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 RAMACHANDRAN_BINS = 90
+# Most columns of which a mean is drawn as bars: more would merge.
+_MOST_BARS = 60
 
 
 def series(
@@ -45,6 +56,7 @@ def series(
     title: str,
     means: Means | None = None,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw one or more series against time, with their distribution beside it.
 
@@ -69,34 +81,31 @@ def series(
     matplotlib.figure.Figure
         The figure, which is not registered with pyplot: save it or show it.
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    check_axes(ax)
+    left, right = two_axes(ax, (8.0, 4.0), width_ratios=(5, 1), sharey=True, panels=1)
     columns = values.reshape(len(times), len(labels))
     x, x_label = abscissa(times, frames)
-    left, right = ax, None
-    if left is None:
-        figure = Figure(figsize=(8.0, 4.0), layout="constrained", dpi=150)
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(5, 1))
+    names, colours = look.names(labels), look.colours(len(labels))
     seen = columns[np.isfinite(columns)]
     is_whole = bool(seen.size) and np.array_equal(seen, np.round(seen))
     if is_whole and np.ptp(seen) < MOST_BINS:
         bins = np.arange(seen.min() - 0.5, seen.max() + 1.0)
     else:
         bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
-    smoothed = False
-    for column, label in enumerate(labels):
-        y, colour = columns[:, column], COLOURS[column % len(COLOURS)]
+    smoothed = 1
+    for column, (label, colour) in enumerate(zip(names, colours, strict=True)):
+        y = columns[:, column]
         # If there are more series than colours, further lines are dashed.
         style = LINES[column // len(COLOURS) % len(LINES)]
-        smoothed |= line(left, x, y, shortened(label), colour, style)
+        width = line(left, x, y, shortened(label), colour, style, look=look)
+        smoothed = max(smoothed, width)
         finite = y[np.isfinite(y)]
         if right is None or not finite.size:
             continue
         right.hist(
             finite,
-            bins=bins,
+            bins=bins.tolist(),
             orientation="horizontal",
             histtype="stepfilled",
             density=True,
@@ -104,24 +113,30 @@ def series(
             facecolor=(colour, 0.25),
             linewidth=1.2,
         )
-    show_range(left, left.lines[-1], columns)
-    bold = f"; bold: mean of {smoothing(len(x))} neighbouring frames" if smoothed else ""
-    words = "" if means is None else draw_bands(left, means)
-    left.set_xlabel(x_label + bold + (f"\n{words}" if words else ""))
+    show_range(left, columns)
+    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
+    words = "" if means is None else draw_bands(left, means, colours)
+    _label_below(left, x_label + bold, words)
     left.set_ylabel(wrapped(quantity, height_of(left)))
-    titled(left, title)
+    titled(left, look.title(title))
     left.margins(x=0)
     if is_whole:
         left.yaxis.set_major_locator(MaxNLocator(integer=True))
     bare(left)
-    if len(labels) > 1:
+    if len(labels) > 1 or look.is_named:
         legend_of(left, ax)
-    if right is None:
-        return figure_of(left)
-    right.set_xlabel("density")
-    right.set_xticks([])
-    bare(right)
-    return figure
+    if right is not None:
+        right.set_xlabel("density")
+        right.set_xticks([])
+        bare(right)
+    return figure_of(left)
+
+
+def _label_below(axes: "Axes", label: str, words: str) -> None:
+    """Label the x axis, with words on bands below; each in lines that are no longer than it."""
+    width = width_of(axes)
+    lines = [wrapped(text, width) for text in (label, words) if text]
+    axes.set_xlabel("\n".join(lines))
 
 
 def angles(
@@ -131,6 +146,7 @@ def angles(
     *,
     labels: tuple[str, ...],
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw angles (`(n_frames, n)`, degrees) against time.
 
@@ -139,20 +155,18 @@ def angles(
     x, x_label = abscissa(times, frames)
     axes = axes_of(ax, (8.0, 4.0))
     size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
-    for column, label in enumerate(labels[: len(COLOURS)]):
-        axes.scatter(x, values[:, column], s=size, color=COLOURS[column], label=shortened(label))
+    names = look.names(labels[: len(COLOURS)])
+    for column, (label, colour) in enumerate(zip(names, look.colours(len(names)), strict=True)):
+        axes.scatter(x, values[:, column], s=size, color=colour, label=shortened(label))
     shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
-    axes.set_title(f"{shown}dihedral angles", loc="left", fontsize="medium")
+    titled(axes, look.title(f"{shown}dihedral angles"))
     axes.set_xlabel(x_label)
     axes.set_ylabel("angle (degrees)")
     axes.set_ylim(-180, 180)
     axes.set_yticks(range(-180, 181, 60))
     axes.margins(x=0.01)
     bare(axes)
-    if ax is None:
-        axes.figure.legend(loc="outside right upper", frameon=False)
-    else:
-        axes.legend(frameon=False, fontsize="small")
+    legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -162,6 +176,7 @@ def ramachandran(
     *,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw how often φ and ψ (`(n_frames, n_residues)`, degrees) occur together."""
     from matplotlib.colors import LogNorm
@@ -173,9 +188,9 @@ def ramachandran(
     counts, x, y = np.histogram2d(phi[seen], psi[seen], bins=RAMACHANDRAN_BINS, range=limits)
     shown = np.ma.masked_equal(counts.T, 0)
     norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
-    mesh = axes.pcolormesh(x, y, shown, cmap="viridis", norm=norm, rasterized=True)
+    mesh = axes.pcolormesh(x, y, shown, cmap=look.colour_map("viridis"), norm=norm, rasterized=True)
     axes.figure.colorbar(mesh, ax=axes, label="count")
-    titled(axes, title)
+    titled(axes, look.only_title(title))
     axes.set_xlabel("φ (degrees)")
     axes.set_ylabel("ψ (degrees)")
     axes.set_aspect("equal")
@@ -192,21 +207,23 @@ def coordinates(
     frames: NDArray[np.int64],
     *,
     labels: tuple[str, ...],
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw x, y and z of points (`(n_frames, n_points, 3)`, Å) against time, at most six points."""
-    from matplotlib.figure import Figure
-
     x, x_label = abscissa(times, frames)
-    figure = Figure(figsize=(8.0, 6.0), layout="constrained", dpi=150)
+    figure = new_figure((8.0, 6.0))
     panels = figure.subplots(3, 1, sharex=True)
+    names = look.names(labels[: len(COLOURS)])
+    colours = look.colours(len(names))
     for k, (axes, name) in enumerate(zip(panels, "xyz", strict=True)):
-        for point, label in enumerate(labels[: len(COLOURS)]):
-            line(axes, x, values[:, point, k], shortened(label), COLOURS[point])
+        for point, (label, colour) in enumerate(zip(names, colours, strict=True)):
+            line(axes, x, values[:, point, k], shortened(label), colour, look=look)
+        show_range(axes, values[:, : len(names), k])
         axes.set_ylabel(f"{name} (Å)")
         axes.margins(x=0)
         bare(axes)
     shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
-    panels[0].set_title(f"{shown}centres", loc="left", fontsize="medium")
+    titled(panels[0], look.title(f"{shown}centres"), figure.get_figwidth())
     panels[-1].set_xlabel(x_label)
     legend_of(panels[0], None)
     return figure
@@ -216,48 +233,73 @@ def mean_profile(
     values: NDArray[np.float64],
     *,
     labels: tuple[str, ...],
+    chains: Sequence[str] | None,
     along: str,
     quantity: str,
     title: str,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the mean over frames of each column of values (`(n_frames, n_columns)`), one bar each.
+    """Draw the mean over frames of each column of values (`(n_frames, n_columns)`).
 
-    The band is one standard deviation wide on either side.
+    Of few columns it is drawn as bars, of many as a line. Standard deviations are bars or a band.
 
     Parameters
     ----------
     labels
-        Names of the columns, some of which are written below the axis.
+        Names of the columns, without those of chains; some are written below the axis.
+    chains
+        Name of the chain of each column, which are drawn apart from one another; None if there is
+        one.
     along
         Kind of the columns: "residue", "atom".
     quantity, title
         Label of the y axis, and title of the figure.
     """
-    x = np.arange(values.shape[1])
-    empty = np.full(len(x), np.nan)
+    n = values.shape[1]
+    empty = np.full(n, np.nan)
     mean = values.mean(axis=0) if len(values) else empty
     spread = values.std(axis=0) if len(values) else empty
     axes = axes_of(ax, (8.0, 4.0))
-    axes.bar(x, mean, width=1.0, color=COLOURS[0], alpha=0.55, linewidth=0, label="mean")
-    axes.errorbar(
-        *(x, mean, spread),
-        fmt="none",
-        ecolor="0.25",
-        elinewidth=max(0.3, min(1.5, 120 / max(1, len(x)))),
-        label="± standard deviation",
-    )
-    ticks = np.unique(np.linspace(0, len(x) - 1, min(len(x), 16)).astype(int))
-    axes.set_xticks(
-        ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks], rotation=45, ha="right"
-    )
+    (colour,) = look.colours(1)
+    (name,) = look.names(["mean"])
+    places = places_of(n, chains)
+    x = places.x
+    if n <= _MOST_BARS:
+        axes.bar(x, mean, width=0.8, color=colour, alpha=0.55, linewidth=0, label=name)
+        axes.errorbar(
+            *(x, mean, spread),
+            fmt="none",
+            ecolor="0.25",
+            elinewidth=1.0,
+            label="± standard deviation",
+        )
+    else:
+        for k, part in enumerate(places.parts):
+            first = k == 0
+            ends = mean[part] - spread[part], mean[part] + spread[part]
+            axes.fill_between(
+                *(x[part], *ends),
+                color=colour,
+                alpha=0.25,
+                linewidth=0,
+                label="± standard deviation" if first else None,
+            )
+            axes.plot(
+                *(x[part], mean[part]),
+                color=colour,
+                linewidth=line_width(1.0),
+                label=shortened(name) if first else None,
+            )
+    name_elements(axes, places, labels)
+    draw_chains(axes, places)
     axes.set_xlabel(along)
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
-    titled(axes, title)
+    titled(axes, look.title(title), pad=title_pad(places))
     axes.margins(x=0.005)
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, loc="upper right")
+    begin_at_zero(axes)
     bare(axes)
+    legend_of(axes, ax)
     return figure_of(axes)
 
 
@@ -267,34 +309,75 @@ def profile(
     residues: NDArray[np.int64] | None,
     *,
     labels: Sequence[str] | None,
+    chains: Sequence[str] | None,
     quantity: str,
     title: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw one value per atom (`(n_atoms,)`), with half of its interval if that is known.
 
-    The x axis has residue numbers if each residue has one atom and the numbers increase; otherwise
-    it has atoms, some of which are named by their `labels`.
+    The x axis has residue numbers if each residue has one atom and the numbers increase within
+    each chain; otherwise it has atoms, some of which are named by their `labels`. Chains are drawn
+    apart from one another.
     """
-    along = residues is not None and len(residues) > 1 and bool((np.diff(residues) > 0).all())
-    x = residues if along and residues is not None else np.arange(len(atoms))
+    along = places_of_residues(residues, chains)
+    places = along or places_of(len(atoms), chains)
     axes = axes_of(ax, (8.0, 4.0))
-    axes.plot(x, values, color=COLOURS[0], linewidth=1.2)
-    if half_widths is None:
-        axes.fill_between(x, values, color=COLOURS[0], alpha=0.15, linewidth=0)
-    else:
-        low, high = values - half_widths, values + half_widths
-        axes.fill_between(
-            x, low, high, color=COLOURS[0], alpha=0.3, linewidth=0, label="95 % interval"
+    (colour,) = look.colours(1)
+    (name,) = look.names([""])
+    for k, part in enumerate(places.parts):
+        _draw_profile(
+            axes,
+            places.x[part],
+            values[part],
+            None if half_widths is None else half_widths[part],
+            colour,
+            shortened(name) if k == 0 else "",
+            is_first=k == 0,
         )
-        axes.legend(frameon=False)
     axes.set_xlabel("residue" if along else "atom of the selection")
-    if labels is not None and not along:
-        name_ticks(axes.xaxis, labels, turned=True)
+    if along is None and labels is not None:
+        _name_atoms(axes, places, labels)
+    draw_chains(axes, places)
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
-    titled(axes, title)
+    titled(axes, look.title(title), pad=title_pad(places))
     axes.margins(x=0)
-    axes.set_ylim(bottom=0)
+    begin_at_zero(axes)
     bare(axes)
+    if half_widths is not None or look.is_named:
+        legend_of(axes, ax)
     return figure_of(axes)
+
+
+def _name_atoms(axes: "Axes", places: Places, labels: Sequence[str]) -> None:
+    """Name some of the atoms below the x axis."""
+    if len(places.parts) == 1:
+        name_ticks(axes.xaxis, labels, turned=True)
+    else:
+        name_elements(axes, places, labels)
+
+
+def _draw_profile(
+    axes: "Axes",
+    x: NDArray[np.float64],
+    values: NDArray[np.float64],
+    half_widths: NDArray[np.float64] | None,
+    colour: str,
+    label: str,
+    *,
+    is_first: bool,
+) -> None:
+    """Draw the values of one chain as a line, with an area or the intervals."""
+    axes.plot(x, values, color=colour, linewidth=line_width(1.2), label=label or None)
+    if half_widths is None:
+        axes.fill_between(x, values, color=colour, alpha=0.15, linewidth=0)
+        return
+    axes.fill_between(
+        *(x, values - half_widths, values + half_widths),
+        color=colour,
+        alpha=0.3,
+        linewidth=0,
+        label="95 % interval" if is_first else None,
+    )

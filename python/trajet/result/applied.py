@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
     from trajet.uncertainty.estimates import Discard
     from trajet.uncertainty.statistics import Statistics
 
@@ -70,7 +71,7 @@ class Applied(PerFrame):
             )
         }
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each number of a frame against time.
 
         Raises
@@ -94,6 +95,7 @@ class Applied(PerFrame):
             title=self.name,
             means=self._means(),
             ax=ax,
+            look=look,
         )
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class AtomValues(Result):
@@ -73,7 +75,7 @@ class AtomValues(Result):
         """Name and unit, as on the axis of a figure."""
         return f"{self.name} ({self.units})" if self.units else self.name
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the values against residue numbers, or against atoms if these do not increase.
 
         See `Result.plot`.
@@ -85,10 +87,12 @@ class AtomValues(Result):
             self.atoms,
             self.residues,
             labels=None if self.labels is None else self.labels.tolist(),
+            chains=None if self.chains is None else self.chains.tolist(),
             quantity=self.quantity,
             title=f"{self.name} of {self.label}",
             half_widths=self.half_widths,
             ax=ax,
+            look=look,
         )
 
     def summary(self, limit: int | None = None) -> Summary:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class Centers(Series):
@@ -39,7 +41,7 @@ class Centers(Series):
     labels: tuple[str, ...]
     sizes: NDArray[np.int64]
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw x, y and z of the centres, at most six, against time, in panels of their own.
 
         Raises
@@ -51,7 +53,9 @@ class Centers(Series):
 
         if ax is not None:
             raise ValueError("centres are drawn in three panels: leave ax out")
-        return plots.coordinates(self.values, self.times, self.frames, labels=self.labels)
+        return plots.coordinates(
+            self.values, self.times, self.frames, labels=self.labels, look=look
+        )
 
     def _names(self) -> list[str]:
         return [column_name(self.name, self.units, label) for label in self.columns]
@@ -77,7 +81,7 @@ class CenterDistances(Series):
     labels: tuple[str, ...]
     partners: tuple[str, ...] | None
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages."""
         from trajet import plots
 
@@ -92,6 +96,7 @@ class CenterDistances(Series):
                 quantity=f"{self.name} ({self.units})",
                 title="distance of centres" if pairs.shape[1] > 1 else self.pair_names()[0],
                 ax=ax,
+                look=look,
             )
         partners = self.labels if self.partners is None else self.partners
         return plots.matrix(
@@ -102,6 +107,7 @@ class CenterDistances(Series):
             axes=(self._side(len(self.labels)), self._side(len(partners))),
             of="group",
             ax=ax,
+            look=look,
         )
 
     def _side(self, count: int) -> str:

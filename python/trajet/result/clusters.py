@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 class SavedFrame(Protocol):
     """A frame that can be saved as a structure file; see `trajet.Frame`."""
@@ -145,7 +147,7 @@ class Clusters(Result):
         path.mkdir(parents=True, exist_ok=True)
         return self.save_medoids(path, force=True)
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the cluster of each frame against time, and the sizes of the clusters."""
         from trajet import plots
 
@@ -156,6 +158,7 @@ class Clusters(Result):
             self.frames,
             title=f"clusters of {self.label}, {self.method}",
             ax=ax,
+            look=look,
         )
 
     def scalars(self) -> dict[str, object]:

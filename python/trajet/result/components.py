@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 # Structures along the first component that a command writes.
 _MODELS = 20
 
@@ -36,6 +38,9 @@ _MODELS = 20
 @dataclass(frozen=True, repr=False)
 class PrincipalComponents(Result):
     """Principal components of the positions of atoms, and the projections of all frames.
+
+    Its plot has the projections on the first two components: points that are coloured by time, or
+    of more than 2000 frames the number of frames in squares. Shares of the variance are beside it.
 
     NPZ files hold all but `topology_atoms`. CSV files have the columns frame, time_ps and one
     column of projections per component, `projection_A:1` of the first.
@@ -179,7 +184,7 @@ class PrincipalComponents(Result):
         """Write structures along the first component; see `Result.save_part`."""
         return [self.save_extremes(path, n_structures=_MODELS)]
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the projections on the first two components, coloured by time, and the variances."""
         from trajet import plots
 
@@ -190,6 +195,7 @@ class PrincipalComponents(Result):
             variances=self.variances,
             title=f"principal components of {self.label}",
             ax=ax,
+            look=look,
         )
 
     def scalars(self) -> dict[str, object]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class ContactMap(Result):
@@ -77,7 +79,7 @@ class ContactMap(Result):
         "half_widths",
     )
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the map, with names of some residues along both axes; see `Result.plot`."""
         from trajet import plots
 
@@ -88,6 +90,7 @@ class ContactMap(Result):
             labels=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
             title=f"contacts within {self.cutoff:g} Å",
             ax=ax,
+            look=look,
         )
 
     def pairs(self) -> Iterator[tuple[str, str, float, int]]:

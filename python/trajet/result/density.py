@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class LinearDensity(Result):
@@ -75,7 +77,7 @@ class LinearDensity(Result):
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values", "position", "standard_errors", "half_widths")
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the density of each selection along the axis; see `Result.plot`."""
         from trajet import plots
 
@@ -89,6 +91,7 @@ class LinearDensity(Result):
             if self.half_widths is None
             else self.half_widths.reshape(len(self.position), len(self.columns)),
             ax=ax,
+            look=look,
         )
 
     def _about(self) -> str:
@@ -126,6 +129,10 @@ class Density(Result):
 
     CSV files have one row per voxel with the columns x_A, y_A, z_A (its centre) and the density; DX
     files are OpenDX, which VMD, PyMOL and ChimeraX draw. Rows of the result are planes of one x.
+
+    Its plot has the mean density along each of the three axes; into given axes, that along z. A
+    solvent, which fills most of the grid, is drawn relative to the density of its bulk: the median
+    of blocks of 3 × 3 × 3 voxels that are not nearly empty.
 
     Attributes
     ----------
@@ -173,16 +180,18 @@ class Density(Result):
         """Centre of the first voxel, `(3,)`, float64, Å, as OpenDX has it."""
         return np.array([(edges[0] + edges[1]) / 2 for edges in self.edges])
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the mean density along each of the three axes; into given axes, that along z."""
         from trajet import plots
 
         return plots.projections(
             self.values,
             self.edges,
-            quantity=f"{self.name} ({self.units})",
+            quantity=self.name,
+            unit=self.units,
             title=f"{self.name} of {self.label}",
             ax=ax,
+            look=look,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class Dihedrals(Series):
@@ -48,7 +50,7 @@ class Dihedrals(Series):
         """Return the four atoms of each value; see `Series.feature_atoms`."""
         return np.repeat(self.atoms, 2, axis=0) if self.sin_cos else self.atoms
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
 
         See `Result.plot`.
@@ -58,9 +60,11 @@ class Dihedrals(Series):
         if self.backbone:
             angles = self.angles
             title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
-            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], title=title, ax=ax)
+            return plots.ramachandran(
+                angles[:, ::2], angles[:, 1::2], title=title, ax=ax, look=look
+            )
         labels = tuple(self._labels())
-        return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax)
+        return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax, look=look)
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return circular mean and standard deviation of each angle; see `Result.summary`."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 # 1 Å²/ps in cm²/s.
 CM2_PER_S = 1e-4
 # The range of lags that is fitted by default, in parts of the longest lag.
@@ -151,7 +153,7 @@ class MeanSquaredDisplacement(Result):
             exponent=found.exponent,
         )
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the MSD and the fitted line on logarithmic axes; see `Result.plot`."""
         from trajet import plots
 
@@ -163,6 +165,7 @@ class MeanSquaredDisplacement(Result):
             legend=f"D = {self._coefficient()}\n(error: {self.error_is})",
             title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
             ax=ax,
+            look=look,
         )
 
     def _moving(self) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class Distances(Series):
@@ -55,7 +57,7 @@ class Distances(Series):
         pairs = np.meshgrid(self.atoms, self.partners, indexing="ij")
         return np.stack(pairs, axis=-1).reshape(-1, 2)
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
 
         See `Result.plot`.
@@ -73,6 +75,7 @@ class Distances(Series):
                 quantity=f"{self.name} ({self.units})",
                 title=" to ".join(self.columns),
                 ax=ax,
+                look=look,
             )
         return plots.matrix(
             self._mean_matrix(),
@@ -81,6 +84,7 @@ class Distances(Series):
             quantity=f"mean {self.name} ({self.units})",
             axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
             ax=ax,
+            look=look,
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ def convergence(
     quantity: str,
     period: float | None,
     ax: "Axes | None",
+    look: plots.Look,
 ) -> "Figure":
     """Draw means and correlation times of the first part of a series against its length.
 
@@ -77,6 +78,7 @@ def convergence(
         unit=clock.unit,
         title=_title("convergence", labels),
         ax=ax,
+        look=look,
     )
 
 
@@ -89,6 +91,7 @@ def histogram(
     quantity: str,
     period: float | None,
     ax: "Axes | None",
+    look: plots.Look,
 ) -> "Figure":
     """Draw the distribution of series with their means; see `convergence`.
 
@@ -109,6 +112,7 @@ def histogram(
         quantity=quantity,
         title=_title("distribution", labels),
         ax=ax,
+        look=look,
     )
 
 

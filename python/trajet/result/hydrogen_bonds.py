@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 # Columns of the members of a pair.
 MEMBERS: dict[str, tuple[str, ...]] = {
     "bond": ("donor", "hydrogen", "acceptor"),
@@ -107,7 +109,7 @@ class HydrogenBondPairs(Result):
             )
         ]
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the occupancies of the most frequent pairs."""
         from trajet import plots
 
@@ -117,6 +119,7 @@ class HydrogenBondPairs(Result):
             title=self._about(),
             half_widths=self.half_widths,
             ax=ax,
+            look=look,
         )
 
     def of_bonds(
@@ -263,11 +266,13 @@ class HydrogenBondList(Result):
         *("distances", "angles", "frames", "donors", "hydrogens", "acceptors"),
     )
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw how often distances and angles occur together."""
         from trajet import plots
 
-        return plots.hydrogen_bond_geometry(self.distances, self.angles, title=self._about(), ax=ax)
+        return plots.hydrogen_bond_geometry(
+            self.distances, self.angles, title=self._about(), ax=ax, look=look
+        )
 
     def _about(self) -> str:
         return f"{len(self)} hydrogen bonds"
@@ -365,12 +370,12 @@ class HydrogenBondLifetimes(Result):
             return float("nan")
         return float(((values[1:] + values[:-1]) / 2 * np.diff(self.times)).sum())
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw both correlation functions against the lag."""
         from trajet import plots
 
         return plots.correlations(
-            self.times, self.curves, title="lifetimes of hydrogen bonds", ax=ax
+            self.times, self.curves, title="lifetimes of hydrogen bonds", ax=ax, look=look
         )
 
     @property
@@ -428,7 +433,7 @@ class HydrogenBonds(Series):
     }
     TABLE_PART = "pairs"
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs.
 
         With `ax` only the number of hydrogen bonds is drawn; see `Result.plot`.
@@ -436,7 +441,7 @@ class HydrogenBonds(Series):
         from trajet import plots
 
         if ax is not None or self.pairs is None:
-            return super()._draw(ax)
+            return super()._draw(ax, look)
         return plots.hydrogen_bonds(
             self.values,
             self.times,
@@ -445,6 +450,7 @@ class HydrogenBonds(Series):
             self.pairs.labels(plots.MOST_BARS),
             None if (found := self.lifetimes) is None else (found.times, found.curves),
             title=f"hydrogen bonds of {self.columns[0]}",
+            look=look,
         )
 
     def _about(self) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
@@ -198,9 +198,38 @@ class EnsembleResult(Generic[_R_co]):
                 raise ValueError(f"no member with {by}={value} has a result; there are {known}")
         return means.difference(first, second)
 
+    @overload
     def plot(
-        self, ax: "Axes | None" = None, *, kind: Literal["overlay", "violin"] | None = None
-    ) -> "Figure":
+        self,
+        ax: None = None,
+        *,
+        kind: Literal["overlay", "violin"] | None = None,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        kind: Literal["overlay", "violin"] | None = None,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        kind: Literal["overlay", "violin"] | None = None,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure | Axes":
         """Draw the means over replicas, see `ReplicaMeans.plot`, or the values of all frames.
 
         Parameters
@@ -210,20 +239,50 @@ class EnsembleResult(Generic[_R_co]):
         kind
             "overlay" draws the series of all runs against time; "violin" the distribution and the
             mean of each run, and the means of the groups with their intervals. Both are of results
-            with values per frame, and draw their first series.
+            with values per frame.
+        series
+            The series to draw: names of columns, or their labels; None for all that members have in
+            common, the first six at most, each in a panel. Into given axes, one is drawn.
+        label, color
+            Names and colours of the groups; of an overlay of one group, those of the runs.
+        smooth
+            Frames of the running average of an overlay; see `Result.plot`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, or the given axes; see `Result.plot`.
 
         Raises
         ------
         ValueError
-            If there is no such kind, or results have no values per frame.
+            If there is no such kind or series, results have no values per frame, or several series
+            are to be drawn into given axes.
+
+        Examples
+        --------
+        >>> import trajet as tj
+        >>> rows = [{"replica": k, "topology": "adk.psf", "trajectory": "adk.xtc"} for k in (1, 2)]
+        >>> ensemble = tj.ensemble(rows)
+        >>> result = tj.rmsd(ensemble.select("name CA"), groups=["resid 1:29", "resid 30:59"])
+        >>> len(result.plot(kind="overlay").axes)
+        3
+        >>> result.plot(kind="violin", series="resid 30:59").axes[0].get_ylabel()
+        'RMSD (Å)'
         """
-        if kind is None:
-            return self.mean().plot(ax)
+        from trajet.plots import Look
         from trajet.result.member_figures import KINDS, draw_runs
 
+        if kind is None:
+            if smooth is not None:
+                raise ValueError('smooth is of kind="overlay": leave it out')
+            means = self.mean()
+            return means._draw(ax, series, Look(label, color))
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, or None, not {kind!r}")
-        return draw_runs(self.name, self.done(), self.mean(), kind, ax)
+        look = Look(label, color, smooth)
+        figure = draw_runs(self.name, self.done(), self.mean(), kind, series, ax, look)
+        return figure if ax is None else ax
 
     def _check_keys(self, names: Iterable[str]) -> None:
         for name in names:

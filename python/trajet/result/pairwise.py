@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class PairwiseRmsd(Result):
@@ -54,7 +56,7 @@ class PairwiseRmsd(Result):
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values", "times", "frames")
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the matrix against the times of both frames; see `Result.plot`."""
         from trajet import plots
 
@@ -68,6 +70,7 @@ class PairwiseRmsd(Result):
             quantity=f"{self.name} ({self.units})",
             labels=self.columns,
             ax=ax,
+            look=look,
         )
 
     def off_diagonal(self) -> NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """Base class of results with values per frame: means with their errors, and figures of them."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from trajet.plots import Means
+    from trajet.plots import Look, Means
     from trajet.uncertainty.estimates import Discard
     from trajet.uncertainty.statistics import Statistics
 
@@ -29,12 +30,39 @@ class PerFrame(Result, is_base=True):
     times: NDArray[np.float64]
     frames: NDArray[np.int64]
 
+    _HAS_TIMES: ClassVar[bool] = True
     # Period of the values, if they are on a circle.
     _PERIOD: ClassVar[float | None] = None
 
+    @overload
     def plot(
-        self, ax: "Axes | None" = None, *, kind: Literal["convergence", "histogram"] | None = None
-    ) -> "Figure":
+        self,
+        ax: None = None,
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure | Axes":
         """Draw the result: against time, or as its class says; see `Result.plot`.
 
         Without `ax`, the distribution of the values is drawn beside series against time. Bands are
@@ -48,19 +76,28 @@ class PerFrame(Result, is_base=True):
             "convergence" draws means, their intervals and correlation times of the first part of
             the series against its length; "histogram" the distribution of the values. Both draw
             the first six series.
+        label, color, smooth
+            See `Result.plot`. Values against time are smoothed, those of no other figure.
 
         Raises
         ------
         ValueError
-            If there is no such kind, or nothing to draw.
+            If there is no such kind, there are other numbers of labels or colours than of series,
+            or nothing to draw.
 
         Examples
         --------
         >>> figure = result.plot()
         >>> figure.savefig("rmsd.png")
         """
-        if kind is None:
-            return self._draw(ax)
+        look = self._look(label, color, smooth)
+        drawn = self._draw(ax, look) if kind is None else self._draw_means(kind, ax, look)
+        return drawn if ax is None else ax
+
+    def _draw_means(
+        self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
+    ) -> "Figure":
+        """Draw how means converge, or the distribution of the values; see `plot`."""
         if kind not in _KINDS:
             raise ValueError(
                 f"kind is one of {', '.join(map(repr, _KINDS))}, or None, not {kind!r}"
@@ -76,11 +113,8 @@ class PerFrame(Result, is_base=True):
             quantity=self._quantity(),
             period=self._PERIOD,
             ax=ax,
+            look=look,
         )
-
-    def _draw(self, ax: "Axes | None") -> "Figure":
-        """Draw the usual figure."""
-        raise NotImplementedError
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":
         """Return the mean of each series with its error, correlation time and 95 % interval.

@@ -358,7 +358,7 @@ class Abscissa:
     Attributes
     ----------
     rows
-        The rows that are drawn: those of the first quantity.
+        The rows that are drawn: those of the quantity.
     x
         Their positions along the x axis.
     label
@@ -375,32 +375,121 @@ class Abscissa:
     quantity: str
     names: list[str] | None = None
 
+    @property
+    def name(self) -> str:
+        """Name of the quantity behind the colon, such as a selection, or the whole name."""
+        return self.quantity.partition(":")[2].replace("_", " ") or self.quantity
 
-def abscissa_of(axes: Mapping[str, NDArray[np.generic]]) -> Abscissa:
-    """Return where numbers stand in a figure.
+
+def abscissas_of(axes: Mapping[str, NDArray[np.generic]], series: Sequence[str]) -> list[Abscissa]:
+    """Return where the numbers of each quantity stand in a figure.
+
+    Quantities that have one number each are the names of one abscissa.
+
+    Parameters
+    ----------
+    axes
+        Columns that tell rows apart.
+    series
+        The quantities, which must be among those of the rows.
 
     Raises
     ------
     ValueError
-        If they have several axes, such as pairs of residues or voxels.
+        If numbers have several axes, such as pairs of residues or voxels.
     """
     quantities = axes[QUANTITY].astype(np.str_)
     others = [name for name in axes if name != QUANTITY]
     if not others:
-        names = quantities.tolist()
-        x = np.arange(len(names), dtype=np.float64)
-        return Abscissa(np.arange(len(names)), x, "", names[0], names)
-    first = str(quantities[0])
-    rows = np.flatnonzero(quantities == first)
+        rows = _rows_of_names(quantities.tolist(), series)
+        names = list(series)
+        return [Abscissa(rows, np.arange(len(names), dtype=np.float64), "", names[0], names)]
+    return [_abscissa_of(axes, others, np.flatnonzero(quantities == name), name) for name in series]
+
+
+def _rows_of_names(names: Sequence[str], series: Sequence[str]) -> NDArray[np.int64]:
+    """Return the row of each series; all rows in order, if these are all series."""
+    if list(names) == list(series):
+        # A name may occur twice.
+        return np.arange(len(names))
+    return np.array([names.index(name) for name in series], np.int64)
+
+
+def _abscissa_of(
+    axes: Mapping[str, NDArray[np.generic]],
+    others: Sequence[str],
+    rows: NDArray[np.int64],
+    name: str,
+) -> Abscissa:
+    """Return where the numbers of a quantity, which are in these rows, stand in a figure."""
     if "atom" in axes:
         residues = axes["resid"][rows].astype(np.float64) if "resid" in axes else None
         if residues is not None and (np.diff(residues) > 0).all():
-            return Abscissa(rows, residues, "residue", first)
-        return Abscissa(
-            rows, np.arange(len(rows), dtype=np.float64), "atom of the selection", first
-        )
+            return Abscissa(rows, residues, "residue", name)
+        return Abscissa(rows, np.arange(len(rows), dtype=np.float64), "atom of the selection", name)
     if len(others) > 1:
         raise ValueError(
             f"numbers by {', '.join(others)} are no curve: draw them yourself, from to_dataframe()"
         )
-    return Abscissa(rows, axes[others[0]][rows].astype(np.float64), others[0], first)
+    return Abscissa(rows, axes[others[0]][rows].astype(np.float64), others[0], name)
+
+
+def chosen_series(
+    axes: Sequence[Mapping[str, NDArray[np.generic]]],
+    wanted: str | Sequence[str] | None,
+    *,
+    most: int | None = None,
+) -> tuple[list[str], str]:
+    """Return the quantities to draw, and words on those that are left out.
+
+    Parameters
+    ----------
+    axes
+        Columns that tell rows apart, of each group.
+    wanted
+        Names of quantities, in the order in which they are drawn; None for all that all groups
+        have.
+    most
+        Most quantities with several numbers each, which are drawn in panels; None for no bound.
+
+    Raises
+    ------
+    ValueError
+        If there is no such quantity, or none that all groups have.
+    """
+    known = [one[QUANTITY].astype(np.str_).tolist() for one in axes]
+    if any(len(one) > 1 for one in axes):
+        known = [list(dict.fromkeys(own)) for own in known]
+    names = known[0]
+    if any(own != names for own in known) or wanted is not None:
+        twice = [name for own in known for name in own if own.count(name) > 1]
+        if twice:
+            raise ValueError(f"{twice[0]} occurs twice: its series cannot be told apart")
+        names = [name for name in names if all(name in own for own in known)]
+    if not names:
+        raise ValueError("groups have no series in common: draw the members of one group")
+    if wanted is not None:
+        wanted = [wanted] if isinstance(wanted, str) else wanted
+        names = [_named(one, names) for one in wanted]
+    if not names:
+        raise ValueError("series is empty: name one, or leave it out for all")
+    if most is not None and len(names) > most and any(len(one) > 1 for one in axes):
+        words = f", the first {most} of {len(names)} series: choose others by series="
+        return names[:most], words
+    return names, ""
+
+
+def _named(wanted: str, names: Sequence[str]) -> str:
+    """Return the quantity of this name, or with this part behind the colon.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    for name in names:
+        if wanted in (name, name.partition(":")[2].replace("_", " ")):
+            return name
+    raise ValueError(
+        f"there is no series {wanted!r} in all groups: they have {', '.join(map(repr, names))}"
+    )

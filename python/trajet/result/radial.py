@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class RadialDistribution(Result):
@@ -55,12 +57,14 @@ class RadialDistribution(Result):
     _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts", "standard_errors", "half_widths")
     _HAS_MEAN: ClassVar[bool] = False
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw g against the distance; see `Result.plot`."""
         from trajet import plots
 
         title = f"RDF of {self._between()}"
-        return plots.radial(self.edges, self.g, title=title, half_widths=self.half_widths, ax=ax)
+        return plots.radial(
+            self.edges, self.g, title=title, half_widths=self.half_widths, ax=ax, look=look
+        )
 
     def _about(self) -> str:
         return f"RDF of {self._between()}, g {self.g.shape}"
@@ -141,11 +145,11 @@ class RadialDistributions(Result):
     _ROWS: ClassVar[tuple[str, ...]] = ("g", "counts", "labels", "density")
     _HAS_MEAN: ClassVar[bool] = False
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw g of each pair against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radials(self.edges, self.g, labels=tuple(self.names()), ax=ax)
+        return plots.radials(self.edges, self.g, labels=tuple(self.names()), ax=ax, look=look)
 
     def names(self) -> list[str]:
         """Return names of the pairs, such as "name OW - name HW1"."""

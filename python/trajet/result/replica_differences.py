@@ -1,10 +1,10 @@
 """Differences of two groups of replicas, with corrected probabilities."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
 from trajet.result.group_mean import GroupMean, first_copies
-from trajet.result.profiles import abscissa_of, circular, matched_rows
+from trajet.result.profiles import abscissas_of, chosen_series, circular, matched_rows
 from trajet.result.result import write_csv
 from trajet.result.sentences import sentences_of_difference
 from trajet.uncertainty.student_t import quantile, two_sided_p
@@ -143,30 +143,80 @@ class ReplicaDifference:
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)
         output.write(path, lambda file: write_csv(file, [list(columns)], rows))
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    @overload
+    def plot(
+        self,
+        ax: None = None,
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Figure | Axes":
         """Draw the differences with their intervals, and mark those that are significant.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+        series
+            The series to draw: names of columns, or their labels; None for all that groups have in
+            common, the first six at most, each in a panel. Into given axes, one is drawn.
+        label, color
+            Title of the figure, and colour of what is not significant.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, or the given axes; see `Result.plot`.
 
         Raises
         ------
         ValueError
-            If the numbers have several axes, such as pairs of residues or voxels.
+            If the numbers have several axes, such as pairs of residues or voxels, or there is no
+            such series.
         """
         from trajet import plots
 
-        place = abscissa_of(self.axes)
-        return plots.replica_difference(
-            place.x,
-            self.difference[place.rows],
-            self.half_width[place.rows],
-            self.is_significant[place.rows],
-            x_label=plots.column_label(place.label),
-            quantity=plots.column_label(place.quantity),
-            title=f"{self.name}: {self.second} minus {self.first}",
+        names, words = chosen_series([self.axes], series, most=len(plots.COLOURS))
+        panels = [
+            plots.DifferencePanel(
+                place.name,
+                plots.column_label(place.quantity),
+                plots.column_label(place.label),
+                place.x,
+                self.difference[place.rows],
+                self.half_width[place.rows],
+                self.is_significant[place.rows],
+                place.names,
+            )
+            for place in abscissas_of(self.axes, names)
+        ]
+        figure = plots.replica_difference(
+            panels,
+            title=f"{self.name}: {self.second} minus {self.first}{words}",
             n_replicas=self.n_replicas,
             n_tests=int(np.isfinite(self.p).sum()),
-            names=place.names,
             ax=ax,
+            look=plots.Look(label, color),
         )
+        return figure if ax is None else ax
 
     def _columns(self) -> dict[str, NDArray[np.generic]]:
         low, high = self.interval

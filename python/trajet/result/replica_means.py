@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from trajet import output
 from trajet._trajet import MissingPackageError
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import Key, key_columns
-from trajet.result.profiles import abscissa_of
+from trajet.result.profiles import abscissas_of, chosen_series
 from trajet.result.replica_differences import ReplicaDifference, difference_of
 from trajet.result.result import write_csv
 from trajet.result.row_means import ChosenRows, mean_over_rows
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from trajet.plots import Look
 
 _COLUMNS = ("replicas", "mean", "low", "high", "standard_error", "within", "ratio")
 
@@ -157,37 +159,96 @@ class ReplicaMeans:
         output.check(path, (".csv",))
         output.write(path, lambda file: write_csv(file, [self._header()], self._rows()))
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    @overload
+    def plot(
+        self,
+        ax: None = None,
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        series: str | Sequence[str] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+    ) -> "Figure | Axes":
         """Draw each replica as a thin line, and the means with their intervals as bands.
 
         Numbers that are no function of a residue, distance or lag are points with bars.
 
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+        series
+            The series to draw: names of columns, or their labels; None for all that groups have in
+            common, the first six at most, each in a panel. Into given axes, one is drawn.
+        label, color
+            Names and colours of the groups.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, or the given axes; see `Result.plot`.
+
         Raises
         ------
         ValueError
-            If the numbers have several axes, such as pairs of residues or voxels.
+            If the numbers have several axes, such as pairs of residues or voxels, or there is no
+            such series.
         """
+        from trajet.plots import Look
+
+        return self._draw(ax, series, Look(label, color))
+
+    def _draw(
+        self, ax: "Axes | None", series: str | Sequence[str] | None, look: "Look"
+    ) -> "Figure | Axes":
+        """Draw the means; see `plot`."""
         from trajet import plots
 
-        places = [abscissa_of(one.axes) for one in self.groups]
-        curves = [
-            plots.ReplicaCurve(
-                one.label,
-                place.x,
-                one.members[:, place.rows],
-                one.mean[place.rows],
-                one.half_width[place.rows],
-            )
-            for one, place in zip(self.groups, places, strict=True)
-        ]
-        return plots.replica_means(
-            curves,
-            x_label=plots.column_label(places[0].label),
-            quantity=plots.column_label(places[0].quantity),
-            title=f"{self.name}, mean over replicas",
-            names=places[0].names,
-            ax=ax,
+        names, words = chosen_series(
+            [one.axes for one in self.groups], series, most=len(plots.COLOURS)
         )
+        of_groups = [abscissas_of(one.axes, names) for one in self.groups]
+        panels = []
+        for places in zip(*of_groups, strict=True):
+            curves = [
+                plots.ReplicaCurve(
+                    one.label,
+                    place.x,
+                    one.members[:, place.rows],
+                    one.mean[place.rows],
+                    one.half_width[place.rows],
+                )
+                for one, place in zip(self.groups, places, strict=True)
+            ]
+            first = places[0]
+            panels.append(
+                plots.ReplicaPanel(
+                    first.name,
+                    plots.column_label(first.quantity),
+                    plots.column_label(first.label),
+                    curves,
+                    first.names,
+                )
+            )
+        title = f"{self.name}, mean over replicas{words}"
+        figure = plots.replica_means(panels, title=title, ax=ax, look=look)
+        return figure if ax is None else ax
 
     def _axes(self) -> list[str]:
         return list(dict.fromkeys(name for one in self.groups for name in one.axes))

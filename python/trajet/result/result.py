@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from operator import index
 from pathlib import Path
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from trajet.plots import Look
 
 # The columns of a table: names, and values with one element per row.
 Table: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"
@@ -72,8 +74,8 @@ class Result:
 
     Classes of results are frozen dataclasses with `repr=False`. Their fields are arrays, strings,
     numbers, booleans, tuples of these, results, or None, and the report. NPZ and JSON files hold
-    all of them, and `trajet.load` restores them. A class declares `_ROWS`, and has `plot`, `_about`
-    and `_table`; `scalars` and `summary` if it has more to say than its rows.
+    all of them, and `trajet.load` restores them. A class declares `_ROWS`, and has `_draw`,
+    `_about` and `_table`; `scalars` and `summary` if it has more to say than its rows.
     """
 
     report: Report
@@ -88,6 +90,8 @@ class Result:
     TABLE_PART: ClassVar[str | None] = None
     # Whether the mean of all main values means something: not for angles.
     _HAS_MEAN: ClassVar[bool] = True
+    # Whether figures may have values against time, which can be smoothed.
+    _HAS_TIMES: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, is_base: bool = False, **options: object) -> None:
         """Register a class of results, so that `load` finds it by name, but no further base."""
@@ -156,19 +160,79 @@ class Result:
         """Return the main values as an array."""
         return np.array(getattr(self, self._row_fields()[0]), dtype=dtype, copy=copy)
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    @overload
+    def plot(
+        self,
+        ax: None = None,
+        *,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure | Axes":
         """Draw the result.
 
         Parameters
         ----------
         ax
             Axes to draw into; None for a figure of its own.
+        label
+            Names in the legend, one for each series, in place of a title; or the title of an image.
+        color
+            Colours of matplotlib, one for each series; or the name of a map of colours of an image.
+            None for those of the style in use, or of our palette.
+        smooth
+            Frames of the running average of values against time; True for 1/50 of the frames, which
+            is usual from 200 frames on, False for none. Without such values it must be left out.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            The figure, which is not registered with pyplot: save it or show it.
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, which is not registered with pyplot: save it or show it. Or the given axes,
+            whose figure notebooks show anyway.
+
+        Raises
+        ------
+        ValueError
+            If there are other numbers of labels or colours than of series, or nothing to draw.
         """
+        drawn = self._draw(ax, self._look(label, color, smooth))
+        return drawn if ax is None else ax
+
+    def _look(
+        self,
+        label: str | Sequence[str] | None,
+        color: str | Sequence[str] | None,
+        smooth: bool | int | None,
+    ) -> "Look":
+        """Return labels, colours and running average of a figure; see `plot`."""
+        from trajet.plots import Look
+
+        if smooth is not None and not self._HAS_TIMES:
+            raise ValueError(
+                f"smooth is of values against time, which {type(self).__name__} does not draw:"
+                " leave it out"
+            )
+        return Look(label, color, smooth)
+
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
+        """Draw the result into the given axes, or into a figure of its own; see `plot`."""
         raise NotImplementedError
 
     def to_dataframe(self) -> "DataFrame":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
     from trajet.uncertainty.estimates import Discard
     from trajet.uncertainty.statistics import Statistics
 
@@ -139,7 +140,7 @@ class SecondaryStructure(Result):
             letters=self.classes,
         )
 
-    def plot(self, ax: "Axes | None" = None) -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw residues against time, each class in its colour."""
         from trajet import plots
 
@@ -151,6 +152,7 @@ class SecondaryStructure(Result):
             labels=self.columns,
             title=f"secondary structure of {self.label}",
             ax=ax,
+            look=look,
         )
 
     def _names(self) -> dict[str, str]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class Series(PerFrame):
@@ -62,7 +64,7 @@ class Series(PerFrame):
         """Name and unit, as on the axis of a figure."""
         return f"{self.name} ({self.units})" if self.units else self.name
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the usual figure."""
         from trajet import plots
 
@@ -75,6 +77,7 @@ class Series(PerFrame):
             title=f"{self.name} of {self.columns[0]}" if len(self.columns) == 1 else self.name,
             means=self._means(),
             ax=ax,
+            look=look,
         )
 
     def summary(self, limit: int | None = None) -> Summary:

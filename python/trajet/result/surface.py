@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from trajet.plots import Look
+
 
 @dataclass(frozen=True, repr=False)
 class SurfaceAreas(Series):
@@ -43,20 +45,32 @@ class SurfaceAreas(Series):
         """Return the atom of each area, None by residue; see `Series.feature_atoms`."""
         return self.indices[:, None] if self.by == "atom" else None
 
-    def _draw(self, ax: "Axes | None") -> "Figure":
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the total against time, or mean and deviation of each residue or atom."""
         if self.by == "total":
-            return super()._draw(ax)
+            return super()._draw(ax, look)
         from trajet import plots
 
+        chains, labels = self._chains()
         return plots.mean_profile(
             self.values,
-            labels=self.columns,
+            labels=labels,
+            chains=chains,
             along=self.by,
             quantity=f"{self.name} ({self.units})",
             title=f"{self.name} by {self.by} of {self.label}, mean of {len(self.frames)} frames",
             ax=ax,
+            look=look,
         )
+
+    def _chains(self) -> tuple[list[str] | None, tuple[str, ...]]:
+        """Return the chain of each residue or atom, if labels have it, and labels without it."""
+        parts = [label.split(":") for label in self.columns]
+        # "A:MET1" of a residue, "A:MET1:CA" of an atom.
+        n_parts = 2 if self.by == "residue" else 3
+        if any(len(part) != n_parts for part in parts):
+            return None, self.columns
+        return [part[0] for part in parts], tuple(":".join(part[1:]) for part in parts)
 
     def scalars(self) -> dict[str, object]:
         """Return the mean of the total area; see `Result.scalars`."""

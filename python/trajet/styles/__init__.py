@@ -1,0 +1,1 @@
+"""Style sheets of matplotlib: `plt.style.use("trajet.styles.journal")`, `"trajet.styles.talk"`."""
