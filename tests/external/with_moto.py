@@ -5,8 +5,12 @@
 
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,3 +128,100 @@ def test_objects_that_are_not_there_are_missing(bucket: Bucket) -> None:
     for url in ("s3://bucket/md/other.xtc", "s3://other/run.xtc"):
         with pytest.raises(FileNotFoundError, match="no such object"):
             tj.open(None, url, **bucket.options)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> tj.Store:
+    """Return a store of a solvated protein."""
+    made = tj.Store(tmp_path_factory.mktemp("store") / "md", create=True)
+    made.add("run", tj.open(datafiles.GRO, datafiles.XTC))
+    return made
+
+
+def remote_store(bucket: Bucket) -> Any:
+    """Return the bucket as obstore has it."""
+    from obstore.store import S3Store
+
+    endpoint = bucket.options["storage_options"]["endpoint"]
+    return S3Store("bucket", endpoint=endpoint, client_options={"allow_http": True})
+
+
+def test_rmsd_of_the_protein_needs_no_object_of_water(bucket: Bucket, store: tj.Store) -> None:
+    """It has its bits, and its bytes, when all other tags are gone from the bucket."""
+    expected = tj.rmsd(tj.open(datafiles.GRO, datafiles.XTC).select("protein"))
+    url = "s3://bucket/md/published"
+    store.publish("run", url, **bucket.options)
+    every = remote_store(bucket)
+    keys = [entry["path"] for page in every.list("md/published") for entry in page]
+    others = [key for key in keys if "/tiers/" in key and "protein" not in key]
+    assert others
+    every.delete(others)
+    sizes = {kept.tag.name: kept.size for kept in store.show("run").tags}
+    for name in (url, f"{url}@protein"):
+        traj = tj.open(name, connections=4, **bucket.options)
+        found = tj.rmsd(traj.select("protein"))
+        assert np.array_equal(found.values, expected.values)
+        assert found.report["bytes_read"] <= sizes["protein"] + 3 * 65536 < sizes["water"]
+    with pytest.raises(FileNotFoundError, match="publish the data set again"):
+        tj.open(url, **bucket.options).read()
+    store.publish("run", url, **bucket.options)
+    whole = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False).read(frames=[3])
+    again = tj.open(url, **bucket.options).read(frames=[3])
+    assert np.array_equal(again.positions, whole.positions)
+
+
+def test_publishing_by_who_may_not_write_is_an_error(
+    bucket: Bucket, store: tj.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its own, without a secret; and into no bucket."""
+    with pytest.raises(FileNotFoundError, match="s3://other/run"):
+        store.publish("run", "s3://other/run", **bucket.options)
+    _as_user(monkeypatch, bucket.users[1])
+    with pytest.raises(PermissionError, match="cannot write it") as raised:
+        store.publish("run", "s3://bucket/md/denied", **bucket.options)
+    assert bucket.users[1]["secret"] not in str(raised.value)
+
+
+PUBLISH = """
+import sys, trajet as tj
+print("begun", flush=True)
+options = {"allow_http": True, "storage_options": {"endpoint": sys.argv[2]}}
+tj.Store(sys.argv[1]).publish("run", sys.argv[3], **options)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_publishing_leaves_no_data_set_or_a_whole_one(
+    bucket: Bucket, store: tj.Store, how: signal.Signals
+) -> None:
+    """At random moments; and what was published before is whole until the new one is."""
+    expected = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False).read(frames=[1]).positions
+    chance = random.Random(how.name)
+    before = f"s3://bucket/md/before-{how.name}"
+    begin = time.monotonic()
+    store.publish("run", before, **bucket.options)
+    whole = time.monotonic() - begin
+    endpoint = bucket.options["storage_options"]["endpoint"]
+    n_whole = 0
+    for number in range(6):
+        for url in (f"s3://bucket/md/{how.name}-{number}", before):
+            process = subprocess.Popen(
+                [sys.executable, "-c", PUBLISH, str(store.folder), endpoint, url],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            time.sleep(1.2 * whole * chance.random())
+            process.send_signal(how)
+            _, errors = process.communicate(30)
+            assert process.returncode in (0, -how), errors
+            try:
+                traj = tj.open(url, **bucket.options)
+            except tj.StoreError as error:
+                assert "no data set is published there" in str(error)
+                assert url != before
+            else:
+                n_whole += url != before
+                assert np.array_equal(traj.read(frames=[1]).positions, expected)
+    assert n_whole < 6

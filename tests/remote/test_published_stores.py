@@ -117,6 +117,9 @@ def test_changed_bytes_of_a_tag_are_an_error(server: RangeServer) -> None:
         opened(server, "@protein").read()
 
 
+WRONG_NAMES = ('"../x"', '"/x"', '".."', '""', '"a\\u0000"', '"other"', '"tiers"', "7", '"\\udc80"')
+
+
 def test_manifests_that_lie_are_errors(server: RangeServer) -> None:
     """Names outside of the folder, sizes, other contents: nothing is written elsewhere."""
     path = server.folder / "md/run/manifest.json"
@@ -127,7 +130,7 @@ def test_manifests_that_lie_are_errors(server: RangeServer) -> None:
         b"[1]",
         b"{}",
         b'{"schema": 99}',
-        good.replace('"name": "run"', '"name": "../x"', 1).encode(),
+        *(good.replace('"name": "run"', f'"name": {name}', 1).encode() for name in WRONG_NAMES),
         good.replace('"file": "topology', '"file": "../topology', 1).encode(),
         good.replace('"file": "topology', '"file": "s3://x/topology', 1).encode(),
         good.replace('"n_atoms": ', '"n_atoms": 9', 1).encode(),
@@ -150,6 +153,18 @@ def test_published_data_sets_name_no_folder_of_this_machine(
         text = path.read_text()
         assert str(store.folder) not in text
         assert str(Path(SOURCE).parent) not in text
+
+
+def test_a_data_set_may_have_another_name_where_it_is_published(
+    store: tj.Store, tmp_path: Path
+) -> None:
+    """A URL that would be taken for that of a file is refused."""
+    store.publish("run", local(tmp_path, "md/other"))
+    traj = tj.open(local(tmp_path, "md/other@protein"))
+    assert traj.n_frames == tj.open(TOPOLOGY, SOURCE).n_frames
+    for key in ("md/run.1", "md/run@protein"):
+        with pytest.raises(ValueError, match="neither a dot nor an @"):
+            store.publish("run", local(tmp_path, key))
 
 
 def test_nothing_is_changed_where_a_data_set_is_published(store: tj.Store, tmp_path: Path) -> None:

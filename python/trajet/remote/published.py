@@ -143,15 +143,12 @@ class PublishedDataset:
         Its URL without secrets, and the tags.
     folder
         Its objects.
-    name
-        Name of the data set.
     tags
         Names of the tags to open; None for all.
     """
 
     shown: str
     folder: Folder
-    name: str
     tags: tuple[str, ...] | None
 
     @classmethod
@@ -165,18 +162,18 @@ class PublishedDataset:
         base = head + slash + last
         folder = Folder.of(base if store is None else (store, base), options, allow_http=allow_http)
         wanted = tuple(tags.split(",")) if divider else None
-        return cls(folder.shown + divider + tags, folder, last, wanted)
+        return cls(folder.shown + divider + tags, folder, wanted)
 
-    def copied(self, cache: Path | None) -> tuple[Path, dict[Path, RemoteFile]]:
+    def copied(self, cache: Path | None) -> tuple[Path, str, dict[Path, RemoteFile]]:
         """Copy all but the tags to the cache folder.
 
         Files of the same manifest are copied once. No request is made for the files of tags.
 
         Returns
         -------
-        tuple of Path and dict
-            The folder of a store with the data set, and the objects that are read in place of the
-            files of tags, by path.
+        tuple of Path, str and dict
+            The folder of a store with the data set, its name by its manifest, and the objects that
+            are read in place of the files of tags, by path.
 
         Raises
         ------
@@ -193,11 +190,11 @@ class PublishedDataset:
         text = self._manifest()
         key = hashlib.sha256(f"{self.folder.shown}\n".encode() + text).hexdigest()[:32]
         folder = cache / "stores" / key
-        beside = folder / self.name
+        schema, name = _schema_and_name_of(text, self.shown)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            schema = _schema_of(text, self.shown)
-            manifest = self._checked(text, schema, folder.parent)
+            manifest = _checked(text, schema, name, folder.parent)
+            beside = folder / name
             files = [file for segment in manifest["segments"] for file in segment["files"]]
             tiers = {file["tier"] for file in files} | {tag["tier"] for tag in manifest["tags"]}
             # Others may open the same data set meanwhile: all write the same files.
@@ -222,24 +219,7 @@ class PublishedDataset:
             below = f"{TIERS}/{file['tier']}/{file['path']}"
             path = ObjectPath(f"{self.folder.shown}/{below}", is_complete=False)
             objects[folder / below] = TagFile(path, below, file["size"], None, None, self.folder)
-        return folder, objects
-
-    def _checked(self, text: bytes, schema: int, parent: Path) -> "Manifest":
-        """Return a manifest after its checks, in a store of its own below a folder.
-
-        Raises
-        ------
-        StoreError
-            If it is not that of a store, or the name is not that of a data set.
-        """
-        with tempfile.TemporaryDirectory(dir=parent, prefix=".new-") as made:
-            folder = Path(made)
-            _write_settings(folder, schema, ())
-            # The name is checked by the store.
-            if os.sep not in self.name and self.name not in {"", ".", ".."}:
-                (folder / self.name).mkdir()
-                (folder / self.name / MANIFEST).write_bytes(text)
-            return cast("Manifest", json.loads(_trajet.Store(folder).manifest(self.name)))
+        return folder, name, objects
 
     def _manifest(self) -> bytes:
         """Return the manifest as it is published."""
@@ -294,16 +274,35 @@ def tables_of(manifest: "Manifest") -> Iterator["StoredFile"]:
                 yield layout
 
 
-def _schema_of(manifest: bytes, shown: str) -> int:
-    """Return the version of the schema that a manifest states."""
+def _checked(text: bytes, schema: int, name: str, parent: Path) -> "Manifest":
+    """Return a manifest after its checks, in a store of its own below a folder.
+
+    Raises
+    ------
+    StoreError
+        If it is not that of a store, or the name is not that of a data set.
+    """
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".new-") as made:
+        folder = Path(made)
+        _write_settings(folder, schema, ())
+        # The name is checked by the store.
+        if os.sep not in name and name not in {"", ".", ".."}:
+            (folder / name).mkdir()
+            (folder / name / MANIFEST).write_bytes(text)
+        return cast("Manifest", json.loads(_trajet.Store(folder).manifest(name)))
+
+
+def _schema_and_name_of(manifest: bytes, shown: str) -> tuple[int, str]:
+    """Return the version of the schema and the name of the data set that a manifest states."""
     try:
         found: object = json.loads(manifest)
     except ValueError:
         found = None
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if not isinstance(schema, int):
+    stated = found if isinstance(found, dict) else {}
+    schema, name = stated.get("schema"), stated.get("name")
+    if not isinstance(schema, int) or not isinstance(name, str) or not name.isprintable():
         raise StoreError(f"{shown}: its {MANIFEST} is not that of a store: publish it again")
-    return schema
+    return schema, name
 
 
 def _write_settings(folder: Path, schema: int, tiers: Sequence[str]) -> None:

@@ -384,7 +384,7 @@ class Store:
         ----------
         url
             URL of the published data set, "s3://bucket/md/adk" (`gs://`, `az://`), or a store of
-            obstore and a path.
+            obstore and a path. Its last part has neither a dot nor an @.
         storage_options, allow_http
             As for `tj.open`.
 
@@ -402,7 +402,7 @@ class Store:
         MissingPackageError
             If obstore is not installed.
         ValueError
-            If the URL is that of a web server.
+            If the URL is that of a web server, or its last part cannot be the name of a data set.
         """
         if problems := self.verify(name):
             raise StoreError(f"{name}: is damaged, and was not published: {problems[0]}")

@@ -9,7 +9,7 @@ from trajet._trajet import Store as NativeStore
 from trajet._trajet import StoreError
 from trajet._types import Manifest
 from trajet.pools.pool import Progress
-from trajet.remote import INDEX_SUFFIX, ObjectName, StorageOptions
+from trajet.remote import INDEX_SUFFIX, ObjectName, StorageOptions, is_published
 from trajet.remote.published import MANIFEST, TIERS, Folder, tables_of
 from trajet.remote.uploads import upload
 from trajet.store.entry import Published
@@ -34,6 +34,12 @@ def publish(
     """Copy a data set to object storage; see `Store.publish`."""
     folder = Folder.of(to, options, allow_http=allow_http)
     target, prefix = _writable(folder)
+    last = folder.shown.rstrip("/").rpartition("/")[2]
+    if "@" in last or not is_published(to):
+        raise ValueError(
+            f"{folder.shown}: the last part of the URL names the data set, and has neither a dot"
+            f" nor an @: give another one, …/{name.replace('.', '-')}"
+        )
     text = store.manifest(name)
     manifest: Manifest = json.loads(text)
     files = list(_files_of(store, name, manifest))

@@ -182,9 +182,9 @@ def open(
             from trajet.remote.published import PublishedDataset
 
             published = PublishedDataset.at(topology, storage_options, allow_http=allow_http)
-            folder, parts = published.copied(cache.folder())
+            folder, name, parts = published.copied(cache.folder())
             found = DatasetPath(
-                *(folder, published.name, published.tags, published.shown),
+                *(folder, name, published.tags, published.shown),
                 objects=parts,
                 connections=connections,
                 merge_gap=merge_gap,
