@@ -17,6 +17,8 @@ from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from MDAnalysisTests import datafiles
 from trajet.remote import downloads
+from trajet.remote.names import address_of
+from trajet.remote.stores import Opening, place_of
 
 SECRET = "hunter2"
 
@@ -158,6 +160,47 @@ def test_topologies_of_stores_and_filesystems_are_read(adk: Adk) -> None:
     assert same_bits(tj.rmsd(traj.select("name CA")).values, expected.values)
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(traj)
+
+
+def test_stores_with_equal_keys_are_not_mixed(adk: Adk) -> None:
+    """Neither in a chain nor in the cache: paths do not name the stores of callers."""
+    import obstore
+    from obstore.store import MemoryStore
+
+    first, second = stores = MemoryStore(), MemoryStore()
+    text = Path(datafiles.PDB_small).read_bytes()
+    other = text.replace(b" N    MET     1     -11.921", b" P    MET     1     -12.921")
+    for store, contents in zip(stores, (text, other), strict=True):
+        obstore.put(store, "run.pdb", contents)
+    opened_ones = [tj.open((store, "run.pdb")) for store in stores]
+    assert [traj.topology.names[0] for traj in opened_ones] == ["N", "P"]
+    chain = tj.open(adk.psf, (first, "run.pdb"), (second, "run.pdb"), (first, "run.pdb"))
+    x = chain.read().positions[:, 0, 0]
+    assert x[0] == x[2] != x[1]
+    assert len(set(chain.paths)) == 2
+    mixed = tj.open((second, "run.pdb"), (first, "run.pdb"))
+    assert mixed.topology.names[0] == "P"
+    assert mixed.read().positions[0, 0, 0] == x[0]
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "is_one"),
+    [
+        ("s3://bucket/top.gro", [{}, {"region": "eu-west-1"}], True),
+        ("s3://bucket/top.gro", [{"endpoint": "https://a"}, {"endpoint": "https://b"}], False),
+        ("az://box/top.gro", [{"account_name": "a"}, {"account_name": "b"}], False),
+    ],
+)
+def test_versions_are_those_of_a_place(
+    url: str, options: list[dict[str, object]], is_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ETags are compared within one bucket of one service."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    openings = [Opening(address_of(url), {**one, "skip_signature": True}, False) for one in options]
+    assert len({place_of(opening.store(), opening) for opening in openings}) == 2 - is_one
+    assert len({place_of(opening.store(), None) for opening in openings}) == 2 - is_one
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "https://c")
+    assert place_of(openings[0].store(), openings[0]) != ""
 
 
 def test_errors_name_the_object(

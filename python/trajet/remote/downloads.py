@@ -20,7 +20,8 @@ LARGEST = 2**31
 def downloaded(file: RemoteFile, cache: Path | None) -> Path:
     """Return the path of a copy of an object in the cache folder, which other users cannot read.
 
-    A copy of the same ETag is used again; without a strong ETag, the object is downloaded anew.
+    A copy of the same version is used again. An object that has none (no strong ETag, or a store of
+    this process alone) is downloaded anew, and its copy is named by its bytes.
 
     Parameters
     ----------
@@ -44,8 +45,9 @@ def downloaded(file: RemoteFile, cache: Path | None) -> Path:
     if cache is None:
         raise _no_folder(file, "there is no cache folder")
     folder = cache / "topologies"
-    target = folder / f"{_key(file)}-{_name(file)}"
-    if file.etag is not None and _is_copy(target, file.size):
+    version = file.version
+    target = folder / f"{_key(f'{file.path}|{version}|{file.size}'.encode())}-{_name(file)}"
+    if version is not None and _is_copy(target, file.size):
         return target
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,8 +56,12 @@ def downloaded(file: RemoteFile, cache: Path | None) -> Path:
         raise _no_folder(file, f"{folder}: {error.strerror}") from error
     try:
         with os.fdopen(descriptor, "wb") as copy:
+            digest = hashlib.sha256()
             for piece in pieces(file):
+                digest.update(piece)
                 copy.write(piece)
+        if version is None:
+            target = folder / f"{_key(digest.digest())}-{_name(file)}"
         os.replace(beside, target)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -71,10 +77,9 @@ def _no_folder(file: RemoteFile, reason: str) -> RemoteError:
     )
 
 
-def _key(file: RemoteFile) -> str:
-    """Return a text that differs for different objects."""
-    text = f"{file.path}\n{file.etag}\n{file.size}"
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _key(text: bytes) -> str:
+    """Return the digest that names a copy."""
+    return hashlib.sha256(text).hexdigest()[:32]
 
 
 def _name(file: RemoteFile) -> str:

@@ -18,7 +18,7 @@ from trajet._trajet import RemoteError
 from trajet.remote.attempts import PAUSES, attempts, in_threads, is_left
 from trajet.remote.failures import Failure, Kind, exception_of, failure_of
 from trajet.remote.names import INDEX_SUFFIX, ObjectName, ObjectPath, StorageOptions, address_of
-from trajet.remote.stores import Opening, check_process
+from trajet.remote.stores import Opening, check_process, place_of
 
 if TYPE_CHECKING:
     from obstore import Bytes, GetOptions, GetResult
@@ -86,6 +86,14 @@ class RemoteFile:
         """Bytes at its beginning that opening it has read: reading them takes no request."""
         return 0
 
+    @property
+    def version(self) -> str | None:
+        """Text that differs for all objects and contents with this path; None if none does.
+
+        Copies and indexes in the cache folder are found by path and version.
+        """
+        return None
+
     def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description.
 
@@ -149,6 +157,15 @@ class StoredObject(RemoteFile):
     def n_held(self) -> int:
         """Bytes at its beginning that opening it has read: reading them takes no request."""
         return len(self.front)
+
+    @property
+    def version(self) -> str | None:
+        """Text that differs for all objects and contents with this path; None if none does.
+
+        ETags are compared within one store, which the path does not name.
+        """
+        place = place_of(self.store, self.opening)
+        return None if self.etag is None or place is None else f"{self.etag}{place}"
 
     def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""

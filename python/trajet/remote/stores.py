@@ -1,6 +1,8 @@
 """`Opening`: how the store of a URL is opened through obstore."""
 
+import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from trajet.remote.redirects import Target
 
 _CLIENT: "ClientConfig" = {"connect_timeout": "10s", "read_timeout": "15s", "timeout": "5m"}
+# Names of options, and of variables of the environment, that say where a bucket is.
+_PLACE = re.compile("endpoint|account_name|emulator", re.IGNORECASE)
+_SERVICES = ("AWS_", "AZURE_", "GOOGLE_")
 # The process that was the first to use obstore, which starts threads.
 _processes: list[int] = []
 
@@ -124,6 +129,34 @@ class Opening:
                 f"{self.address.shown}: the storage options do not fit"
                 f" ({type(error).__name__}): {given}"
             ) from None
+
+
+def place_of(store: "ObjectStore", opening: Opening | None) -> str | None:
+    """Return a digest of what tells a store from others beside the URLs of its objects.
+
+    Empty if the URL says all; None for a store that is that of this process alone.
+
+    Parameters
+    ----------
+    store
+        The store.
+    opening
+        How it was opened; None for a store of the caller, whose objects have no URLs.
+    """
+    config: Mapping[str, object] = getattr(store, "config", {})
+    environment = [entry for entry in os.environ.items() if entry[0].startswith(_SERVICES)]
+    found = {
+        key.lower(): str(value)
+        for key, value in [*environment, *config.items()]
+        if _PLACE.search(key)
+    }
+    if opening is None:
+        buckets = {key: config[key] for key in ("bucket", "container_name") if key in config}
+        url = getattr(store, "url", None)
+        if not buckets and url is None:
+            return None
+        found |= {"store": f"{type(store).__name__} {buckets} {url} {getattr(store, 'prefix', '')}"}
+    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()[:16] if found else ""
 
 
 def check_process() -> None:

@@ -69,15 +69,13 @@ def opened_names(
         from trajet.remote.objects import open_objects
 
         # The topology may be the trajectory, too.
-        known: dict[int, RemoteFile] = {}
-        once = list({id(name): name for name in of_objects}.values())
-        for name, found in zip(
-            once, open_objects(once, options, allow_http=allow_http), strict=True
-        ):
-            known[id(name)] = found
+        once = {_identity(name): name for name in of_objects}
+        opened = open_objects(list(once.values()), options, allow_http=allow_http)
+        _name_apart(opened)
+        known = dict(zip(once, opened, strict=True))
     for name in given:
         if isinstance(name, tuple) or remote.is_url(name):
-            found = known[id(name)]
+            found = known[_identity(name)]
             objects[found.path] = found
             paths.append(found.path)
         else:
@@ -92,6 +90,24 @@ def opened_names(
         if first not in rest:
             del objects[first]
     return NamedFiles(first, copy or first.absolute(), rest, objects)
+
+
+def _identity(name: remote.ObjectName) -> object:
+    """Return a value that is equal for names of the same object in the same store."""
+    return (id(name[0]), name[1]) if isinstance(name, tuple) else os.fspath(name)
+
+
+def _name_apart(objects: "Sequence[RemoteFile]") -> None:
+    """Give objects with equal paths numbers: paths name no stores of callers, nor users."""
+    taken: set[Path] = set()
+    for found in objects:
+        scheme, divider, rest = str(found.path).partition("://")
+        number = 1
+        while found.path in taken:
+            number += 1
+            numbered = f"{scheme}+{number}{divider}{rest}"
+            found.path = remote.ObjectPath(numbered, is_complete=False)
+        taken.add(found.path)
 
 
 def is_hdf5(path: Path, objects: "Mapping[Path, RemoteFile]") -> bool:
