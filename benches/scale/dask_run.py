@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from trajet._trajet import States
+from trajet.pools.dask.plugins import LATER, first_word
 from trajet.pools.dispatch import Cancel, Copy, Dispatch, Instruction, StragglerRule, Submit, Take
 from trajet.pools.fetching import FetchQueue, Request
 from trajet.pools.task_batches import BatchRule
@@ -27,8 +28,6 @@ LOOK = 0.1
 COUNT = 1.0
 # Tasks of a worker, the running one included: `distributed.scheduler.worker-saturation` is 1.1.
 QUEUED = 2
-# Seconds after which a worker sends the progress of a task, and by which factor that grows.
-PROGRESS, LATER = 0.25, 4
 # Seconds after which the scheduler knows that a worker has died.
 NOTICED = 0.5
 
@@ -52,6 +51,7 @@ class DaskRun:
     def __init__(self, cluster: Cluster, workload: Workload, meter: Meter) -> None:
         self.events, self._meter = Events(), meter
         self._cluster, self._load, self._net = cluster, workload, cluster.network
+        self._first_word = first_word(cluster.n_workers)
         mean = sum(workload.costs.seconds) / len(workload.costs.seconds)
         self._fates = Fates(cluster, mean * len(workload.tasks) / cluster.n_workers)
         self._disks = Disks(cluster.storage)
@@ -150,7 +150,8 @@ class DaskRun:
             self._counted = now
             names = self._names()
             self._core("workers_changed", lambda: self._dispatch.workers_changed(names))
-        self._core("tick", lambda: self._dispatch.tick(now))
+        if not self._inbox:
+            self._core("tick", lambda: self._dispatch.tick(now))
 
     def _names(self) -> dict[str, int]:
         return {name: 1 for name, worker in self._workers.items() if worker.is_alive}
@@ -274,7 +275,7 @@ class DaskRun:
         copy = worker.copies.popleft()
         self._where.pop(copy, None)
         seconds = self._took[copy] = self.events.now - self._begun.pop(copy)
-        later = PROGRESS
+        later = self._first_word
         extra = 1
         while later < seconds:
             extra, later = extra + 1, later * (1 + LATER)

@@ -903,12 +903,37 @@ def test_batches_are_long_at_first_and_single_at_the_end() -> None:
 
 def test_batch_takes_longer_with_many_workers() -> None:
     """So that the calling process is not busy with messages all of the time."""
-    rule_ = BatchRule(0.5, 1e-3, frame_bytes=8)
-    assert rule_.size(1.0, 1, 1000, largest=100) == 1
-    assert rule_.size(1.0, 1, 10_000, largest=100) == 10
-    assert rule_.size(1.0, 1, 10_000, largest=1) == 4
-    assert rule_.size(1e-6, 1000, 1, largest=MOST_TASKS) == 500
-    assert BatchRule(0.5, 1e-3, 2**20).size(1e-6, 32, 1, largest=100) == 2
+    rule_, many = BatchRule(0.5, 1e-3, frame_bytes=8), 10**9
+    assert rule_.size(1.0, 1, 1000, many, largest=100) == 1
+    assert rule_.size(1.0, 1, 10_000, many, largest=100) == 10
+    assert rule_.size(1.0, 1, 10_000, many, largest=1) == 4
+    assert rule_.size(1e-6, 1000, 1, many, largest=MOST_TASKS) == 500
+    assert BatchRule(0.5, 1e-3, 2**20).size(1e-6, 32, 1, many, largest=100) == 2
+    # Also at the end, where batches are short.
+    assert rule_.size(1.0, 1, 10_000, 8 * SHARE * 10_000, largest=100) == 8
+    assert rule_.size(1.0, 1, 10_000, 10, largest=100) == 3
+    assert rule_.size(1.0, 1, 100, 10, largest=100) == 1
+
+
+def test_many_workers_get_one_task_each_until_half_have_answered() -> None:
+    """The first that end are the fastest: batches of their size would be too long."""
+    n = 2000
+    dispatch = Dispatch(
+        [1] * 100 * n,
+        rule=StragglerRule(min_done=3, grace=0.25),
+        batches=BatchRule(0.5, 1e-3, frame_bytes=8),
+    )
+    submitted = dispatch.start({f"w{k}": 1 for k in range(n)})
+    assert [one.n_tasks for one in submitted] == [1] * n
+    sizes = []
+    for k, one in enumerate(submitted):
+        found = dispatch.finished(one.copy, f"w{k}", 0.01 if k < n // 4 else 0.1)
+        sizes.append([new.n_tasks for new in found if isinstance(new, Submit)])
+    # Until then batches are at most four times as long as the longest; then they take 2 s.
+    assert {size for some in sizes[: n // 2 - 1] for size in some} == {4}
+    assert sum(map(len, sizes[: n // 2 - 1])) < n
+    # The median is then that of the slower half.
+    assert max(map(max, filter(None, sizes[n // 2 :]))) <= 20
 
 
 @pytest.mark.parametrize("is_known", [False, True])

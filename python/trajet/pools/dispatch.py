@@ -22,13 +22,17 @@ from numpy.typing import NDArray
 from trajet import advise
 from trajet._trajet import TrajetError
 from trajet.pools.overdue import Overdue, Watched
-from trajet.pools.task_batches import BatchRule, shared
+from trajet.pools.task_batches import MOST_TASKS, BatchRule
 
 # Attempts of a task whose storage fails.
 MAX_ATTEMPTS = 3
 # Tasks that are submitted ahead, at least and for each task that workers run at a time.
 AHEAD = 1000
 _AHEAD_OF_EACH = 4
+# Of batches, those that are submitted for each task that workers run at a time.
+_BATCHES_OF_EACH = 2
+# Results after which the usual seconds of a task are known, with few workers.
+_SETTLED = 32
 # A worker begins no further task of a batch after so many times the usual seconds of the batch.
 _MOST_OF_USUAL = 2.0
 # A storage that fails with one of these may answer the next time.
@@ -257,7 +261,7 @@ class Dispatch:
         # frames of all tasks before each
         self._before = list(accumulate(n_frames, initial=0))
         self._n_tasks = self._n_left = len(n_frames)
-        self._ahead = self._n_tasks if pins else ahead if self._batches is None else 0
+        self._ahead = self._n_tasks if pins else ahead
         self._open: dict[int, _OpenTask] = {}
         self._failures: Counter[int] = Counter()
         self._left_out: set[int] = set()
@@ -474,7 +478,13 @@ class Dispatch:
 
     def _more(self) -> list[Submit]:
         """Return the first copies of further tasks, many at a time."""
-        most = max(self._ahead, _AHEAD_OF_EACH * self._slots)
+        if self._batches is None:
+            most = max(self._ahead, _AHEAD_OF_EACH * self._slots)
+        elif self._is_settled():
+            most = _BATCHES_OF_EACH * self._slots
+        else:
+            # Short batches, before their size is known, are not for many workers at once.
+            most = max(self._slots, min(_AHEAD_OF_EACH * self._slots, AHEAD))
         if not self._n_left or len(self._open) > most - most // 4:
             return []
         submitted: list[Submit] = []
@@ -493,12 +503,16 @@ class Dispatch:
             first = tasks.start
             n_frames = self._before[first + 1] - self._before[first]
             rate, slots = self._rates.median, max(1, self._slots)
-            size = self._batches.size(rate, n_frames, slots, self._largest)
-            size = shared(size, self._n_left // slots)
+            largest = MOST_TASKS if self._is_settled() else self._largest
+            size = self._batches.size(rate, n_frames, slots, self._n_left, largest)
         if tasks[size:]:
             self._left.appendleft(tasks[size:])
         self._n_left -= len(tasks[:size])
         return tasks[:size]
+
+    def _is_settled(self) -> bool:
+        """Return whether enough tasks are done, and not the fastest alone, to know their rate."""
+        return len(self._rates) >= max(_SETTLED, self._slots // 2)
 
     def _submit_later(self, tasks: range) -> None:
         """Note tasks that a batch has left."""

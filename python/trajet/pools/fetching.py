@@ -40,7 +40,9 @@ class FetchQueue:
         # order in which they got them
         self._ready: dict[str | None, list[tuple[Copy, int]]] = {}
         self._turns: OrderedDict[str | None, None] = OrderedDict()
-        self._under_way: dict[str | None, int] = {}
+        # workers with a request, and the bytes of the requests that count
+        self._under_way: set[str | None] = set()
+        self._counted: dict[str | None, int] = {}
 
     def add(self, worker: str | None, copy: Copy, n_bytes: int) -> None:
         """Note a result at a worker."""
@@ -49,10 +51,15 @@ class FetchQueue:
             self._turns.setdefault(worker)
 
     def next(self, slow: Collection[str | None]) -> Request | None:
-        """Return the next request; None if enough are under way, not counting those of `slow`."""
-        counted = [n for name, n in self._under_way.items() if name not in slow]
-        if len(counted) >= _MOST_WORKERS or sum(counted) >= _MOST_UNDER_WAY:
-            return None
+        """Return the next request; None if enough are under way, not counting those of `slow`.
+
+        A worker of `slow` is still one of it later.
+        """
+        if self._are_enough():
+            for worker in [name for name in self._counted if name in slow]:
+                del self._counted[worker]
+            if self._are_enough():
+                return None
         while self._turns:
             worker, _ = self._turns.popitem(last=False)
             ready, copies, size = self._ready.pop(worker), list[Copy](), 0
@@ -64,7 +71,8 @@ class FetchQueue:
             if ready:
                 self._ready[worker] = ready
             if copies:
-                self._under_way[worker] = size
+                self._under_way.add(worker)
+                self._counted[worker] = size
                 return Request(worker, copies)
             if ready:
                 self._turns[worker] = None
@@ -72,6 +80,12 @@ class FetchQueue:
 
     def arrived(self, worker: str | None) -> None:
         """Note that the request to a worker has ended."""
-        self._under_way.pop(worker, None)
+        self._under_way.discard(worker)
+        self._counted.pop(worker, None)
         if worker in self._ready:
             self._turns.setdefault(worker)
+
+    def _are_enough(self) -> bool:
+        """Return whether the requests that count are as many as may be under way."""
+        counted = self._counted
+        return len(counted) >= _MOST_WORKERS or sum(counted.values()) >= _MOST_UNDER_WAY

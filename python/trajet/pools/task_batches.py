@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 # Largest number of tasks in a batch; the task table has 12 bits for it.
 MOST_TASKS = 4095
+# Seconds of the shortest batches, relative to those that messages call for.
+LEAST = 0.3
 # At most 1/SHARE of the tasks that are left for a worker are in its next batch.
 SHARE = 4
 # A batch has at most so many times the tasks of the one before: one measurement may be wrong.
@@ -28,7 +30,8 @@ class BatchRule:
         Seconds that a batch takes, as far as tasks are short enough.
     message_seconds
         Seconds of a batch for each worker, if that is more: with many workers, messages about
-        batches would keep the calling process busy all of the time.
+        batches would keep the calling process busy all of the time. Batches at the end of the work
+        take `LEAST` of it.
     frame_bytes
         Bytes of the numbers of a frame.
     """
@@ -37,8 +40,8 @@ class BatchRule:
     message_seconds: float
     frame_bytes: int
 
-    def size(self, rate: float, n_frames: int, n_workers: int, largest: int) -> int:
-        """Return the most tasks of the next batch.
+    def size(self, rate: float, n_frames: int, n_workers: int, left: int, largest: int) -> int:
+        """Return the tasks of the next batch.
 
         Parameters
         ----------
@@ -48,13 +51,18 @@ class BatchRule:
             Frames of each task.
         n_workers
             Tasks that workers run at a time.
+        left
+            Tasks that are to be submitted.
         largest
             Tasks of the largest batch that is done.
         """
-        seconds = max(self.seconds, n_workers * self.message_seconds)
-        by_time = seconds / max(n_frames * rate, 1e-9)
+        for_messages = n_workers * self.message_seconds
+        task_seconds = max(n_frames * rate, 1e-9)
+        by_time = max(self.seconds, for_messages) / task_seconds
         by_bytes = _MOST_BYTES / max(n_frames * self.frame_bytes, 1)
-        return max(1, int(min(by_time, by_bytes, _GROWTH * largest, MOST_TASKS)))
+        most = max(1, int(min(by_time, by_bytes, _GROWTH * largest, MOST_TASKS)))
+        least = round(LEAST * for_messages / task_seconds)
+        return min(most, max(least, shared(most, left // n_workers)))
 
 
 class BatchSizes:

@@ -32,7 +32,7 @@ def run_jobs(
 ) -> None:
     """Run jobs on the workers of a client; `progress` is called while they run."""
     with started_run(client) as run:
-        name = run.announce(spec)
+        name = run.announce(spec, sum(workers.threads.values()))
         history: History | None = getattr(spec, "history", None)
         dispatcher = _JobDispatcher(client, workers, name, jobs, threads, take, history)
         run.on_progress = dispatcher.on_progress

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 # State changes that are kept of a run: those of about 16,000 tasks.
 MOST_CHANGES = 100_000
 
-# Seconds after which a worker sends the progress of a task, and the factor by which the time to
-# the next message grows.
-_FIRST_WORD = 0.25
-_LATER = 4
+# Seconds after which a worker sends the progress of a task, and for each worker, so that the
+# calling process is not busy with it; and the factor by which the time to the next message grows.
+_FIRST_WORD, _FIRST_WORD_OF_EACH = 0.25, 1e-3
+LATER = 4
 
 # Name of the run and its pass, number of the first task of a batch, and number of its copy from 0.
 Key = tuple[str, int, int]
@@ -111,6 +111,11 @@ class RunningTask:
     thread: int
 
 
+def first_word(n_workers: int) -> float:
+    """Return the seconds after which a task sends its progress first, after that it has begun."""
+    return max(_FIRST_WORD, n_workers * _FIRST_WORD_OF_EACH)
+
+
 class TaskProgress(NamedTuple):
     """Progress of a running task: where it runs, and seconds by stage until now.
 
@@ -134,9 +139,15 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
     """Worker plugin that holds the setup of a pass; Dask installs it on later workers as well."""
 
     def __init__(
-        self, spec: WorkerSpec | JobSpec[Never, object], name: str, before: str | None, topic: str
+        self,
+        spec: WorkerSpec | JobSpec[Never, object],
+        name: str,
+        before: str | None,
+        topic: str,
+        n_workers: int,
     ) -> None:
         self.name = name
+        self._first_word = first_word(n_workers)
         self._topic = topic
         self._spec = spec
         self._before = before
@@ -171,7 +182,8 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             return
         if finish == "executing":
             self._stops[key] = Stop()
-            self._worker.loop.call_later(_FIRST_WORD, self._send_progress_again, key, _FIRST_WORD)
+            after = self._first_word
+            self._worker.loop.call_later(after, self._send_progress_again, key, after)
         elif start == "executing":
             self._stops.pop(key).set()
             self._send_progress(key)
@@ -215,7 +227,7 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
         if key in self._stops or key in self._running:
             self._send_progress(key)
             self._worker.loop.call_later(
-                _LATER * seconds, self._send_progress_again, key, _LATER * seconds
+                LATER * seconds, self._send_progress_again, key, LATER * seconds
             )
 
 

@@ -166,7 +166,7 @@ class DaskPool(MappingPool):
                 make_sections=make_sections,
             )
             for part in all_passes:
-                name = run.announce(part.worker_spec)
+                name = run.announce(part.worker_spec, sum(workers.threads.values()))
                 pins = self._pins(part.tasks, workers.slots())
                 dispatcher = Dispatcher(client, workers, name, part, timing, pins)
                 run.on_progress = dispatcher.on_progress

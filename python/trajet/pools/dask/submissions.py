@@ -121,7 +121,9 @@ class Submissions(ABC, Generic[_Answer]):
                 lost, self._lost = self._lost, []
                 for sent in lost:
                     self._ended(sent)
-                self._follow(dispatch.tick(now))
+                # While events wait, tasks whose end is among them would look like stragglers.
+                if self._events.empty():
+                    self._follow(dispatch.tick(now))
                 show(dispatch.frames_done)
         finally:
             # An error of the scheduler has been raised by then.

@@ -150,8 +150,13 @@ class Run:
         self._listener.runs[self._name] = self
         _register(client, Recorder(self._name, client.id), self._name)
 
-    def announce(self, spec: WorkerSpec | JobSpec[Never, object]) -> str:
+    def announce(self, spec: WorkerSpec | JobSpec[Never, object], n_workers: int) -> str:
         """Broadcast the setup of a pass or of jobs to all workers, also to later ones.
+
+        Parameters
+        ----------
+        n_workers
+            Tasks that the workers run at a time, about.
 
         Returns
         -------
@@ -161,7 +166,8 @@ class Run:
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1
-        _register(self._client, RunPlugin(spec, name, before, self._listener.topic), name)
+        plugin = RunPlugin(spec, name, before, self._listener.topic, n_workers)
+        _register(self._client, plugin, name)
         return name
 
     def end(self) -> SchedulerRecord:
