@@ -1,5 +1,6 @@
 """Ensembles: members of tables and patterns, and analyses of each of them."""
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,8 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import FRAMES, made_replicas
 from trajet.analysis.job import ensemble_of
-from trajet.trajectory import shared_topologies
+from trajet.trajectory import describe_file, shared_topologies
+from trajet.trajectory import files as trajectory_files
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +263,26 @@ def test_many_members_need_few_descriptors_and_one_topology(
     assert n_loads == 1
     # The folder of descriptors is one itself.
     assert most <= 33
+
+
+def test_a_topology_is_hashed_once_unless_it_changes(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reports of members share its digest; a file that has just changed is hashed again."""
+    top = tmp_path / "top.psf"
+    shutil.copy(adk.psf, top)
+    rows = [{"topology": top, "trajectory": adk.xtc, "replica": k} for k in range(5)]
+    monkeypatch.setattr(trajectory_files, "_SETTLED_NS", -(10**18))
+    before = trajectory_files._sha256.cache_info().misses
+    result = tj.rmsd(tj.ensemble(rows).select("name CA"), frames=[0, 1])
+    assert trajectory_files._sha256.cache_info().misses == before + 1
+    digests = {one.result.report["inputs"][-1]["digest"] for one in result.outcomes}
+    assert digests == {f"sha256:{hashlib.sha256(top.read_bytes()).hexdigest()}"}
+    monkeypatch.undo()
+    for text in (b"one", b"two", b"six"):
+        # As fast as a clock of files may miss it.
+        top.write_bytes(text)
+        assert describe_file(top)["digest"] == f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
 def test_long_lists_of_numbers_are_not_searched(adk: Adk, tmp_path: Path) -> None:

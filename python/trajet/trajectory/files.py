@@ -1,9 +1,10 @@
 """`TrajectoryFiles`: the open files of a trajectory, and the transforms of their frames."""
 
 import contextlib
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
 from weakref import finalize
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from trajet.universes import Universe
 
 DEFAULT_REQUEST_SIZE = 256 * 1024
+# Nanoseconds after which the time of change of a file tells whether it has changed since.
+_SETTLED_NS = 2_000_000_000
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -491,12 +494,21 @@ class TrajectoryFiles(ABC):
 
 def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
-    import hashlib
-
-    size = path.stat().st_size
+    stat = path.stat()
     # To hash a whole trajectory takes too long.
     if h5md.is_hdf5(path):
-        return {"path": str(path), "size": size, "digest": _trajet.file_digest(path)}
+        return {"path": str(path), "size": stat.st_size, "digest": _trajet.file_digest(path)}
+    stamp = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+    # A file that has just changed may change again without another time of change.
+    is_settled = time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS
+    digest = _sha256(path, stamp) if is_settled else _sha256.__wrapped__(path, stamp)
+    return {"path": str(path), "size": stat.st_size, "digest": f"sha256:{digest}"}
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, _stamp: tuple[int, ...]) -> str:
+    """Return the digest of a file, which members of an ensemble share."""
+    import hashlib
+
     with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": str(path), "size": size, "digest": f"sha256:{digest}"}
+        return hashlib.file_digest(file, "sha256").hexdigest()
