@@ -43,20 +43,22 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     numbers
         What they are, for the remark, such as "RMSF of atoms".
     """
-    found = statistics_of_blocks(values).estimates
-    # Numbers that are the same in all blocks, such as bins without any pair, need no remark.
-    constant = len(values) > 1 and (values == values[:1]).all(axis=0)
-    wrong = [
-        k for k in np.flatnonzero(~np.broadcast_to(constant, values.shape[1])) if found.reasons[k]
-    ]
+    # Numbers that are the same in all blocks, such as bins without any pair, have no error
+    # and need no remark. In a map of contacts they are the most.
+    is_constant = len(values) > 1 and (values == values[:1]).all(axis=0)
+    changes = np.flatnonzero(~np.broadcast_to(is_constant, values.shape[1]))
+    found = statistics_of_blocks(values[:, changes]).estimates
+    errors, half_widths = np.full((2, values.shape[1]), np.nan)
+    errors[changes], half_widths[changes] = found.standard_error, found.half_width
+    wrong = np.flatnonzero([bool(reason) for reason in found.reasons])
     remarks = []
-    if wrong:
+    if len(wrong):
         remarks.append(
             f"errors from {len(values)} blocks of frames: {len(wrong)} of {values.shape[1]}"
-            f" {numbers} are not resolved, the first is number {wrong[0]}:"
+            f" {numbers} are not resolved, the first is number {changes[wrong[0]]}:"
             f" {found.reasons[wrong[0]]}"
         )
-    return BlockErrors(found.standard_error, found.half_width, remarks)
+    return BlockErrors(errors, half_widths, remarks)
 
 
 def frames_of_blocks(n_frames: int, n_blocks: int) -> int:
