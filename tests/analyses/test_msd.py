@@ -20,9 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from MDAnalysis.analysis.msd import EinsteinMSD
 from MDAnalysisTests import datafiles
-from trajet.analysis.displacements import Displacements, Shape, fast_length
+from trajet.analysis.displacements import Displacements, Shape, fast_length, size_of_blocks
 from trajet.analysis.msd import Particles
+from trajet.analysis.origin_blocks import OriginBlocks
 from trajet.cli.group import commands
+from trajet.result.profiles import profile_of
+from trajet.uncertainty.statistics import statistics_of_blocks
 
 AXES = ("x", "y", "z", "xy", "xz", "yz", "xyz")
 BOX = 20.0
@@ -193,10 +196,123 @@ def test_fit_is_that_of_numpy(unwrapped: tj.Trajectory) -> None:
     assert again.values is found.values
     other = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, fit_range=(20, 100))
     assert (again.diffusion, again.diffusion_error) == (other.diffusion, other.diffusion_error)
-    one = tj.msd(unwrapped.select([5]), unwrapped=True, fit_range=(10.0, 60.0))
-    parts = (slice(5, 18), slice(18, 31))
-    halves = [np.polyfit(one.lags[part], one.values[part], 1)[0] for part in parts]
-    assert one.diffusion_error == pytest.approx(abs(halves[1] - halves[0]) / 6)
+    # t of 19 degrees of freedom.
+    assert found.diffusion_half_width == pytest.approx(2.0930240544 * found.diffusion_error)
+    at_lags = (found.groups - found.values[:, np.newaxis]) ** 2 @ found.group_sizes / 64
+    assert np.allclose(found.standard_errors, np.sqrt(at_lags / 19), rtol=1e-9)
+    assert np.allclose(found.half_widths, 2.0930240544 * found.standard_errors, rtol=1e-9)
+    assert found.blocks is None
+
+
+def origin_blocks(series: np.ndarray, n_lags: int, size: int) -> list[list[float]]:
+    """Return the means over each block of origins at each lag, one displacement after the other."""
+    n_frames = series.shape[2]
+    return [
+        [
+            np.mean(
+                [
+                    ((particle[:, t + lag] - particle[:, t]) ** 2).sum()
+                    for particle in series
+                    for t in range(begin, begin + size)
+                ]
+            )
+            for begin in range(0, n_frames - lag - size + 1, size)
+        ]
+        for lag in range(n_lags)
+    ]
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n_frames=st.one_of(st.integers(2, 15), st.integers(128, 200)),
+    n_particles=st.integers(1, 4),
+    n_axes=st.integers(1, 3),
+    data=st.data(),
+)
+def test_blocks_of_origins_equal_the_naive_ones(
+    seed: int, n_frames: int, n_particles: int, n_axes: int, data: st.DataObject
+) -> None:
+    """Fourier transforms and pairs, particles added at once or one by one."""
+    rng = np.random.default_rng(seed)
+    walks = np.cumsum(rng.normal(0, 1, (n_particles, n_axes, n_frames)), axis=2) + 1000
+    n_lags = data.draw(st.integers(1, min(n_frames, 40) if n_frames > 15 else n_frames))
+    borders = np.arange(n_particles + 1)
+    for fft in (True, False):
+        shape = Shape(n_frames, n_lags, n_axes, borders, fft, 2**20)
+        found = []
+        for together in (1, n_particles):
+            sums = OriginBlocks(shape)
+            for begin in range(0, n_particles, together):
+                sums.add(walks[begin : begin + together])
+            found.append(sums.means())
+        assert found[0].tobytes() == found[1].tobytes()
+        expected = origin_blocks(walks, n_lags, size_of_blocks(n_frames))
+        assert found[0].shape == (n_lags, len(expected[0]))
+        for lag in range(1, n_lags):
+            known = found[0][lag][np.isfinite(found[0][lag])]
+            assert np.allclose(known, expected[lag], rtol=1e-9, atol=1e-8)
+
+
+def test_errors_of_few_particles_are_those_of_blocks_of_time_origins(
+    walk: np.ndarray, unwrapped: tj.Trajectory
+) -> None:
+    """By the estimator of series, at each lag and of the slope; the same bits on any pool."""
+    few = unwrapped.select([5, 9])
+    found = tj.msd(few, unwrapped=True, max_lag=100.0, fit_range=(10.0, 40.0))
+    series = walk[:, [5, 9]].astype(np.float64).transpose(1, 2, 0)
+    expected = origin_blocks(series, 51, 6)
+    assert found.blocks is not None
+    for lag in (1, 7, 33, 50):
+        of_lag = statistics_of_blocks(np.array(expected[lag])[:, np.newaxis]).estimates
+        assert len(expected[lag]) == (400 - lag) // 6
+        assert found.standard_errors[lag] == pytest.approx(of_lag.standard_error[0], rel=1e-8)
+        assert found.half_widths[lag] == pytest.approx(of_lag.half_width[0], rel=1e-8)
+    chosen, n_blocks = range(5, 21), len(expected[20])
+    slopes = np.polyfit(found.lags[5:21], [expected[lag][:n_blocks] for lag in chosen], 1)[0] / 6
+    of_slope = statistics_of_blocks(slopes[:, np.newaxis]).estimates
+    assert found.diffusion_error == pytest.approx(of_slope.standard_error[0], rel=1e-7)
+    assert found.diffusion_half_width == pytest.approx(of_slope.half_width[0], rel=1e-7)
+    assert found.fit(10, 40).diffusion_half_width == found.diffusion_half_width
+    assert_same_bits_on_any_pool(
+        lambda pool: tj.msd(few, unwrapped=True, max_lag=100.0, pool=pool).half_widths
+    )
+    # At half of the trajectory two windows are left, and the remarks say so.
+    whole = tj.msd(few, unwrapped=True)
+    (of_fit, of_lags) = (one for one in whole.report["remarks"] if "not resolved" in one)
+    assert "effective blocks are fewer than 20: choose a shorter fit_range=" in of_fit
+    assert "at 3" in of_lags
+    assert whole.half_widths[200] > whole.half_widths[5]
+
+
+def test_particles_that_move_together_get_a_remark(walk: np.ndarray, tmp_path: Path) -> None:
+    """Their errors would be too small: the groups of a rigid body agree."""
+    rng = np.random.default_rng(3)
+    body = walk[:, :1] + rng.normal(0, 0.2, (400, 64, 3)).astype(np.float32)
+    rigid = tj.open(None, write(tmp_path / "rigid.dcd", body)).all_atoms()
+    text = "particles move together: at a lag of 16 ps, 95 % intervals from time origins are"
+    assert text in str(tj.msd(rigid, unwrapped=True).report["remarks"])
+    free = tj.open(None, write(tmp_path / "free.dcd", walk)).all_atoms()
+    assert "together" not in str(tj.msd(free, unwrapped=True).report["remarks"])
+
+
+def test_errors_are_in_files_figures_and_slices(unwrapped: tj.Trajectory, tmp_path: Path) -> None:
+    """In columns of CSV and entries of JSON files, as a band, and in rows of a part."""
+    for atoms in ([3], np.arange(9)):
+        result = tj.msd(unwrapped.select(atoms), unwrapped=True, max_lag=60.0)
+        assert result.csv_header()[-2:] == ["standard_error_A2", "half_width_95_A2"]
+        assert np.array_equal(result[2:9].half_widths, result.half_widths[2:9])
+        result.save(tmp_path / "msd.json")
+        again = tj.load(tmp_path / "msd.json")
+        assert again.half_widths.tobytes() == result.half_widths.tobytes()
+        assert again.fit(10, 40).diffusion_half_width == result.fit(10, 40).diffusion_half_width
+        scalars = result.scalars()
+        assert scalars["diffusion_half_width_95_A2_per_ps"] == result.diffusion_half_width
+        texts = [one.get_text() for one in result.plot().legends[0].get_texts()]
+        assert texts[1] == "95 % interval"
+        assert "(95 %, from " in texts[2]
+        found = profile_of(result)
+        assert np.array_equal(found.errors, result.standard_errors, equal_nan=True)
 
 
 @pytest.mark.parametrize("ending", ["dcd", "xtc"])
@@ -358,7 +474,7 @@ def test_result_is_saved_drawn_and_cut(unwrapped: tj.Trajectory, tmp_path: Path)
     axes = found.plot().axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("lag (ps)", "MSD (Å²)")
-    assert "cm²/s" in found.plot().legends[0].get_texts()[1].get_text()
+    assert "cm²/s" in found.plot().legends[0].get_texts()[2].get_text()
     line = axes.lines[1]
     expected = found.intercept + 6 * found.diffusion * found.lags[1:]
     assert np.allclose(line.get_ydata(), expected)

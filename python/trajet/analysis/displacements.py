@@ -22,6 +22,10 @@ from numpy.typing import NDArray
 # Most bytes of the arrays in which some particles are transformed at a time, and their part of all.
 _WORK = 32 * 2**20
 _WORK_PART = 4
+# Particles of which errors follow: of fewer, they follow from blocks of time origins.
+LEAST_PARTICLES = 5
+# At least so many blocks, if there are frames enough.
+_LEAST_BLOCKS = 64
 
 
 @dataclass(frozen=True)
@@ -61,20 +65,37 @@ class Shape:
     def fixed_bytes(self) -> int:
         """Bytes that the sums take."""
         per_group = self.n_frequencies + self.n_frames if self.fft else self.n_lags
-        return 8 * (len(self.borders) - 1) * per_group
+        # Sums of blocks, and their means.
+        of_blocks = 2 * self.n_blocks * self.n_lags
+        return 8 * ((len(self.borders) - 1) * per_group + of_blocks)
 
     @property
     def work_bytes(self) -> int:
         """Bytes that one particle takes while it is computed."""
         # The series, its square, and differences of neighbours; spectra, and their squares.
         numbers = 3 * self.n_frames + (5 * self.n_frequencies if self.fft else self.n_frames)
+        if self.n_blocks:
+            # Frames of blocks and of pairs of them, their spectra, and products of these.
+            numbers += 12 * self.n_frames
         return 8 * self.n_axes * numbers
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of time origins; 0 if errors follow from groups of particles."""
+        if self.borders[-1] >= LEAST_PARTICLES:
+            return 0
+        return self.n_frames // size_of_blocks(self.n_frames)
 
     @property
     def n_at_once(self) -> int:
         """Particles that are computed at a time."""
         rest = max(0, self.max_memory - self.fixed_bytes)
         return max(1, min(_WORK, rest // _WORK_PART) // self.work_bytes)
+
+
+def size_of_blocks(n_frames: int) -> int:
+    """Return the time origins of each of 64 to 127 blocks, or 1 for fewer frames."""
+    return max(1, n_frames // _LEAST_BLOCKS)
 
 
 def fast_length(least: int) -> int:
@@ -127,7 +148,7 @@ class Displacements:
 
         def transform(part: slice) -> None:
             spectra = np.fft.rfft(series[part], self.shape.n_padded)
-            powers[part] = _over_axes(spectra.real**2 + spectra.imag**2)
+            powers[part] = over_axes(spectra.real**2 + spectra.imag**2)
 
         threads = max(1, min(self.threads, len(series)))
         borders = np.linspace(0, len(series), threads + 1).astype(int).tolist()
@@ -135,7 +156,7 @@ class Displacements:
         with ThreadPoolExecutor(threads) as executor:
             list(executor.map(transform, (slice(*two) for two in pairwise(borders))))
         _add_in_order(self._powers[group], powers)
-        _add_in_order(self._squares[group], _over_axes(series**2))
+        _add_in_order(self._squares[group], over_axes(series**2))
 
     def _add_pairs(self, series: NDArray[np.float64], group: int) -> None:
         n_frames = self.shape.n_frames
@@ -168,7 +189,7 @@ class Displacements:
         return np.asarray(np.maximum(sums, 0))
 
 
-def _over_axes(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def over_axes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums over x, y and z of `(n_particles, n_axes, n)`."""
     total = values[:, 0]
     for axis in range(1, values.shape[1]):

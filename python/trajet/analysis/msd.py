@@ -13,6 +13,7 @@ from trajet._trajet import AnalysisError, Plan
 from trajet.analysis.arguments import BYTES, PS, Atoms, Metavar
 from trajet.analysis.displacements import Displacements, Shape
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.origin_blocks import Origins
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import (
     AnalysisOutcome,
@@ -25,7 +26,13 @@ from trajet.analysis.runner import (
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import Progress
-from trajet.result import Diffusion, MeanSquaredDisplacement, diffusion, range_of_fit
+from trajet.result import (
+    Diffusion,
+    MeanSquaredDisplacement,
+    diffusion,
+    errors_of,
+    range_of_fit,
+)
 from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
@@ -48,10 +55,9 @@ Particles = Literal["atom", "residue", "molecule", "chain"]
     is_bounded=True,
     notes=(
         "Positions must be unwrapped: remove jumps over the box with --nojump, for molecules with"
-        " --whole --nojump. Frames must be equally spaced in time. The error of the"
-        " coefficient is the standard error of those of groups of particles, which holds if"
-        " particles move independently; for one particle it is the difference between the halves"
-        " of the fitted range."
+        " --whole --nojump. Frames must be equally spaced in time. Errors are those of groups of"
+        " particles, which holds if particles move independently; of fewer than five particles"
+        " they are those of blocks of time origins."
     ),
     examples=r"""
     trajet msd top.tpr run.xtc --select "resname SOL" --by molecule --whole --nojump
@@ -109,7 +115,8 @@ def msd(
     -------
     MeanSquaredDisplacement
         `values` `(n_lags,)`, float64, Å², at `lags` (ps), averaged over all pairs of frames and all
-        particles; `diffusion` and `diffusion_error` in Å²/ps.
+        particles, with `half_widths` of their 95 % intervals; `diffusion` and
+        `diffusion_half_width` in Å²/ps.
 
     Raises
     ------
@@ -138,6 +145,12 @@ def msd(
     91, 191 (1995), doi:10.1016/0010-4655(95)00048-K. The fit is described at
     `MeanSquaredDisplacement`.
 
+    Errors take particles as independent, in up to 20 groups of consecutive ones. If intervals of
+    time origins are more than three times as wide, `report["remarks"]` say that particles
+    move together. Of fewer than five particles, errors follow from blocks of time origins, and
+    remarks say from which lag on the trajectory is too short for them. docs/statistics.md has the
+    coverage of both.
+
     Examples
     --------
     >>> import trajet as tj
@@ -162,6 +175,7 @@ def msd(
     here = _trajet.available_threads()
     pool = run.get("pool")
     sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
+    origins = Origins(shape)
     outcome: AnalysisOutcome | None = None
     checks = _Checks(main, moving, axes, unwrapped=unwrapped)
     begins = range(0, moving.n_particles, n_together)
@@ -178,6 +192,7 @@ def msd(
             series = _series_of(outcome.floats("positions"), first - begin, last - begin)
             checks.check_series(outcome, series, first)
             sums.add(series, group)
+            origins.add(series)
     assert outcome is not None
     if len(begins) > 1:
         remarks.append(
@@ -186,9 +201,12 @@ def msd(
         )
     values = sums.means()
     sizes = np.diff(borders)
-    found = diffusion(lags, values, sizes, len(axes), fit_range)
+    blocks = origins.blocks()
+    errors = errors_of(values, sizes, blocks)
+    found = diffusion(lags, values, sizes, len(axes), fit_range, blocks)
     n_fitted = int(((lags >= found.first) & (lags <= found.last)).sum())
     remarks += [*checks.remarks, *_diffusion_remarks(found, n_fitted)]
+    remarks += origins.remarks(values, sizes, lags, errors)
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
@@ -219,6 +237,10 @@ def msd(
         intercept=found.intercept,
         exponent=found.exponent,
         report=outcome.report("msd", parameters, remarks=remarks),
+        standard_errors=errors.standard_errors,
+        half_widths=errors.half_widths,
+        blocks=blocks,
+        diffusion_half_width=found.half_width,
     )
 
 
@@ -463,6 +485,11 @@ def _diffusion_remarks(found: Diffusion, n_fitted: int) -> list[str]:
             f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says little:"
             " choose more frames, or a longer fit_range= (--fit-range)"
         ]
+    if found.reason:
+        few.append(
+            f"the error of the diffusion coefficient is not resolved: {found.reason}: choose a"
+            " shorter fit_range= (--fit-range), or a longer trajectory"
+        )
     if not abs(found.exponent - 1) > _DIFFUSIVE:
         return few
     return [

@@ -62,6 +62,7 @@ def displacement(
     line: tuple[float, float],
     legend: str,
     title: str,
+    half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -75,6 +76,8 @@ def displacement(
         Intercept (Å²) and slope (Å²/ps) of the fitted line.
     legend
         Name of the line.
+    half_widths
+        `(n_lags,)`, half of the 95 % intervals, drawn as a band; None for none.
     """
     axes = axes_of(ax, (6.4, 4.4))
     shown = (lags > 0) & (values > 0)
@@ -86,6 +89,13 @@ def displacement(
     axes.plot(
         x / unit, values[shown], color=colour, linewidth=line_width(1.5), label=shortened(name)
     )
+    if half_widths is not None and np.isfinite(half_widths[shown]).any():
+        # Nothing below 0 is on a logarithmic axis: the band ends at the lower edge.
+        y, half = values[shown], half_widths[shown]
+        low = np.maximum(y - half, y.min() / 1.5)
+        axes.fill_between(
+            x / unit, low, y + half, color=colour, alpha=0.2, linewidth=0, label="95 % interval"
+        )
     if np.isfinite(fit).all():
         fitted = line[0] + line[1] * x
         positive = fitted > 0

@@ -17,7 +17,10 @@ from trajet.result.dihedrals import Dihedrals as Dihedrals
 from trajet.result.displacement import Diffusion as Diffusion
 from trajet.result.displacement import MeanSquaredDisplacement as MeanSquaredDisplacement
 from trajet.result.displacement import diffusion as diffusion
+from trajet.result.displacement import errors_of as errors_of
 from trajet.result.displacement import range_of_fit as range_of_fit
+from trajet.result.displacement_errors import errors_of_blocks as errors_of_blocks
+from trajet.result.displacement_errors import errors_of_groups as errors_of_groups
 from trajet.result.distances import Distances as Distances
 from trajet.result.gyration import AxisRadii as AxisRadii
 from trajet.result.gyration import GyrationMoments as GyrationMoments

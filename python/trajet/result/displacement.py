@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.quoting import quoted
+from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
 from trajet.result.report import Report
 from trajet.result.result import Result, Table, names_column
 from trajet.result.summary import Column, Summary
@@ -31,8 +32,10 @@ class Diffusion(NamedTuple):
     ----------
     first, last
         The shortest and the longest fitted lag, ps.
-    coefficient, error
-        The coefficient and its error, Å²/ps.
+    coefficient, error, half_width
+        The coefficient, its standard error and half of its 95 % interval, Å²/ps.
+    reason
+        Why the error is not resolved; an empty text if it is.
     intercept
         The line at lag 0, Å².
     exponent
@@ -46,6 +49,8 @@ class Diffusion(NamedTuple):
     error: float
     intercept: float
     exponent: float
+    half_width: float
+    reason: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,11 +58,14 @@ class MeanSquaredDisplacement(Result):
     """Mean squared displacement against lag time, with a diffusion coefficient.
 
     The coefficient is the slope of the straight line through the MSD by least squares with equal
-    weights, over the lags from `fit_first` to `fit_last`, divided by twice the number of axes. Its
-    error is the standard error of the coefficients of `groups`, which are taken as independent; for
-    one particle it is the difference between the coefficients of the two halves of the range.
+    weights, over the lags from `fit_first` to `fit_last`, divided by twice the number of axes.
 
-    CSV files have the columns lag_ps, msd_A2 and n_windows.
+    Errors of the MSD at each lag and of the coefficient are standard errors of those of `groups`,
+    which are taken as independent. Of fewer than five particles, they are those of `blocks` of time
+    origins, one after the other, by the estimator of `trajet.statistics`; they are not resolved at
+    lags of which the trajectory has few windows, which a remark in `report` says.
+
+    CSV files have the columns lag_ps, msd_A2, n_windows, standard_error_A2 and half_width_95_A2.
 
     Attributes
     ----------
@@ -87,6 +95,15 @@ class MeanSquaredDisplacement(Result):
         The slope of log MSD against log lag in that range: 1 for free diffusion.
     report
         Timings and counters of the run.
+    standard_errors, half_widths
+        `(n_lags,)`, float64, Å²: standard errors of `values`, and half of their 95 % intervals; NaN
+        where unknown.
+    blocks
+        `(n_lags, n_blocks)`, float64, Å²: means over 64 to 127 blocks of time origins (fewer of a
+        trajectory of fewer frames), of up to four particles; NaN for blocks of which an origin has
+        no frame at that lag. None of more particles.
+    diffusion_half_width
+        Half of the 95 % interval of the coefficient, Å²/ps.
     """
 
     values: NDArray[np.float64]
@@ -104,8 +121,15 @@ class MeanSquaredDisplacement(Result):
     intercept: float
     exponent: float
     report: Report
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
+    blocks: NDArray[np.float64] | None = None
+    diffusion_half_width: float = float("nan")
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values", "lags", "windows", "groups")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *("values", "lags", "windows", "groups"),
+        *("standard_errors", "half_widths", "blocks"),
+    )
     _HAS_MEAN: ClassVar[bool] = False
 
     @property
@@ -122,6 +146,11 @@ class MeanSquaredDisplacement(Result):
     def diffusion_error_cm2_per_s(self) -> float:
         """Error of the diffusion coefficient, cm²/s."""
         return self.diffusion_error * CM2_PER_S
+
+    @property
+    def diffusion_half_width_cm2_per_s(self) -> float:
+        """Half of the 95 % interval of the diffusion coefficient, cm²/s."""
+        return self.diffusion_half_width * CM2_PER_S
 
     def fit(self, first: float, last: float) -> "MeanSquaredDisplacement":
         """Return the same MSD with the diffusion coefficient of another range of lags.
@@ -142,7 +171,9 @@ class MeanSquaredDisplacement(Result):
         >>> msd.fit(20, 80).diffusion_cm2_per_s  # doctest: +SKIP
         2.35e-05
         """
-        found = diffusion(self.lags, self.groups, self.group_sizes, len(self.axes), (first, last))
+        found = diffusion(
+            self.lags, self.groups, self.group_sizes, len(self.axes), (first, last), self.blocks
+        )
         return replace(
             self,
             fit_first=found.first,
@@ -151,6 +182,7 @@ class MeanSquaredDisplacement(Result):
             diffusion_error=found.error,
             intercept=found.intercept,
             exponent=found.exponent,
+            diffusion_half_width=found.half_width,
         )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
@@ -162,7 +194,8 @@ class MeanSquaredDisplacement(Result):
             self.lags,
             fit=(self.fit_first, self.fit_last),
             line=(self.intercept, 2 * len(self.axes) * self.diffusion),
-            legend=f"D = {self._coefficient()}\n(error: {self.error_is})",
+            legend=f"D = {self._coefficient()}\n(95 %, {self.error_is})",
+            half_widths=self.half_widths,
             title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
             ax=ax,
             look=look,
@@ -174,15 +207,16 @@ class MeanSquaredDisplacement(Result):
 
     @property
     def error_is(self) -> str:
-        """Meaning of the error of the diffusion coefficient, in words."""
-        n = self.groups.shape[1]
-        return f"standard error of {n} groups" if n > 1 else "difference of the halves of the fit"
+        """Meaning of the errors, in words."""
+        if self.blocks is not None:
+            return f"from {self.blocks.shape[1]} blocks of time origins"
+        return f"from {self.groups.shape[1]} groups of particles"
 
     def _coefficient(self) -> str:
         """Return the diffusion coefficient with its error as text."""
         if np.isnan(self.diffusion):
             return "not fitted"
-        value, error = self.diffusion_cm2_per_s, self.diffusion_error_cm2_per_s
+        value, error = self.diffusion_cm2_per_s, self.diffusion_half_width_cm2_per_s
         power = int(np.floor(np.log10(abs(value)))) if value else 0
         return f"({value / 10.0**power:.3f} ± {error / 10.0**power:.3f})e{power} cm²/s"
 
@@ -199,6 +233,8 @@ class MeanSquaredDisplacement(Result):
             "diffusion_error_A2_per_ps": self.diffusion_error,
             "diffusion_cm2_per_s": self.diffusion_cm2_per_s,
             "diffusion_error_cm2_per_s": self.diffusion_error_cm2_per_s,
+            "diffusion_half_width_95_A2_per_ps": self.diffusion_half_width,
+            "diffusion_half_width_95_cm2_per_s": self.diffusion_half_width_cm2_per_s,
             "diffusion_error_is": self.error_is,
             "intercept_A2": self.intercept,
             "exponent": self.exponent,
@@ -213,8 +249,8 @@ class MeanSquaredDisplacement(Result):
             names_column("selection", [self.label]),
             Column(f"{self.particles}s", [self.n_particles]),
             Column("D (1e-5 cm²/s)", [self.diffusion_cm2_per_s * 1e5], ".4f"),
-            Column("error", [self.diffusion_error_cm2_per_s * 1e5], ".4f"),
-            Column("error is", [self.error_is]),
+            Column("± 95 %", [self.diffusion_half_width_cm2_per_s * 1e5], ".4f"),
+            Column("± is", [self.error_is]),
             Column("fit (ps)", [f"{self.fit_first:g} - {self.fit_last:g}"]),
             Column("exponent", [self.exponent], ".2f"),
         )
@@ -222,7 +258,14 @@ class MeanSquaredDisplacement(Result):
 
     def _table(self) -> Table:
         lags = decimals_within(self.lags, ROUNDING * np.abs(self.lags))
-        return [("lag_ps", lags), ("msd_A2", self.values), ("n_windows", self.windows)]
+        columns = {
+            "lag_ps": lags,
+            "msd_A2": self.values,
+            "n_windows": self.windows,
+            "standard_error_A2": self.standard_errors,
+            "half_width_95_A2": self.half_widths,
+        }
+        return [(name, column) for name, column in columns.items() if column is not None]
 
 
 def range_of_fit(
@@ -247,12 +290,28 @@ def range_of_fit(
     )
 
 
+def errors_of(
+    groups: NDArray[np.float64], sizes: NDArray[np.int64], blocks: NDArray[np.float64] | None
+) -> Errors:
+    """Return errors from blocks of time origins, or without these from groups of particles.
+
+    Parameters
+    ----------
+    groups, blocks
+        `(n_numbers, n_groups)` and `(n_numbers, n_blocks)`.
+    sizes
+        `(n_groups,)`, particles of the groups.
+    """
+    return errors_of_groups(groups, sizes) if blocks is None else errors_of_blocks(blocks)
+
+
 def diffusion(
     lags: NDArray[np.float64],
     groups: NDArray[np.float64],
     sizes: NDArray[np.int64],
     n_axes: int,
     fit: tuple[float, float] | None,
+    blocks: NDArray[np.float64] | None = None,
 ) -> Diffusion:
     """Return the diffusion coefficient of the MSDs `groups`, `(n_lags, n_groups)`, Å².
 
@@ -260,28 +319,34 @@ def diffusion(
     """
     where = range_of_fit(lags, fit)
     if where is None:
-        return Diffusion(*[float("nan")] * 6)
+        nan = float("nan")
+        return Diffusion(nan, nan, nan, nan, nan, nan, nan, "")
     chosen = _within(lags, *where)
     x, all_y = lags[chosen], groups[chosen]
     weights = sizes / sizes.sum()
     y = all_y @ weights
     slopes = _slopes(x, all_y) / (2 * n_axes)
     coefficient = float(slopes @ weights)
-    if len(sizes) > 1:
-        spread = float(weights @ (slopes - coefficient) ** 2)
-        error = float(np.sqrt(spread / (len(sizes) - 1)))
-    elif len(x) > 3:
-        half = len(x) // 2
-        parts = [_slopes(x[part], all_y[part])[0] for part in (slice(half), slice(half, None))]
-        error = abs(float(parts[1] - parts[0])) / (2 * n_axes)
-    else:
-        error = float("nan")
+    of_blocks = None
+    if blocks is not None:
+        # Blocks of which every lag of the fit is known.
+        of_blocks = (_slopes(x, blocks[chosen]) / (2 * n_axes))[np.newaxis]
+    errors = errors_of(slopes[np.newaxis], sizes, of_blocks)
     above = (x > 0) & (y > 0)
     exponent = float("nan")
     if above.sum() > 1:
         exponent = float(_slopes(np.log(x[above]), np.log(y[above])[:, np.newaxis])[0])
     intercept = float(y.mean() - coefficient * 2 * n_axes * x.mean())
-    return Diffusion(float(x[0]), float(x[-1]), coefficient, error, intercept, exponent)
+    return Diffusion(
+        first=float(x[0]),
+        last=float(x[-1]),
+        coefficient=coefficient,
+        error=float(errors.standard_errors[0]),
+        intercept=intercept,
+        exponent=exponent,
+        half_width=float(errors.half_widths[0]),
+        reason=errors.reasons[0],
+    )
 
 
 def _within(lags: NDArray[np.float64], first: float, last: float) -> NDArray[np.int64]:

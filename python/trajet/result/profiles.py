@@ -11,6 +11,7 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.displacement import MeanSquaredDisplacement
 from trajet.result.radial import RadialDistribution
 from trajet.result.result import Result, Table
 from trajet.result.secondary import SecondaryStructure
@@ -118,7 +119,7 @@ def profile_of(result: Result) -> Profile:
         if name not in by and column.dtype.kind == "f"
     }
     errors = None
-    if isinstance(result, (RadialDistribution, LinearDensity, Density)):
+    if isinstance(result, (RadialDistribution, LinearDensity, Density, MeanSquaredDisplacement)):
         errors = result.standard_errors
     if errors is not None:
         # Those of one selection after the other, as columns are.
