@@ -30,7 +30,7 @@ export class Frames {
   // Return a promise of a frame, or of the average of neighbouring frames, of which the first is
   // shown. Requests for frames that nobody waits for are ended.
   async get([number, ...neighbours], ahead = []) {
-    const needed = new Set([number, ...neighbours.slice(0, this.mostKept - 1)]);
+    const needed = new Set([number, ...neighbours]);
     const wanted = new Set([...needed, ...ahead.slice(0, this.mostAhead)]);
     this.keepOnly(wanted);
     const found = [];
@@ -85,7 +85,7 @@ export class Frames {
 
 // Return the first of some frames with the mean positions of all. Where an atom is on the other side
 // of the cell in another frame, its position there does not count.
-function average(frames) {
+export function average(frames) {
   const [shown, ...others] = frames;
   const lengths = [0, 3, 6].map((k) => Math.hypot(...shown.vectors.slice(k, k + 3)));
   const most = lengths[0] ? (Math.min(...lengths) / 2) ** 2 : Infinity;

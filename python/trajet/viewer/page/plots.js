@@ -15,6 +15,8 @@ export class Plots {
     this.choose = choose;
     this.arrived = arrived;
     this.frame = 0;
+    // Errors of results that are not drawn, or not as they were asked for.
+    this.failures = [];
     // Fulfilled when all have arrived.
     this.all = Promise.all(titles.map((title, number) => this.add(element, title, number)));
   }
@@ -27,6 +29,7 @@ export class Plots {
     try {
       const found = await this.source.series(number);
       notice.textContent = found.note ?? "";
+      if (found.note) this.failures.push(new Error(`${title}: ${found.note}`));
       heading.textContent = headingOf(found);
       this.plots.push(new KINDS[found.kind](place, found, this.choose));
       this.addRemarks(place, found.remarks);
@@ -35,6 +38,7 @@ export class Plots {
       this.setFrame(this.frame);
     } catch (error) {
       notice.textContent = error.message;
+      this.failures.push(error);
     }
   }
 
@@ -43,7 +47,7 @@ export class Plots {
     if (!remarks.length) return;
     const items = remarks.map((textContent) => made("li", { textContent }));
     place.append(made("details", {},
-      made("summary", { name: "notice", textContent: `remarks on these numbers: ${remarks.length}` }),
+      made("summary", { textContent: `remarks on these numbers: ${remarks.length}` }),
       made("ul", { name: "remarks" }, ...items)));
   }
 

@@ -15,10 +15,11 @@ async function record() {
   root.style.width = `${plan.width}px`;
   root.style.height = `${plan.height}px`;
   const viewer = new Viewer(root, new ServerSource());
-  await viewer.start(plan.frames[0]);
+  await viewer.start(() => plan.frames[0]);
   if (!viewer.root.dataset.ready) throw new Error(viewer.part.message.textContent);
   // Colours and hydrogen bonds are those of the results.
   await viewer.plots.all;
+  for (const error of viewer.plots.failures) throw error;
   const encoder = plan.rate === null ? null : await movieEncoder(plan);
   for (const [k, number] of plan.frames.entries()) {
     await viewer.show(number);
@@ -49,8 +50,12 @@ async function movieEncoder({ width, height, rate }) {
   let sent = Promise.resolve();
   let failure = null;
   let n = 0;
+  let last = -Infinity;
   const encoder = new VideoEncoder({
     output: (chunk, { decoderConfig } = {}) => {
+      // Pictures of a movie stand in the order in which they are shown.
+      if (chunk.timestamp <= last) failure = new Error("this browser encodes pictures in another order");
+      last = chunk.timestamp;
       const data = new Uint8Array(chunk.byteLength);
       chunk.copyTo(data);
       const name = `chunk/${n++}?key=${Number(chunk.type === "key")}`;

@@ -1,5 +1,6 @@
 // The saved page, which has all of its data.
 
+import { made } from "./elements.js";
 import { loaded, SavedSource } from "./sources.js";
 import { Viewer } from "./viewer.js";
 
@@ -10,9 +11,12 @@ async function startSaved() {
   await loaded("uPlot", () => source.piece("uPlot.js"));
   await loaded("molstar", () => source.piece("molstar.js"));
   const viewer = new Viewer(document.getElementById("view"), source);
-  await viewer.start(source.index.first);
+  await viewer.start(() => source.index.first);
   document.title = `${viewer.scene?.title ?? ""} · trajet view`;
   viewer.root.focus();
 }
 
-startSaved();
+startSaved().catch((error) => {
+  const message = `This page cannot be shown: ${error.message}. A current browser and the whole file are needed.`;
+  document.body.prepend(made("p", { textContent: message }));
+});

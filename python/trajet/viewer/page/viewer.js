@@ -16,14 +16,18 @@ export class Viewer {
     this.part = layOut(root);
     // Frames are counted by their position among those that there are.
     this.index = this.wanted = 0;
-    this.isPlaying = this.isBusy = this.isStale = this.isClosed = false;
+    this.isPlaying = this.isBusy = this.isStale = this.isStarted = this.isClosed = false;
+    // Whether the frame that is shown has a cell, and the number of the last `play`.
+    this.hasCell = null;
+    this.run = 0;
     // The menus of colours, and the ranges of colours by values.
     this.menus = [];
     this.ranges = new Map();
   }
 
-  // Draw the first frame; errors are shown in the message.
-  async start(number = 0) {
+  // Draw the first frame, whose number `first` returns when all else is there; errors are shown in
+  // the message.
+  async start(first = () => 0) {
     try {
       const { part } = this;
       const scene = (this.scene = await this.source.scene());
@@ -35,6 +39,10 @@ export class Viewer {
       part.stored.checked = scene.shows_stored;
       part["stored-switch"].hidden = !scene.has_repaired;
       this.frames = new Frames(scene, this.source);
+      // Averages of more frames than can be kept are not offered.
+      for (const option of [...part.smooth.options]) {
+        if (Number(option.value) > this.frames.mostKept) option.remove();
+      }
       this.molecules = await Molecules.create(part.picture, scene, this.source);
       scene.layers.forEach((layer, k) => this.addLayer(layer, k));
       const choose = {
@@ -43,7 +51,8 @@ export class Viewer {
       };
       this.plots = new Plots(part.plots, scene.series, this.source, choose,
         (found, number) => this.take(found, number));
-      await this.show(this.numbers.nearest(number));
+      this.isStarted = true;
+      await this.show(this.numbers.nearest(first()));
       this.molecules.look();
       this.listen();
       this.root.dataset.ready = "yes";
@@ -101,7 +110,12 @@ export class Viewer {
   async show(index) {
     this.wanted = index;
     const ahead = this.isPlaying ? this.following(index) : [];
-    const frame = await this.frames.get(this.averaged(index), ahead);
+    let frame = await this.frames.get(this.averaged(index), ahead);
+    const hasCell = frame.vectors.some((value) => value !== 0);
+    if (hasCell !== this.hasCell) {
+      this.hasCell = hasCell;
+      frame = await this.frames.get(this.averaged(index), ahead);
+    }
     if (this.wanted !== index || this.isClosed) return;
     if (this.isBusy) {
       this.isStale = true;
@@ -121,11 +135,10 @@ export class Viewer {
     part.number.value = frame.number;
     this.plots?.setFrame(frame.number);
     this.sayWhatWasRead();
-    const hasCell = frame.vectors.some((value) => value !== 0);
     part["cell-switch"].hidden = !hasCell;
     this.showCell(hasCell);
-    // Positions as stored jump across the cell.
-    part["smooth-switch"].hidden = hasCell && part.stored.checked;
+    part["smooth-switch"].hidden = !this.isSmoothed();
+    part.message.hidden = true;
     this.shown(frame.number);
     if (this.isStale) await this.show(this.wanted);
   }
@@ -136,9 +149,14 @@ export class Viewer {
     this.showsCell = isVisible;
   }
 
+  // Return whether frames may be averaged: positions as stored jump across the cell.
+  isSmoothed() {
+    return !(this.hasCell && this.frames.stored);
+  }
+
   // Return the numbers of the frames whose average is shown, that of the frame itself first.
   averaged(index) {
-    const half = this.part["smooth-switch"].hidden ? 0 : (Number(this.part.smooth.value) - 1) / 2;
+    const half = this.isSmoothed() ? (Number(this.part.smooth.value) - 1) / 2 : 0;
     const found = [this.numbers.at(index)];
     for (let k = 1; k <= half; k++) {
       for (const each of [index - k, index + k]) {
@@ -185,28 +203,34 @@ export class Viewer {
     return this.show(inside).catch((error) => this.complain(error));
   }
 
-  // Show the frame nearest to a number.
-  choose(number) {
-    return this.seek(this.numbers.nearest(number));
+  // Show the frame nearest to a number; before the start nothing, which asks for the first frame.
+  async choose(number) {
+    if (this.isStarted) await this.seek(this.numbers.nearest(number));
   }
 
   // Show one frame after the other; slower than asked for if frames take longer.
   async play() {
-    this.isPlaying = !this.isPlaying;
-    this.part.play.textContent = this.isPlaying ? "Pause" : "Play";
-    while (this.isPlaying && !this.isClosed) {
+    this.setPlaying(!this.isPlaying);
+    const run = ++this.run;
+    while (this.isPlaying && run === this.run && !this.isClosed) {
       const begun = performance.now();
-      await this.seek(this.next(this.index));
+      // After a frame that cannot be read, the next one.
+      await this.seek(this.next(this.wanted));
       const rest = 1000 / Number(this.part.speed.value) - (performance.now() - begun);
       await new Promise((done) => setTimeout(done, Math.max(0, rest)));
     }
   }
 
+  setPlaying(isPlaying) {
+    this.isPlaying = isPlaying;
+    this.part.play.textContent = isPlaying ? "Pause" : "Play";
+  }
+
   listen() {
     const { part } = this;
     part.play.onclick = () => this.play();
-    part.back.onclick = () => this.seek(this.index - 1);
-    part.forward.onclick = () => this.seek(this.index + 1);
+    part.back.onclick = () => this.seek(this.wanted - 1);
+    part.forward.onclick = () => this.seek(this.wanted + 1);
     part.seek.oninput = () => this.seek(Number(part.seek.value));
     part.number.onchange = () => this.choose(Number(part.number.value));
     part.smooth.onchange = () => this.seek(this.index);
@@ -219,8 +243,8 @@ export class Viewer {
     this.root.addEventListener("keydown", (event) => {
       if (event.target.matches("input, select, button")) return;
       if (event.key === " ") this.play();
-      else if (event.key === "ArrowLeft") this.seek(this.index - 1);
-      else if (event.key === "ArrowRight") this.seek(this.index + 1);
+      else if (event.key === "ArrowLeft") this.seek(this.wanted - 1);
+      else if (event.key === "ArrowRight") this.seek(this.wanted + 1);
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -236,6 +260,8 @@ export class Viewer {
   complain(error) {
     // A request that was ended, as another frame was chosen.
     if (error.name === "AbortError") return;
+    // Otherwise the same frame is asked for again and again.
+    this.setPlaying(false);
     this.part.message.textContent = error.message;
     this.part.message.hidden = false;
   }

@@ -4,28 +4,47 @@ import { made } from "./elements.js";
 import { loaded, unpacked } from "./sources.js";
 import { Viewer } from "./viewer.js";
 
-class KernelSource {
+// Requests that the kernel has at once. It answers one after the other, and none can be ended.
+const AT_ONCE = 2;
+
+export class KernelSource {
   constructor(model) {
     this.model = model;
+    // Requests that the kernel has, by their id, and those that it gets afterwards.
     this.waiting = new Map();
+    this.queue = [];
     this.hear = (content, buffers) => this.take(content, buffers);
     model.on("msg:custom", this.hear);
   }
 
-  // Send a request, and return a promise of its answer: an object, or bytes.
-  ask(request) {
+  // Return a promise of the answer to a request: an object, or bytes. A request that is ended
+  // before the kernel has it is not sent.
+  ask(request, signal) {
     // Answers reach all views of a widget.
     const id = crypto.getRandomValues(new Uint32Array(2)).join("-");
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
-      this.model.send({ ...request, id });
+      this.queue.push({ message: { ...request, id }, signal, resolve, reject });
+      this.send();
     });
+  }
+
+  send() {
+    while (this.waiting.size < AT_ONCE && this.queue.length) {
+      const next = this.queue.shift();
+      if (next.signal?.aborted) {
+        next.reject(next.signal.reason);
+      } else {
+        this.waiting.set(next.message.id, next);
+        this.model.send(next.message);
+      }
+    }
   }
 
   take(content, buffers) {
     const waiting = this.waiting.get(content.id);
     if (!waiting) return;
     this.waiting.delete(content.id);
+    this.send();
     if (content.error !== undefined) waiting.reject(new Error(content.error));
     else if (content.value !== undefined) waiting.resolve(content.value);
     else {
@@ -43,8 +62,8 @@ class KernelSource {
     return this.ask({ ask: "structure", number: layer });
   }
 
-  async frame(number, stored) {
-    return (await this.ask({ ask: "frame", number, stored })).buffer;
+  async frame(number, stored, signal) {
+    return (await this.ask({ ask: "frame", number, stored }, signal)).buffer;
   }
 
   series(number) {
@@ -57,6 +76,9 @@ class KernelSource {
 
   close() {
     this.model.off("msg:custom", this.hear);
+    const left = [...this.waiting.values(), ...this.queue.splice(0)];
+    this.waiting.clear();
+    for (const { reject } of left) reject(new DOMException("the view was closed", "AbortError"));
   }
 }
 
@@ -67,18 +89,9 @@ function render({ model, el }) {
   // JupyterLab leaves the keys to the viewer that has the focus.
   root.dataset.lmSuppressShortcuts = "true";
   el.append(root);
-  let shown = null;
-  const viewer = new Viewer(root, source, (number) => {
-    shown = number;
-    model.set("frame", number);
-    model.save_changes();
-  });
-  const follow = () => {
-    if (model.get("frame") !== shown) viewer.choose(model.get("frame"));
-  };
-  startWidget(viewer, source, model)
-    .then(() => model.on("change:frame", follow))
-    .catch((error) => viewer.complain(error));
+  const viewer = new Viewer(root, source);
+  const follow = followFrame(viewer, model);
+  startWidget(viewer, source, model).catch((error) => viewer.complain(error));
   return () => {
     model.off("change:frame", follow);
     viewer.close();
@@ -86,10 +99,34 @@ function render({ model, el }) {
   };
 }
 
+// Make a viewer and the frame of a model follow each other; return the listener of the model.
+export function followFrame(viewer, model) {
+  let shown = null;
+  // The frame of the model that the viewer is about to show.
+  let followed = null;
+  viewer.shown = (number) => {
+    shown = number;
+    const isFollowed = number === followed;
+    if (number === viewer.numbers.at(viewer.wanted)) followed = null;
+    // The model may be at a later frame already, which another view has set, or a cell.
+    if (isFollowed || followed !== null) return;
+    model.set("frame", number);
+    model.save_changes();
+  };
+  const follow = () => {
+    const number = model.get("frame");
+    if (number === shown || !viewer.isStarted) return;
+    followed = number;
+    viewer.choose(number);
+  };
+  model.on("change:frame", follow);
+  return follow;
+}
+
 async function startWidget(viewer, source, model) {
   await loaded("uPlot", () => source.program("uPlot.js"));
   await loaded("molstar", () => source.program("molstar.js"));
-  await viewer.start(model.get("frame"));
+  await viewer.start(() => model.get("frame"));
 }
 
 export default { render };
