@@ -65,7 +65,8 @@ class ReplicaMeans:
         for one in self.groups:
             if tuple(one.keys.values()) == wanted:
                 return one
-        known = ", ".join(one.label for one in self.groups)
+        groups = [tuple(one.keys.values()) for one in self.groups]
+        known = ", ".join(repr(one[0] if len(one) == 1 else one) for one in groups)
         raise KeyError(f"{group!r}: there is no such group; the groups are {known}")
 
     @property
