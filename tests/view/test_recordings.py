@@ -90,6 +90,7 @@ def test_pictures_are_taken_in_order_and_complete(adk: Adk) -> None:
     )
     for name in ("chunk/1", "picture/0", "chunk/-1", f"chunk/{10**30}", "done"):
         assert post(name).status in (404, 409)
+    assert post("chunk/0", b"x" * (LARGEST_BODY + 1)).status == 413
     assert post("chunk/0", b"first", "key=1").status == 200
     assert post("chunk/0", b"again").status == 409
     assert post("chunk/1", b"second").status == 200

@@ -15,6 +15,7 @@ import trajet as tj
 from helpers import commands
 from helpers.asgi_requests import Answer, request
 from helpers.golden_files import Adk
+from helpers.trr_bytes import frame_bytes
 from helpers.viewed import write_gro
 from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
@@ -260,6 +261,22 @@ def test_series_are_those_of_the_analysis(page: Page, wet: Wet) -> None:
         assert "molecules are broken" in found["remarks"][0]
         assert len(found["remarks"]) == len(expected.report["remarks"])
     assert page.get("series/2").status == 404
+
+
+def test_frames_without_positions_are_refused(tmp_path: Path) -> None:
+    """With their number and no path; the others are drawn."""
+    gro = write_gro(tmp_path / "two.gro", [("A", "X"), ("A", "Y")])
+    row = np.ones((2, 3))
+    frames = [frame_bytes(row, n_atoms=2, step=0, time=0)]
+    frames.append(frame_bytes(None, n_atoms=2, step=1, time=1, velocities=row))
+    (tmp_path / "two.trr").write_bytes(b"".join(frames))
+    opened = tj.open(gro, tmp_path / "two.trr")
+    made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms())], quantise=True))
+    for query in ("", "positions=stored"):
+        answer = made.get("frame/1", query)
+        assert (answer.status, answer.body) == (409, b"frame 1 has no positions\n")
+    made.errors.clear()
+    assert np.allclose(made.frame(0).positions, 10, atol=0.01)
 
 
 def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: Path) -> None:

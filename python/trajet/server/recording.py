@@ -65,19 +65,20 @@ class Recording:
         return JSONResponse({"frames": list(self.frames), "rate": self.rate, **size})
 
     async def _picture(self, request: Request) -> Response:
+        data = await body_of(request)
         self._expect(request, is_movie=False)
-        self.file.write(await body_of(request))
+        self.file.write(data)
         return Response()
 
     async def _chunk(self, request: Request) -> Response:
-        self._expect(request, is_movie=True)
         data = await body_of(request)
+        self._expect(request, is_movie=True)
         assert self._movie is not None
         self._movie.add(data, is_key=request.query_params.get("key") == "1")
         return Response()
 
     def _expect(self, request: Request, *, is_movie: bool) -> None:
-        """Count a picture; raise an error if it is not the next one.
+        """Count a picture, whose body is there; raise an error if it is not the next one.
 
         Raises
         ------

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from trajet._trajet import TrajetError
+from trajet._trajet import FrameError, TrajetError
 from trajet.server.app import answered, number_in
 from trajet.server.frames import RequestError
 from trajet.server.recording import Recording
@@ -122,7 +122,7 @@ class ViewApp:
         except ValueError as error:
             if isinstance(error, (TrajetError, RequestError)):
                 raise
-            raise RequestError(str(error), 409) from error
+            raise RequestError(self._scene.without_paths(str(error)), 409) from error
 
     async def _in_thread(
         self, call: Callable[[], _T], limiter: CapacityLimiter | None = None
@@ -132,10 +132,14 @@ class ViewApp:
         Raises
         ------
         RequestError
-            For errors of trajectories, without their texts.
+            For errors of trajectories, without their texts; that an analysis, or the page, cannot
+            take a frame is said.
         """
         try:
             return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
+        except FrameError as error:
+            self._failed(error)
+            raise RequestError(self._scene.without_paths(str(error)), 409) from error
         except (TrajetError, OSError, MemoryError) as error:
             self._failed(error)
             raise RequestError("the server cannot read this: see its terminal", 500) from error

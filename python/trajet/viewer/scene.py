@@ -20,6 +20,7 @@ The positions follow, x, y, z of one atom after the other: float32 in Å, or int
 step plus the origin are Å.
 """
 
+import os
 import struct
 import threading
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import FrameError, SelectionError
 from trajet.box import Box
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
@@ -201,6 +202,8 @@ class Scene:
 
         Raises
         ------
+        FrameError
+            If the frame has no positions.
         TrajetError, OSError
             If the frame cannot be read.
         """
@@ -288,10 +291,13 @@ class Scene:
     def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""
         paths = [*self._trajectory.paths, *self._trajectory.absolute_paths]
+        names = {str(path): path.name for path in paths}
+        # Topologies that are no files, such as objects of MDAnalysis, have no path.
         with suppress(TypeError):
-            paths.append(type(paths[0])(self._trajectory.topology))
-        for path in sorted(paths, key=lambda path: -len(str(path))):
-            text = text.replace(str(path), path.name)
+            topology = os.fspath(self._trajectory.topology)
+            names[topology] = topology.rpartition("/")[2]
+        for path in sorted(names, key=len, reverse=True):
+            text = text.replace(path, names[path])
         return text
 
 
@@ -320,10 +326,18 @@ class _Frames:
         self._lock = threading.Lock()
 
     def read(self, number: int) -> tuple[NDArray[np.float32], _Metadata]:
-        """Return positions, `(n_atoms, 3)`, Å, and metadata of a frame."""
+        """Return positions, `(n_atoms, 3)`, Å, and metadata of a frame.
+
+        Raises
+        ------
+        FrameError
+            If it has no positions.
+        """
         with self._lock:
             out = np.empty((self._cursor.n_atoms, 3), np.float32)
             self._cursor.read(number, out)
+            if not self._cursor.has_positions:
+                raise FrameError(f"frame {number} has no positions")
             return out, _Metadata(self._cursor)
 
     @property
