@@ -1,6 +1,7 @@
 """Pools of other processes of this machine give the results of one thread."""
 
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import trajet as tj
 from helpers import pool_laws
 from helpers.golden_files import Adk
 from trajet.pools import shared
+from trajet.pools.worker_processes import _widen
 
 
 @pytest.mark.parametrize(
@@ -231,3 +233,17 @@ def test_rows_go_to_the_disk_if_memory_is_full(
         tj.rmsd(atoms, pool=pool)
     assert not list(tmp_path.iterdir())
     assert not list(Path("/dev/shm").glob(f"trajet-*-{os.getpid()}-*"))
+
+
+@pytest.mark.parametrize(("n_workers", "size"), [(1, 2**20), (64, 2**18), (1000, 2**16)])
+def test_pipes_of_tasks_are_wide_unless_there_are_many(n_workers: int, size: int) -> None:
+    """All of them together take 16 MiB, or what the system gives a pipe by itself."""
+    reading, writing = os.pipe()
+    try:
+        _widen(writing, n_workers)
+        assert fcntl.fcntl(writing, fcntl.F_GETPIPE_SZ) == size
+        os.set_blocking(writing, False)
+        assert os.write(writing, bytes(2 * size)) == size
+    finally:
+        os.close(reading)
+        os.close(writing)

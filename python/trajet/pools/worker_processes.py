@@ -8,6 +8,7 @@ A worker that dies at any byte of a message is noticed within `_LOOK` seconds, a
 handled meanwhile.
 """
 
+import fcntl
 import os
 import pickle
 import select
@@ -31,6 +32,9 @@ from trajet.pools.worker_main import HEADER, RemoteTraceback, header, serve_fork
 _LOOK = 0.1
 # Seconds within which processes end after they were asked to, and after they were killed.
 _END, _KILLED = 1.0, 2.0
+# Most bytes of the pipes of tasks to all workers, and to one. Each full pipe costs a change between
+# processes; the system limits the bytes of the pipes of a user, 64 MiB by default.
+_PIPES, _PIPE = 2**24, 2**20
 # Pause between two checks whether a process has ended, s.
 _PAUSE = 0.002
 
@@ -375,6 +379,7 @@ class WorkerProcesses:
         kept = [pipe for one in self._workers for pipe in (one.requests, one.answers)]
         child_requests, requests = os.pipe()
         answers, child_answers = os.pipe()
+        _widen(requests, self._limit)
         is_started = False
         try:
             with signals.kept_from_children():
@@ -413,6 +418,15 @@ class WorkerProcesses:
             # Not if it waits for a file system that does not answer.
             worker.ends_within(until - time.monotonic())
             worker.child.reap()
+
+
+def _widen(pipe: int, n_workers: int) -> None:
+    """Have a pipe to one of some workers hold more bytes, if the system lets it."""
+    size = min(_PIPE, _PIPES // max(1, n_workers))
+    # A system may have no such operation, or no more bytes for this user.
+    with suppress(AttributeError, OSError):
+        if size > fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
 
 
 def _answer(copy: Copy, message: bytearray | DiedError) -> Answer:
