@@ -420,6 +420,16 @@ class Atoms(_Columns):
         """Index of the residue of each atom, `(n,)`, int64."""
         return self.topology.atoms_residues[self.indices]
 
+    def named(self, name: str) -> NDArray[np.int64]:
+        """Return the positions in the group of the atoms with a name; none without names."""
+        found = self.topology.native.column("names")
+        if not isinstance(found, tuple):
+            return np.zeros(0, np.int64)
+        # Texts are compared once for all atoms that have them.
+        codes, texts = found
+        is_named = np.array([text == name for text in texts], bool)
+        return np.flatnonzero(is_named[codes[self.indices]])
+
     def name_of(self, k: int) -> str:
         """Return the name of the atom at position `k` of the group, or "?"."""
         return str(self.topology.native.value("names", int(self.indices[k])) or "?")

@@ -40,6 +40,15 @@ def test_results_are_those_of_all_atoms(protein: Path) -> None:
         some.select("resname SOL")
 
 
+def test_atoms_with_a_name_are_those_whose_column_has_it(adk: Adk) -> None:
+    """In any order of the group, and of names that no atom has."""
+    traj = tj.open(adk.psf, adk.xtc)
+    order = np.random.default_rng(1).permutation(traj.n_atoms)[:700]
+    for atoms in (traj.all_atoms().topology_atoms, traj.select(order).topology_atoms):
+        for name in ("CA", "HA", "none", ""):
+            assert np.array_equal(atoms.named(name), np.flatnonzero(atoms.column("names") == name))
+
+
 def test_any_rising_indices_are_taken(adk: Adk, tmp_path: Path) -> None:
     """Also atoms between others; the positions are those of the same atoms."""
     whole = tj.open(adk.psf, adk.xtc)

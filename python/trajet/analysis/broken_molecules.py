@@ -144,11 +144,11 @@ def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     limits
         `(n,)`, float64, Å.
     """
-    residues, names = atoms.residues, atoms.column("names")
+    residues = atoms.residues
     within = np.flatnonzero(residues[1:] == residues[:-1])
     pairs, limits = [np.stack([within, within + 1], axis=1)], [np.full(len(within), _BONDED)]
     for name, limit in _BACKBONE.items():
-        there = np.flatnonzero(np.zeros(0) if names is None else names == name)
+        there = atoms.named(name)
         along = np.stack([there[:-1], there[1:]], axis=1)
         along = along[np.diff(residues[along], axis=1)[:, 0] == 1]
         pairs.append(along)
