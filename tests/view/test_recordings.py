@@ -15,6 +15,8 @@ from helpers.golden_files import Adk
 from helpers.viewed import write_gro
 from matplotlib.image import imread
 from trajet import server, viewer
+from trajet._trajet import OutputError
+from trajet.cli import recordings
 from trajet.server.app import LARGEST_BODY
 from trajet.viewer.layers import make_layer
 from trajet.viewer.mp4 import Movie
@@ -111,6 +113,38 @@ def test_options_of_pictures_are_checked(adk: Adk, tmp_path: Path) -> None:
     line = ("view", adk.psf, adk.xtc, "--png", tmp_path / "one.png")
     assert "even" in commands.misuse(*line, "--size", "101", "100")
     assert ".mp4" in commands.misuse("view", adk.psf, adk.xtc, "--movie", tmp_path / "one.avi")
+
+
+def program(path: Path, lines: str) -> Path:
+    """Write a script that stands for a browser."""
+    path.write_text(f"#!/bin/sh\n{lines}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def test_silent_browser_is_an_error(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that asks for nothing, and does not end when it is told to, is ended; no file is left."""
+    program(tmp_path / "chromium", "trap '' TERM; exec /bin/sleep 100")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(recordings, "_QUIET", 0.3)
+    monkeypatch.setattr(recordings, "_END", 0.3)
+    opened = tj.open(adk.psf, adk.xtc)
+    scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
+    with pytest.raises(OutputError, match="chromium has asked for nothing"):
+        recordings.record(scene, tmp_path / "one.png", [0], (64, 64), None)
+    assert [path.name for path in tmp_path.iterdir()] == ["chromium"]
+
+
+def test_snaps_are_known(tmp_path: Path) -> None:
+    """Links to the program snap, and scripts that start one of its programs."""
+    snap = program(tmp_path / "snap", "")
+    (tmp_path / "chromium").symlink_to(snap)
+    script = program(tmp_path / "chromium-browser", 'exec /snap/bin/chromium "$@"')
+    other = program(tmp_path / "google-chrome", "")
+    found = [recordings._is_snap(str(path)) for path in (tmp_path / "chromium", script, other)]
+    assert found == [True, True, False]
 
 
 @pytest.mark.skipif(

@@ -1,9 +1,13 @@
 """`trajet view` without a browser: frames, structures, series, and what is refused."""
 
+import importlib
 import itertools
 import json
+import os
 import shutil
+import signal
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +24,7 @@ from helpers.viewed import write_gro
 from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
 from trajet import viewer
-from trajet.server import PAGE_HEADERS, Access, ViewApp
+from trajet.server import PAGE_HEADERS, Access, Address, ViewApp
 from trajet.server.access import Guard
 from trajet.viewer.files import PROGRAMS
 from trajet.viewer.layers import make_layer
@@ -277,6 +281,33 @@ def test_frames_without_positions_are_refused(tmp_path: Path) -> None:
         assert (answer.status, answer.body) == (409, b"frame 1 has no positions\n")
     made.errors.clear()
     assert np.allclose(made.frame(0).positions, 10, atol=0.01)
+
+
+def test_address_is_printed_if_no_browser_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A browser that cannot read the temporary file says nothing to the command."""
+
+    def open_nothing(_: str) -> bool:
+        time.sleep(0.8)
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    command = importlib.import_module("trajet.cli.view")
+    monkeypatch.setattr(command, "_UNSEEN", 0.1)
+    monkeypatch.setattr("webbrowser.open", open_nothing)
+    opened = tj.open(write_gro(tmp_path / "two.gro", [("A", "X"), ("A", "Y")]))
+    scene = viewer.Scene(opened, [make_layer(opened.all_atoms())])
+    command._serve(scene, 0, no_browser=False, quiet=True)
+    assert "so far: open http://127.0.0.1:" in capsys.readouterr().err
+
+
+def test_address_needs_no_option_of_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On macOS nothing ends connections that take no byte; the page is served all the same."""
+    monkeypatch.delattr("socket.TCP_USER_TIMEOUT")
+    at = Address("127.0.0.1", 0)
+    assert at.port > 0
+    at.socket.close()
 
 
 def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: Path) -> None:

@@ -22,6 +22,13 @@ _OPTIONS = (
     # Draws without a GPU where there is none.
     "--enable-unsafe-swiftshader",
 )
+# Seconds after which a browser that asks for nothing has failed, and within which it must end.
+_QUIET = 300.0
+_END = 5.0
+# Folder of programs from snaps, which see neither /tmp nor hidden folders, and bytes of a script
+# that may start one.
+_SNAPS = "/snap/"
+_SCRIPT = 4096
 
 
 def find_browser() -> str:
@@ -42,12 +49,17 @@ def find_browser() -> str:
 
 
 @contextlib.contextmanager
-def redirect_file(address: str) -> Iterator[Path]:
+def redirect_file(address: str, folder: Path | None = None) -> Iterator[Path]:
     """Yield a file of mode 0600 that leads a browser to an address.
 
     The command line of the browser, which other users see, names it: the address has the token.
+
+    Parameters
+    ----------
+    folder
+        Folder of the file; None for the one of temporary files.
     """
-    descriptor, name = tempfile.mkstemp(prefix="trajet-view-", suffix=".html")
+    descriptor, name = tempfile.mkstemp(prefix="trajet-view-", suffix=".html", dir=folder)
     path = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -104,7 +116,8 @@ def record(
 
             def is_done() -> bool:
                 has_ended = process is not None and process.poll() is not None
-                return recording.is_done or recording.failure is not None or has_ended
+                is_over = recording.is_done or recording.failure is not None or has_ended
+                return is_over or app.quiet_for > _QUIET
 
             app = server.ViewApp(scene, errors.append, recording)
             server.serve(
@@ -116,6 +129,8 @@ def record(
                 started=started,
                 is_done=is_done,
             )
+            if recording.failure is None and not recording.is_done and app.quiet_for > _QUIET:
+                recording.failure = f"{browser} has asked for nothing for {_QUIET:g} s"
             if not recording.is_done:
                 _fail(path, recording.failure, errors, process)
 
@@ -154,9 +169,12 @@ def _browsing(
     browser: str, address: str, size: tuple[int, int]
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Run a browser at an address, with a profile of its own; end it afterwards."""
+    folder = Path.home() if _is_snap(browser) else None
     with (
-        tempfile.TemporaryDirectory(prefix="trajet-view-", ignore_cleanup_errors=True) as profile,
-        redirect_file(address) as page,
+        tempfile.TemporaryDirectory(
+            prefix="trajet-view-", ignore_cleanup_errors=True, dir=folder
+        ) as profile,
+        redirect_file(address, folder) as page,
     ):
         options = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]
         # Chromium refuses to run as root in its sandbox.
@@ -169,3 +187,17 @@ def _browsing(
                 yield process
             finally:
                 process.terminate()
+                try:
+                    process.wait(_END)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+def _is_snap(browser: str) -> bool:
+    """Return whether a browser is a snap, or a script that starts one."""
+    path = os.path.realpath(browser)
+    if _SNAPS in browser or os.path.basename(path) == "snap":
+        return True
+    with open(path, "rb") as file:
+        begin = file.read(_SCRIPT)
+    return begin.startswith(b"#!") and _SNAPS.encode() in begin

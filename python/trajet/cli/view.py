@@ -23,6 +23,8 @@ from trajet.viewer.layers import make_layer
 
 # Seconds after the end within which a thread that reads or analyses is left behind.
 _END = 1.0
+# Seconds after which the address is printed if the browser has not asked for the page.
+_UNSEEN = 10.0
 
 
 @command()
@@ -239,13 +241,24 @@ def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> 
                 if not quiet:
                     click.echo("the page opens in the browser; Ctrl-C ends the command")
 
+        app = server.ViewApp(scene, failed)
+        is_unseen = not no_browser
+
+        def tick() -> bool:
+            nonlocal is_unseen
+            if is_unseen and app.n_requests == 0 and app.quiet_for > _UNSEEN:
+                click.echo(f"no browser has opened the page so far: open {address}", err=True)
+                is_unseen = False
+            return False
+
         server.serve(
-            server.ViewApp(scene, failed),
+            app,
             access,
             at,
             headers=server.PAGE_HEADERS,
             failed=failed,
             started=started,
+            is_done=tick,
         )
 
 

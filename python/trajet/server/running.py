@@ -81,8 +81,10 @@ class Address:
         family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit this: the system ends those that take no byte.
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _STALLED * 1000)
+        # Connections inherit this: the system ends those that take no byte. macOS has no such
+        # option: there they stay until the client or the server ends.
+        if (option := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
+            self.socket.setsockopt(socket.IPPROTO_TCP, option, _STALLED * 1000)
         try:
             self.socket.bind((self.address, port))
         except OSError:

@@ -1,6 +1,7 @@
 """The page of the viewer: its files, the scene, structures, frames and series."""
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -48,6 +49,11 @@ class ViewApp:
         Called with an error that a request has met; its text, which may name paths, is not sent.
     recording
         A recording, which takes pictures from the page.
+
+    Attributes
+    ----------
+    n_requests
+        Number of requests so far.
     """
 
     def __init__(
@@ -59,6 +65,8 @@ class ViewApp:
         self._scene, self._failed = scene, failed
         self._readers, self._analyses = CapacityLimiter(_READERS), CapacityLimiter(_ANALYSES)
         self._records = recording is not None
+        self._n_open, self._quiet_since = 0, time.monotonic()
+        self.n_requests = 0
         self._files = page_files(records=recording is not None)
         further = [] if recording is None else recording.routes()
         self._router = Router(
@@ -75,7 +83,18 @@ class ViewApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        await self._router(scope, receive, send)
+        self.n_requests += 1
+        self._n_open += 1
+        try:
+            await self._router(scope, receive, send)
+        finally:
+            self._n_open -= 1
+            self._quiet_since = time.monotonic()
+
+    @property
+    def quiet_for(self) -> float:
+        """Seconds since the last answer; 0 while a request is being answered."""
+        return 0.0 if self._n_open else time.monotonic() - self._quiet_since
 
     def close(self) -> None:
         """Close the scene, unless it may be recorded again."""
