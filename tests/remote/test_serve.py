@@ -25,6 +25,7 @@ from helpers.served_files import PATIENCE, TOKEN, Served, serving
 from numpy.typing import NDArray
 from trajet.server.access import Access
 from trajet.server.ranges import ChangedFileError, OpenFile, byte_range
+from trajet.server.table import Table
 
 # Words of paths in random requests.
 WORDS = ("file", "traj", "frame", "numframes", "dir", "adk.xtc", "store", "wet@protein")
@@ -193,6 +194,31 @@ def test_wrong_frames_and_atoms_are_refused(
     assert server.frame("adk.psf", 0).status == 404
 
 
+def test_forms_of_many_fields_are_refused(server: Served) -> None:
+    """They would take seconds; few other fields are passed over."""
+    for n, status in ((7, 200), (100_000, 400)):
+        body = b"a=1&" * n + b"atomIndices=0,1"
+        found = server.get("traj/frame/0/adk.xtc", method="POST", body=body)
+        assert found.status == status
+
+
+def test_files_are_found_by_their_whole_names(adk: Adk, tmp_path: Path) -> None:
+    """Also with @ and commas, which stand before tags otherwise."""
+    path = Path(shutil.copy(adk.xtc, tmp_path / "a@b,c.xtc"))
+    table = Table([path])
+    assert table.trajectory(path.name) == str(path)
+    assert table.trajectory("a@b") is None and table.trajectory("a@b,d.xtc") is None
+
+
+def test_store_of_the_parent_folder_has_its_name(
+    wet: Solvated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not `..`, which clients take away from paths."""
+    monkeypatch.chdir(wet.store.folder / "wet")
+    name = wet.store.folder.resolve().name
+    assert Table([Path("..")]).trajectory(f"{name}/wet@protein") is not None
+
+
 def test_requests_without_the_token_are_refused(server: Served) -> None:
     """Every form of the token, right and wrong."""
     assert server.get("dir/", token="").status == 401
@@ -218,6 +244,9 @@ def test_other_host_names_are_refused(server: Served) -> None:
         "10.0.0.1",
         "",
         "[::2]",
+        "localhost]x",
+        "localhost:80:evil",
+        "localhost:x",
         socket.gethostname(),
     ):
         assert server.get("dir/", Host=host).status == 403

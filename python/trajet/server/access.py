@@ -71,10 +71,10 @@ class Access:
 
     def knows_host(self, header: str) -> bool:
         """Return whether a `Host` header names this server."""
-        name, bracket, _ = header.strip().lower().partition("]")
-        if not bracket:
-            name = name.partition(":")[0]
-        name = name.removeprefix("[").removesuffix(".")
+        found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:\[\]]*))(?::[0-9]*)?", header.strip().lower())
+        if found is None:
+            return False
+        name = (found[1] or found[2] or "").removesuffix(".")
         if name in self.hosts:
             return True
         try:

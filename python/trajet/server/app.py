@@ -26,6 +26,8 @@ LARGEST_BODY = 16 * 2**20
 # Seconds within which the body of a request must arrive.
 _BODY_WITHIN = 20
 _INDEX_OF, _INDEX = ".", ".trajet-index"
+# Fields of a form: more take long to take apart.
+_MOST_FIELDS = 8
 # Digits of a number in a path.
 _MOST_DIGITS = 18
 _T = TypeVar("_T")
@@ -100,8 +102,13 @@ class App:
 
     async def _frame(self, request: Request) -> Response:
         number = number_in(request)
-        ranges = dict(parse_qsl(await _form(request))).get("atomIndices", "")
-        read = partial(self.frames.frame, _name_in(request), number, ranges)
+        body = await body_of(request)
+
+        def read() -> bytes:
+            # Large forms take a while, in which others are answered.
+            ranges = _field(body, "atomIndices")
+            return self.frames.frame(_name_in(request), number, ranges)
+
         await self._frames.acquire()
         try:
             frame = await self._in_thread(read, self._frame_readers)
@@ -156,17 +163,17 @@ async def _pieces(frame: bytes) -> AsyncIterator[bytes]:
         yield frame[offset : offset + PIECE]
 
 
-async def _form(request: Request) -> str:
-    """Return the body of a request as text.
+def _field(body: bytes, name: str) -> str:
+    """Return a field of the form in the body of a request, "" without it.
 
     Raises
     ------
     RequestError
-        If it is too large, does not arrive, or is no text.
+        If the body is no form of few fields.
     """
     try:
-        return (await body_of(request)).decode("ascii")
-    except UnicodeDecodeError as error:
+        return dict(parse_qsl(body.decode("ascii"), max_num_fields=_MOST_FIELDS)).get(name, "")
+    except ValueError as error:
         raise RequestError("the body of the request is no form", 400) from error
 
 

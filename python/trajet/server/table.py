@@ -20,6 +20,26 @@ from trajet.store.link_folder import links_of
 _AGAIN = 1.0
 
 
+@dataclass(frozen=True)
+class _Names:
+    """What names stand for at one time: both are replaced together, while others read them."""
+
+    files: dict[str, Path]
+    trajectories: dict[str, str]
+
+    def trajectory(self, name: str) -> str | None:
+        """Return what to open as a trajectory; None if there is none."""
+        # The name of a file may have @ and commas.
+        if (found := self.trajectories.get(name)) is not None:
+            return found
+        dataset, at, tags = name.partition("@")
+        path = self.trajectories.get(dataset)
+        parts = [f"{dataset}@{tag}" for tag in tags.split(",")]
+        if not at or path is None or not all(part in self.trajectories for part in parts):
+            return None
+        return f"{path}@{tags}"
+
+
 @dataclass
 class Table:
     """Files and trajectories by the names under which they are served.
@@ -33,8 +53,7 @@ class Table:
     """
 
     paths: Sequence[Path]
-    _files: dict[str, Path] = field(default_factory=dict)
-    _trajectories: dict[str, str] = field(default_factory=dict)
+    _now: "_Names" = field(default_factory=lambda: _Names({}, {}))
     _read_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -60,6 +79,8 @@ class Table:
         self._read()
 
     def _read(self) -> None:
+        # Stores that cannot be read for a moment are not read again for every request.
+        self._read_at = time.monotonic()
         files: dict[str, Path] = {}
         trajectories: dict[str, str] = {}
         for path in self.paths:
@@ -76,29 +97,25 @@ class Table:
                     if "@" in tag:
                         trajectories.setdefault(f"{name}/{tag}", str(path.absolute() / tag))
                     trajectories[f"{name}/{file}"] = str(target)
-        self._files, self._trajectories = files, trajectories
-        self._read_at = time.monotonic()
+        self._now = _Names(files, trajectories)
 
     def file(self, name: str) -> Path | None:
         """Return the path of a file, resolved; None if no file has this name.
 
         Stores are read again if the file is unknown or not where it was.
         """
-        path = self._files.get(name)
+        path = self._now.files.get(name)
         if path is None or not path.exists():
             self._refresh()
-        return self._files.get(name)
+        return self._now.files.get(name)
 
     def trajectory(self, name: str) -> str | None:
         """Return what to open as a trajectory: a file, or a data set or tags of a store."""
-        dataset, at, tags = name.partition("@")
-        parts = [f"{dataset}@{tag}" for tag in tags.split(",")] if at else [name]
-        if not all(part in self._trajectories for part in parts):
+        found = self._now.trajectory(name)
+        if found is None:
             self._refresh()
-        found = [self._trajectories.get(part) for part in parts]
-        if not parts[1:] or None in found:
-            return None if None in found else found[0]
-        return f"{self._trajectories[dataset]}@{tags}"
+            found = self._now.trajectory(name)
+        return found
 
     def _refresh(self) -> None:
         """Read the stores again, at most once a second."""
@@ -108,17 +125,18 @@ class Table:
 
     def files(self) -> dict[str, Path]:
         """Return all files by name."""
-        return dict(self._files)
+        return dict(self._now.files)
 
     def datasets(self) -> list[str]:
         """Return the names of the data sets that are served."""
-        return [name for name in self._trajectories if name not in self._files and "@" not in name]
+        now = self._now
+        return [name for name in now.trajectories if name not in now.files and "@" not in name]
 
     def listing(self, folder: str) -> list[dict[str, str | int | bool]] | None:
         """Return the entries of a folder, as MDsrv lists them; None if there is no such folder."""
         prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
         found: dict[str, dict[str, str | int | bool]] = {}
-        for name, path in sorted(self._files.items()):
+        for name, path in sorted(self._now.files.items()):
             if not name.startswith(prefix):
                 continue
             first, inner, _ = name.removeprefix(prefix).partition("/")
@@ -131,8 +149,8 @@ class Table:
 
 
 def _name_of(path: Path) -> str:
-    """Return the name of a path that was given, such as "md" for "md/" or "."."""
-    return path.name or path.resolve().name
+    """Return the name of a path that was given, such as "md" for "md/", "." or "md/run/.."."""
+    return path.resolve().name if path.name in ("", "..") else path.name
 
 
 def _datasets(folder: Path) -> Iterator[tuple[str, dict[str, Path]]]:
