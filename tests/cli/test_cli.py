@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
+import matplotlib.image
 import numpy as np
 import pytest
 import trajet as tj
@@ -20,6 +21,7 @@ from helpers import trr_bytes, xtc_bytes
 from helpers.commands import fail, misuse, names_in, run, succeed
 from helpers.golden_files import Adk, Golden
 from MDAnalysisTests import datafiles
+from trajet.cli.figures import FigureOptions
 from trajet.cli.terminal import waiting
 
 COMMANDS = ("info", "index", "rmsd")
@@ -594,3 +596,21 @@ def test_plot_shows_dollar_signs_of_a_selection(adk: Adk, tmp_path: Path) -> Non
     assert text in figure.read_text(encoding="utf-8")
     succeed("rmsd", adk.psf, adk.xtc, "--select", text, "--plot", tmp_path / "r.png", "--quiet")
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_have_the_title_size_and_resolution_of_options(adk: Adk, tmp_path: Path) -> None:
+    """In pixels; panels side by side share the width."""
+    figure = tmp_path / "f.png"
+    first = ("rmsd", adk.psf, adk.xtc, "--select", "name CA", "--quiet", "--stop", "20")
+    succeed(*first, "--plot", figure, "--title", "mine", "--size", "8x6cm", "--dpi", "254")
+    assert matplotlib.image.imread(figure).shape == (600, 800, 4)
+    result = tj.pca(tj.open(adk.psf, adk.xtc).select("name CA"))
+    drawn = FigureOptions("mine", (3.35, 2.5), 300).drawn(result)
+    assert drawn.get_size_inches().tolist() == [3.35, 2.5]
+    assert drawn.axes[0].get_title(loc="left") == "mine"
+    assert "name it by --plot" in misuse(*first, "--title", "mine")
+    assert "is not a size: write 8x6cm" in misuse(*first, "--plot", figure, "--size", "8x6")
+    assert "is not between 0.5 and 50 inches" in misuse(
+        *first, "--plot", figure, "--size", "8x600cm"
+    )
+    assert "32768 pixels" in misuse(*first, "--plot", figure, "--size", "50x5in", "--dpi", "2400")

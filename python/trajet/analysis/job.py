@@ -19,6 +19,7 @@ from typing import (
 
 import numpy as np
 
+from trajet.analysis.progress_bar import shown_progress
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
@@ -225,10 +226,18 @@ def _analysis(
     @root_only("result")
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        progress = cast("Progress | bool | None", kwargs.get("progress"))
         if ensemble_of([args, kwargs]) is not None:
             bind(args, kwargs)
-            return cast(_R, _call_members(function.__name__, steps, args, dict(kwargs)))
-        return _completed(steps(*args, **kwargs))
+            with shown_progress(progress, function.__name__, " members") as show:
+                return cast(
+                    _R, _call_members(function.__name__, steps, args, {**kwargs, "progress": show})
+                )
+        if progress is None:
+            return _completed(steps(*args, **kwargs))
+        with shown_progress(progress, function.__name__, " frames") as show:
+            kwargs["progress"] = show
+            return _completed(steps(*args, **kwargs))
 
     def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R] | EnsembleJob[_R]:
         for name in OF_RUN:

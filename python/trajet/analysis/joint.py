@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import EnsembleJob, Job, Steps, ensemble_of
+from trajet.analysis.progress_bar import shown_progress
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
@@ -32,7 +33,7 @@ def run(
     time_sample: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> list[_R]: ...
 @overload
 def run(
@@ -42,7 +43,7 @@ def run(
     time_sample: bool = False,
     frames: FrameChoice = None,
     pool: Pool | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> list[_R | Exception]: ...
 @overload
 def run(
@@ -54,7 +55,7 @@ def run(
     time_sample: bool = False,
     frames: "MemberFrames" = None,
     pool: Pool | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> "list[EnsembleResult[_R]]": ...
 @root_only("results")
 @names_renamed
@@ -67,7 +68,7 @@ def run(
     time_sample: bool = False,
     frames: "MemberFrames" = None,
     pool: Pool | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> "Sequence[Result | Exception | EnsembleResult[Result]]":
     """Run several analyses together: every frame is read and decoded once.
 
@@ -105,7 +106,7 @@ def run(
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
-        Called with frames done and in total; of an ensemble with members.
+        Called with frames done and in total, of an ensemble with members; True for a progress bar.
 
     Returns
     -------
@@ -138,27 +139,29 @@ def run(
             raise ValueError("some jobs are of an ensemble, and others of a trajectory")
         from trajet.analysis.resume import ResumeFolder
 
-        return _run_members(
-            of_ensemble,
-            keep_going=keep_going,
-            resume=None if resume is None else ResumeFolder(Path(resume), verify=verify),
-            time_sample=time_sample,
-            frames=frames,
-            pool=pool,
-            progress=progress,
-        )
+        with shown_progress(progress, "run", " members") as show:
+            return _run_members(
+                of_ensemble,
+                keep_going=keep_going,
+                resume=None if resume is None else ResumeFolder(Path(resume), verify=verify),
+                time_sample=time_sample,
+                frames=frames,
+                pool=pool,
+                progress=show,
+            )
     if resume is not None:
         raise ValueError("resume= is for the members of an ensemble: make one with tj.ensemble")
     if callable(frames):
         raise TypeError("frames= is a function, which only members of an ensemble take")
-    return _run_together(
-        [job for job in jobs if isinstance(job, Job)],
-        keep_going=keep_going,
-        time_sample=time_sample,
-        frames=frames,
-        pool=pool,
-        progress=progress,
-    )
+    with shown_progress(progress, "run", " frames") as show:
+        return _run_together(
+            [job for job in jobs if isinstance(job, Job)],
+            keep_going=keep_going,
+            time_sample=time_sample,
+            frames=frames,
+            pool=pool,
+            progress=show,
+        )
 
 
 def _run_members(

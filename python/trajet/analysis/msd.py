@@ -365,9 +365,11 @@ def _particles_in(shape: Shape, n_particles: int) -> int:
     return min(n_particles, rest // per_particle)
 
 
-def _share(progress: Progress | None, k: int, n_runs: int) -> Progress | None:
+def _share(progress: Progress | bool | None, k: int, n_runs: int) -> Progress | None:
     """Return the progress of the k-th of several runs over the same frames."""
-    if progress is None or n_runs == 1:
+    if not callable(progress):
+        return None
+    if n_runs == 1:
         return progress
     return lambda done, total: progress(done + k * total, n_runs * total)
 

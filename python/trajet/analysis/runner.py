@@ -259,12 +259,12 @@ class RunOptions(TypedDict, total=False):
     pool
         Where to compute; None for `LocalPool()`.
     progress
-        Called with frames done and in total, or None.
+        Called with frames done and in total; True for a progress bar.
     """
 
     frames: FrameChoice
     pool: Pool | None
-    progress: Progress | None
+    progress: Progress | bool | None
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class RunRequest:
     t_select: float
     frames: FrameChoice = None
     pool: Pool | None = None
-    progress: Progress | None = None
+    progress: Progress | bool | None = None
     reference: int | None = None
     compared: NDArray[np.int64] | None = None
     too_large: str = ""
@@ -386,7 +386,9 @@ def run_jointly(
         if time_sample and not any(reader.has_no_jump for reader in readers):
             measured["sample"] = serial_sample(reader, plan, numbers, n_threads)
         before = time.perf_counter() - begin
-        output = where.run(reader, plan, numbers, progress=first.progress)
+        # Bars are functions here: see `shown_progress`.
+        show = first.progress if callable(first.progress) else None
+        output = where.run(reader, plan, numbers, progress=show)
         report = {**_shift_times(output.report, before), **measured}
         return read, output, cast(RunReport, report)
 

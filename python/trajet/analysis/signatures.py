@@ -16,7 +16,7 @@ frames
 pool
     Where to compute; None for `LocalPool()`: all cores of this process.
 progress
-    Called with frames done and in total.
+    Called with frames done and in total; True for a progress bar.
 """
 
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import advise, output
+from trajet import advise
 from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import rows_approved_by
-from trajet.cli import pools, remote_options, transforms
+from trajet.cli import figures, pools, remote_options, transforms
 from trajet.cli.command import LeveledCommand, help_all
+from trajet.cli.figures import FigureOptions
 from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures, groups_of
 from trajet.cli.options import (
     HowToOpen,
@@ -100,6 +101,8 @@ class AnalysisOptions:
         The run of several analyses to which this one belongs; None if it runs on its own.
     updating
         Whether selections are evaluated in each frame.
+    figure
+        Title, size and resolution of the figure.
     """
 
     trajectory: Trajectory | Ensemble
@@ -112,6 +115,7 @@ class AnalysisOptions:
     as_json: bool = False
     joint: "JointRun | None" = None
     updating: bool = False
+    figure: FigureOptions = field(default_factory=FigureOptions)
 
     def select(self, selection: str) -> Selection | UpdatingSelection | EnsembleSelection:
         """Evaluate a selection; on frame 0, or in each frame if `updating`."""
@@ -194,7 +198,7 @@ class AnalysisOptions:
         after = {"files": time.perf_counter() - begin}
         if (path := self.outputs["plot"]) is not None:
             begin = time.perf_counter()
-            _save_figure(result, path)
+            self.figure.save(result, path)
             after["figure"] = time.perf_counter() - begin
         if (path := self.outputs["report"]) is not None:
             result.report.save(path)
@@ -257,7 +261,9 @@ class JointRun:
     def add(self, job: EnsembleJob[Result], options: AnalysisOptions) -> None:
         """Add an analysis of the members."""
         as_json = self.as_json or options.as_json
-        where = MembersOutput(options.outputs, options.quiet, as_json, self.documents)
+        where = MembersOutput(
+            options.outputs, options.quiet, as_json, self.documents, options.figure
+        )
         self.of_members.append((job, where))
 
     def run_members(self) -> None:
@@ -390,6 +396,7 @@ _SHARED = (
         metavar="FILE",
         help="A figure: .png, .pdf or .svg",
     ),
+    *figures.OPTIONS,
     click.option(
         "--report",
         callback=path_to(REPORT_SUFFIXES),
@@ -413,7 +420,9 @@ _SHARED = (
 
 # The sections of `--help` with the names of their options; all others come before them.
 _SECTIONS = {
-    "Output": ("save", "output", "plot", "report", "as_json", "force", "quiet"),
+    "Output": (
+        *("save", "output", "plot", "title", "size", "dpi", "report", "as_json", "force", "quiet"),
+    ),
     "Frames": ("start", "stop", "step", "begin", "end"),
 }
 # The sections that only `--help-all` shows.
@@ -475,6 +484,9 @@ def analysis(
             output: Path | None,
             as_json: bool,
             plot: Path | None,
+            title: str | None,
+            size: tuple[float, float] | None,
+            dpi: int | None,
             report: Path | None,
             rows_in: Path | None,
             time_sample: bool,
@@ -483,6 +495,8 @@ def analysis(
             **values: object,
         ) -> None:
             check_json(as_json=as_json, quiet=quiet)
+            figure = FigureOptions(title, size, dpi)
+            figure.check(plot)
             if guesses_bonds:
                 values["guess_bonds"] = transforms.guess_bonds
             else:
@@ -577,7 +591,8 @@ def analysis(
                     job = joint.first = joint.first or shared()
                 outputs = {"output": output, "plot": plot, "report": report}
                 opened = transforms.applied_to(job.trajectory)
-                function(replace(job, trajectory=opened, outputs=outputs), **values)
+                made = replace(job, trajectory=opened, outputs=outputs, figure=figure)
+                function(made, **values)
 
         all_options: Sequence[Callable[[Callable[..., None]], object]]
         all_options = (*_SHARED[:2], *own, *_SHARED[2:], help_all)
@@ -590,9 +605,3 @@ def analysis(
         return made
 
     return make
-
-
-def _save_figure(result: Result, path: Path) -> None:
-    figure = result.plot()
-    suffix = path.suffix.lower().removeprefix(".")
-    output.write(path, lambda file: figure.savefig(file, format=suffix))

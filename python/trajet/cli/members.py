@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from trajet import output
 from trajet._trajet import AnalysisError
+from trajet.cli.figures import FigureOptions
 from trajet.cli.tables import lines_of, one_line
 from trajet.natural_order import natural
 from trajet.quoting import quoted
@@ -115,12 +115,15 @@ class MembersOutput:
         Whether to print nothing, or JSON.
     documents
         The results as JSON, to which one is added.
+    figure
+        Title, size and resolution of figures.
     """
 
     paths: Mapping[str, Path | None]
     quiet: bool
     as_json: bool
     documents: list[Mapping[str, object]] = field(default_factory=list)
+    figure: FigureOptions = field(default_factory=FigureOptions)
 
     def finish(self, result: "EnsembleResult[Result]", groups: Groups | None = None) -> None:
         """Write the files of a result, then print the table of its means.
@@ -185,9 +188,9 @@ class MembersOutput:
                 if table is not None:
                     table.save(beside(path, ending))
         if (path := self.paths.get("plot")) is not None:
-            save_figure(result, beside(path, ""))
+            self.figure.save(result, beside(path, ""))
             if change is not None:
-                save_figure(change, beside(path, _DIFFERENCE))
+                self.figure.save(change, beside(path, _DIFFERENCE))
         return written
 
 
@@ -219,13 +222,6 @@ def echo_failures(results: "Sequence[EnsembleResult[Result]]") -> bool:
         some = "" if len(names) == len(results) else f" ({', '.join(names)})".replace("_", "-")
         click.echo(f"trajet: member {label}{some}: {error}", err=True)
     return bool(lines)
-
-
-def save_figure(result: "EnsembleResult[Result] | ReplicaDifference", path: Path) -> None:
-    """Draw the means of a result, or a difference, into a file."""
-    figure = result.plot()
-    suffix = path.suffix.lower().removeprefix(".")
-    output.write(path, lambda file: figure.savefig(file, format=suffix))
 
 
 def _lines(

@@ -1,5 +1,6 @@
-"""Reports as self-contained HTML pages, without network, scripts or libraries."""
+"""Reports as self-contained HTML pages, and tables of facts, without network or scripts."""
 
+from trajet.html.facts import facts
 from trajet.html.page import page
 
-__all__ = ["page"]
+__all__ = ["facts", "page"]

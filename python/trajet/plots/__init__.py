@@ -2,7 +2,7 @@
 
 from trajet.plots.densities import bulk_density, projections
 from trajet.plots.distributions import density_profile, displacement, radial, radials
-from trajet.plots.drawing import png
+from trajet.plots.drawing import png, retitle
 from trajet.plots.ensembles import clusters, components
 from trajet.plots.look import COLOURS, PLAIN, Look
 from trajet.plots.means import Means, convergence, histogram
@@ -67,6 +67,7 @@ __all__ = [
     "ramachandran",
     "replica_difference",
     "replica_means",
+    "retitle",
     "secondary_structure",
     "series",
     "violins",

@@ -146,6 +146,14 @@ def entitle(panels: "Sequence[Axes]", names: Sequence[str], title: str, ax: "Axe
         figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
 
 
+def retitle(figure: "Figure", title: str) -> None:
+    """Replace the title of a figure; panels keep their names."""
+    if figure.get_suptitle():
+        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+    else:
+        titled(figure.axes[0], title)
+
+
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
     """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
     ticks = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))

@@ -197,6 +197,26 @@ class Report(Mapping[str, object]):
         lines += [f"note: {remark}" for remark in entries["remarks"]]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """Return stages, counters and remarks as a table, which notebooks show."""
+        from trajet.html.facts import facts
+
+        entries = self._entries
+        stages = entries["stages"]
+        rows: list[tuple[str, object]] = [
+            (name, f"{stages[name]:.4f} s") for name in STAGES if stages[name] > 0
+        ]
+        rows += [(name, f"{entries[name]:.4f} s") for name in BEFORE if name in entries]
+        rows += [
+            ("frames", entries["frames"]),
+            ("requests", entries["requests"]),
+            ("bytes read", entries["bytes_read"]),
+            ("threads", entries["threads"]),
+        ]
+        if (ratio := entries["r_comp_io"]) is not None:
+            rows.append(("R_comp/IO", f"{ratio:.3f}"))
+        return facts(f"Report of {entries['analysis']}", rows, entries["remarks"])
+
     def scaling(
         self, workers: Iterable[int], storage: str | os.PathLike[str] | None = None
     ) -> "Allocation":

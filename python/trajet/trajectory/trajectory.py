@@ -117,6 +117,26 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
         names = "".join(f", {step.words['transform']}" for step in self.transforms)
         return f"<Trajectory {self.label}: {self.n_frames} frames of {self.n_atoms} atoms{names}>"
 
+    def _repr_html_(self) -> str:
+        """Return name, format, size and transforms as a table, which notebooks show.
+
+        Nothing is read from files for it.
+        """
+        from trajet.html.facts import facts
+
+        if self.is_closed:
+            return facts("Trajectory", [("file", self.label), ("state", "closed")])
+        rows: list[tuple[str, object]] = [
+            ("file", self.label),
+            ("format", self.format),
+            ("frames", self.n_frames),
+            ("atoms", self.n_atoms),
+        ]
+        if self.transforms:
+            names = [str(step.words["transform"]) for step in self.transforms]
+            rows.append(("transforms", ", ".join(names)))
+        return facts("Trajectory", rows, self.remarks)
+
     def __enter__(self) -> Self:
         """Return the trajectory, which is closed at the end of the block.
 
@@ -320,6 +340,19 @@ class Selection(SelectedAtoms, Transformable, Viewable):
         what = "of indices" if self.text is None else repr(self.text)
         return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
 
+    def _repr_html_(self) -> str:
+        """Return the selection, its size and its trajectory as a table, which notebooks show."""
+        from trajet.html.facts import facts
+
+        return facts(
+            "Selection",
+            [
+                ("selection", "of indices" if self.text is None else self.text),
+                ("atoms", f"{self.n_atoms:,} of {self.trajectory.n_atoms:,}"),
+                ("trajectory", self.trajectory.label),
+            ],
+        )
+
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the same atoms of the transformed trajectory; see `Transformable`."""
         made = copy(self)
@@ -469,6 +502,19 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
     def __repr__(self) -> str:
         """Return the selection."""
         return f"<UpdatingSelection {quoted(self.text)} of {self.trajectory.n_atoms} atoms>"
+
+    def _repr_html_(self) -> str:
+        """Return the selection and its trajectory as a table, which notebooks show."""
+        from trajet.html.facts import facts
+
+        return facts(
+            "UpdatingSelection",
+            [
+                ("selection", f"{self.text}, in each frame"),
+                ("of atoms", self.trajectory.n_atoms),
+                ("trajectory", self.trajectory.label),
+            ],
+        )
 
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the same selection of the transformed trajectory; see `Transformable`."""
