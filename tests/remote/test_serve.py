@@ -1,5 +1,6 @@
 """`trajet serve`: files by ranges, frames in MDsrv's protocol, and what is refused."""
 
+import asyncio
 import json
 import os
 import random
@@ -9,11 +10,13 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
+import uvicorn
 from helpers import commands
 from helpers.doc_examples import examples as examples_of
 from helpers.doc_examples import run_python
@@ -23,9 +26,12 @@ from helpers.made_stores import Solvated, make_store
 from helpers.random_requests import basic, random_request
 from helpers.served_files import PATIENCE, TOKEN, Served, serving
 from numpy.typing import NDArray
+from starlette.types import Receive, Scope, Send
+from trajet.server import running
 from trajet.server.access import Access
 from trajet.server.ranges import ChangedFileError, OpenFile, byte_range
 from trajet.server.table import Table
+from uvicorn.server import ServerState
 
 # Words of paths in random requests.
 WORDS = ("file", "traj", "frame", "numframes", "dir", "adk.xtc", "store", "wet@protein")
@@ -450,6 +456,34 @@ def test_example_of_the_documentation_reads_a_frame(server: Served, adk: Adk) ->
     expected = tj.open(None, adk.xtc)[10]
     assert np.array_equal(namespace["positions"], expected.positions[atoms])
     assert (namespace["n_frames"], namespace["time"]) == (98, np.float32(expected.time))
+
+
+def test_headers_must_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection whose header does not arrive in time is closed; answers may take longer."""
+
+    async def slow(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.6)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def answers(*requests: bytes) -> list[bytes]:
+        config = uvicorn.Config(slow, http=running._Protocol, lifespan="off", log_config=None)
+        config.load()
+        make = partial(running._Protocol, config=config, server_state=ServerState(), app_state={})
+        server = await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0)
+        found = []
+        for request in requests:
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(request)
+            found.append(await asyncio.wait_for(reader.read(20), PATIENCE))
+            writer.close()
+        server.close()
+        return found
+
+    monkeypatch.setattr(running, "_HEADER_WITHIN", 0.3)
+    begun, whole = b"GET / HTTP/1.1\r\nHo", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    ended, answered = asyncio.run(answers(begun, whole))
+    assert (ended, answered[:12]) == (b"", b"HTTP/1.1 204")
 
 
 @pytest.mark.long

@@ -1,4 +1,4 @@
-"""Who may ask: the check of token and host name before any request is looked at."""
+"""Access control: checks token and host name before a request is looked at."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""The application: which paths there are, and what answers them."""
+"""The application: routes and their endpoints."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -26,7 +26,7 @@ from trajet.trajectory.cursor import Cursor
 # Trajectories that are kept open, and selections of each whose preparation is kept.
 _TRAJECTORIES = 16
 _CURSORS = 4
-# What tells two states of a file apart.
+# State of a file: inode, size and time of the last change.
 _State = tuple[int, int, int]
 
 

@@ -79,8 +79,8 @@ class OpenFile:
 
 
 def _etag(state: os.stat_result) -> str:
-    told = f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns}"
-    return f'"{hashlib.blake2b(told.encode(), digest_size=16).hexdigest()}"'
+    identity = f"{state.st_dev} {state.st_ino} {state.st_size} {state.st_mtime_ns}"
+    return f'"{hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()}"'
 
 
 def file_response(request: Request, file: OpenFile, limiter: CapacityLimiter) -> Response:

@@ -109,7 +109,11 @@ class Address:
 
 
 class _Protocol(H11Protocol):
-    """A connection, which is closed if the header of a request does not arrive in time."""
+    """A connection, which is closed if the header of a request does not arrive in time.
+
+    uvicorn documents neither `cycle`, `transport` nor `loop` of its protocols:
+    `test_headers_must_end` fails if a later version has other names for them.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
 

@@ -63,8 +63,9 @@ class Viewable:
             Further layers, "SELECTION:STYLE:COLOUR"; the only ones of a trajectory, by default
             protein and nucleic acids, or else all atoms.
         series
-            Results, files of results, or names of analyses, which run on the first layer. They are
-            drawn beside the picture; a click shows a frame, or residues.
+            Results, files of results, or names of analyses, which run on the first layer at the
+            positions of the trajectory, not those of the picture. They are drawn beside the
+            picture; a click shows a frame, or residues.
         as_stored
             Whether positions are shown as they are stored at first.
         quantise
