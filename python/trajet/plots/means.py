@@ -16,6 +16,7 @@ from trajet.plots.drawing import (
     figure_of,
     height_of,
     legend_of,
+    line_width,
     shortened,
     show_range,
     titled,
@@ -49,7 +50,14 @@ class Means:
     resolved: NDArray[np.bool_]
 
 
-def draw_bands(axes: "Axes", means: Means, colours: Sequence[str], *, upright: bool = False) -> str:
+def draw_bands(
+    axes: "Axes",
+    means: Means,
+    colours: Sequence[str],
+    *,
+    upright: bool = False,
+    is_alone: bool = True,
+) -> str:
     """Draw each mean as a line with a band, and return words on them for the label of an axis.
 
     The limits of the axes stay as they are.
@@ -62,6 +70,8 @@ def draw_bands(axes: "Axes", means: Means, colours: Sequence[str], *, upright: b
         The means, and their colours.
     upright
         Whether bands are vertical.
+    is_alone
+        Whether the figure has no other results, so that a wide band hides nothing.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
@@ -69,15 +79,18 @@ def draw_bands(axes: "Axes", means: Means, colours: Sequence[str], *, upright: b
     transform = axes.get_xaxis_transform() if upright else axes.get_yaxis_transform()
     unresolved = False
     known = np.flatnonzero(np.isfinite(means.half_width))
+    is_alone = is_alone and len(known) == 1
     for k in known[: len(COLOURS)].tolist():
         colour, mean, half = colours[k], float(means.mean[k]), float(means.half_width[k])
         ends = ([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])
         axes.add_artist(
-            Line2D(*ends, transform=transform, color=colour, linewidth=1.0, linestyle="--")
+            Line2D(
+                *ends, transform=transform, color=colour, linewidth=line_width(0.8), linestyle="--"
+            )
         )
         is_resolved = bool(means.resolved[k])
         unresolved |= not is_resolved
-        if not is_resolved and len(known) > 1:
+        if not is_resolved and not is_alone:
             # Wide bands would hide one another.
             continue
         corner = (mean - half, 0.0) if upright else (0.0, mean - half)
@@ -96,7 +109,7 @@ def draw_bands(axes: "Axes", means: Means, colours: Sequence[str], *, upright: b
     if not len(known):
         return ""
     return "band: 95 % interval of the mean" + (
-        f"; {'no band' if len(known) > 1 else 'hatched'}: not resolved" * unresolved
+        f"; {'hatched' if is_alone else 'no band'}: not resolved" * unresolved
     )
 
 
@@ -211,10 +224,10 @@ def histogram(
                 histtype="stepfilled",
                 edgecolor=colour,
                 facecolor=(colour, 0.25),
-                linewidth=1.2,
+                linewidth=line_width(1.2),
                 label=shortened(label),
             )
-    words = draw_bands(axes, means, colours, upright=True)
+    words = draw_bands(axes, means, colours, upright=True, is_alone=not look.is_named)
     below = f"\n{words}" if words else ""
     axes.set_xlabel(wrapped(quantity, figure_of(axes).get_figwidth() - 1) + below)
     axes.set_ylabel("density")

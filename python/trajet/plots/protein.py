@@ -42,6 +42,8 @@ CLASS_COLOURS = {
 }
 # Width of the legend of classes.
 LEGEND_INCHES = 2.3
+# Least width of a figure that has this legend beside its axes.
+_LEAST_BESIDE = 6.0
 # Distance of a legend below axes.
 _BELOW_INCHES = 0.45
 # Pairs whose occupancies are drawn.
@@ -104,7 +106,8 @@ def secondary_structure(
     axes.set_xlabel(x_label)
     axes.set_ylabel("residue")
     title = look.only_title(title)
-    titled(axes, title, width_of(axes) - (LEGEND_INCHES if ax is None else 0))
+    is_wide = ax is None and figure_of(axes).get_figwidth() >= _LEAST_BESIDE
+    titled(axes, title, width_of(axes) - (LEGEND_INCHES if is_wide else 0))
     shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
     handles = [
         Patch(
@@ -116,8 +119,10 @@ def secondary_structure(
         for (letter, name), share in zip(classes.items(), shares, strict=True)
         if share > 0
     ]
-    if ax is None:
+    if is_wide:
         figure_of(axes).legend(handles=handles, loc="outside right upper", frameon=False)
+    elif ax is None:
+        figure_of(axes).legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
     else:
         _legend_below(axes, handles)
     return figure_of(axes)

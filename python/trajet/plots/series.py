@@ -111,11 +111,13 @@ def series(
             density=True,
             edgecolor=colour,
             facecolor=(colour, 0.25),
-            linewidth=1.2,
+            linewidth=line_width(1.2),
         )
     show_range(left, columns)
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
-    words = "" if means is None else draw_bands(left, means, colours)
+    words = ""
+    if means is not None:
+        words = draw_bands(left, means, colours, is_alone=not look.is_named)
     _label_below(left, x_label + bold, words)
     left.set_ylabel(wrapped(quantity, height_of(left)))
     titled(left, look.title(title))
