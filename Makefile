@@ -1,4 +1,4 @@
-# make demo   the main job on a real trajectory: a table, a plot, a CSV and a report
+# make demo   trajet demo: a table, a plot, a CSV and a report of a simulation that comes with it
 # make test   every gate and test
 # make test-long  what takes too long for the gate: an error at every file operation, many kills, long fuzzing,
 #                 files that other projects publish; before a release
@@ -36,7 +36,7 @@ fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/trajet demo demo-output
 
 # Compilers and pip leave a core idle half of the time: two targets at once. The Python tests use both
 # cores themselves, and come last, so that their closing line ends the output.
@@ -258,11 +258,6 @@ tools:
 	$(PIP) --upgrade pip 'maturin>=1.9,<2'
 	@touch $@
 
-# MDAnalysisTests holds the trajectory of the demonstration, which needs no MDAnalysis; tests install that.
-.venv/.made-python-packages: .venv/.made-venv pyproject.toml
-	$(PIP) --no-deps 'MDAnalysisTests>=2.8'
-	@touch $@
-
 # The plug-in is no part of the native module, which VMD could not load without Python. Both are built in one profile,
 # that of releases or that of the tests (Cargo.toml); the markers .made-built and .made-tested tell which is installed.
 MOLFILE := python/trajet/molfile/trajet_molfile.so
@@ -270,13 +265,13 @@ MOLFILE_BUILD := rustc --quiet --locked -p trajet-molfile --lib --crate-type cdy
 build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 	install -D $${CARGO_TARGET_DIR:-target}/$(1)/libtrajet_molfile.so $(MOLFILE)
 
-.venv/.made-built: .venv/.made-python-packages $(RUST_SOURCES) | tools
+.venv/.made-built: .venv/.made-venv pyproject.toml $(RUST_SOURCES) | tools
 	@echo "building the native module: some minutes, the first time"
 	$(call build_molfile,release)
 	$(PIP) --no-build-isolation --editable .
 	@rm -f .venv/.made-tested; touch $@
 
-.venv/.made-tested: .venv/.made-python-packages $(RUST_SOURCES) | tools
+.venv/.made-tested: .venv/.made-venv pyproject.toml $(RUST_SOURCES) | tools
 	$(call build_molfile,gate)
 	TRAJET_TEST_BUILD=1 MATURIN_PEP517_ARGS="--profile gate" $(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@

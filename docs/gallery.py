@@ -1,6 +1,6 @@
 """Every plot of results; the documentation site shows each with the lines that made it.
 
-The script runs in the folder of `make demo`, with two files of MDAnalysisTests beside its own:
+The script runs in a folder with the files of `examples/adk.py` and two files of MDAnalysisTests:
 adenylate kinase in water as solvated.tpr and solvated.xtc, ten frames.
 """
 

@@ -1,11 +1,10 @@
 """Install a wheel into an environment of its own, without Rust on the path, and run it there.
 
 The numbers must be those of the package that is installed here, on every instruction set of this
-processor, including the baseline of every x86-64. The plug-in for VMD must load into a program
-without Python.
+processor, including the baseline of every x86-64, of the samples that the wheel contains. `trajet
+demo` must run, and the plug-in for VMD must load into a program without Python.
 """
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -18,11 +17,8 @@ import trajet as tj
 from numpy.typing import NDArray
 from trajet.store.profile import default_text
 
-# The files of MDAnalysisTests, which would import MDAnalysis.
-_DATA = Path(
-    next(iter(importlib.util.find_spec("MDAnalysisTests").submodule_search_locations)), "data"
-)
-PSF, DCD = _DATA / "adk.psf", _DATA / "adk_dims.dcd"
+_MEMBER = tj.samples.peptide_variants().rows[0]
+PSF, XTC = _MEMBER["topology"], _MEMBER["trajectory"]
 # The PATH of a user's shell, without any tool that builds.
 PATH = "/usr/bin:/bin"
 # Loads a library as any program does, and calls it.
@@ -34,8 +30,7 @@ NEWEST_GLIBC = 17
 def main() -> None:
     """Check the wheel that the command line names."""
     wheel = Path(sys.argv[1])
-    ca = tj.open(PSF, DCD).select("name CA")
-    expected = tj.rmsd(ca).values
+    expected = tj.rmsd(tj.open(PSF, XTC).select("all")).values
     with tempfile.TemporaryDirectory() as folder:
         environment = Path(folder) / "clean"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
@@ -49,8 +44,8 @@ def main() -> None:
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
             command = [
-                *(python, "-m", "trajet", "rmsd", PSF, DCD),
-                *("--select", "name CA", "--output", output, "--quiet"),
+                *(python, "-m", "trajet", "rmsd", PSF, XTC),
+                *("--select", "all", "--output", output, "--quiet"),
             ]
             variables = {"PATH": PATH, "HOME": folder, "TRAJET_INSTRUCTION_SET": name}
             subprocess.run(command, check=True, cwd=folder, env=variables)
@@ -58,20 +53,35 @@ def main() -> None:
             if values.tobytes() != expected.tobytes():
                 sys.exit(f"{wheel.name}: other numbers with {name}")
             print(f"{wheel.name}: the same numbers with {name}")
+        check_samples(python, Path(folder))
+        print(f"{wheel.name}: the same samples, and the demo runs")
         check_store(python, Path(folder), expected)
         print(f"{wheel.name}: the same numbers of a store")
         check_plugin(python, {"PATH": PATH, "HOME": folder})
         print(f"{wheel.name}: the plug-in for VMD loads")
 
 
+def check_samples(python: Path, folder: Path) -> None:
+    """Copy each sample from the wheel and compare it; run the demo."""
+    variables = {"PATH": PATH, "HOME": str(folder)}
+    for made in (function() for function in tj.samples.ALL):
+        words = [python, "-m", "trajet", "sample", made.name, folder / made.name]
+        subprocess.run(words, check=True, cwd=folder, env=variables, stdout=subprocess.PIPE)
+        for path in made.files:
+            copy = folder / made.name / path.relative_to(made.folder)
+            if copy.read_bytes() != path.read_bytes():
+                sys.exit(f"another {copy.name} of {made.name}")
+    subprocess.run([python, "-m", "trajet", "demo"], check=True, cwd=folder, env=variables)
+
+
 def check_store(python: Path, folder: Path, expected: NDArray[np.float64]) -> None:
     """Divide a trajectory by the built-in profile and analyse it, in an empty folder."""
     empty = folder / "empty"
     empty.mkdir()
-    given = ["--topology", PSF, "--trajectory", DCD]
+    given = ["--topology", PSF, "--trajectory", XTC]
     for command in (
-        ["store", "add", "adk", "--store", "md", *given],
-        ["rmsd", "md/adk", "--select", "name CA", "--output", "store.npz"],
+        ["store", "add", "peptide", "--store", "md", *given],
+        ["rmsd", "md/peptide", "--select", "all", "--output", "store.npz"],
         ["store", "verify", "--store", "md"],
     ):
         words = [python, "-m", "trajet", *command, "--quiet"]

@@ -86,11 +86,11 @@ def _draw(cells: list[tuple[str, str, str]]) -> None:
 def _files() -> Path:
     """Return a folder with the trajectories, which are those of MDAnalysisTests."""
     sys.path.insert(0, str(_ROOT / "examples"))
-    import demo
+    import adk
 
     folder = generated_pages.FOLDER / "gallery-files"
     folder.mkdir(parents=True, exist_ok=True)
-    demo.make_trajectory(folder / "adk.psf", folder / "adk.xtc")
+    adk.make_trajectory(folder / "adk.psf", folder / "adk.xtc")
     found = importlib.util.find_spec("MDAnalysisTests")
     assert found is not None and found.origin is not None
     for ending in ("tpr", "xtc"):

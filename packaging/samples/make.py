@@ -10,10 +10,14 @@ import hashlib
 import sys
 from pathlib import Path
 
+import bilayer
+import peptide
 import variants
 
 FOLDER = Path(__file__).parents[2] / "python/trajet/samples"
 SAMPLES = {
+    "peptide_in_water": peptide.make,
+    "bilayer": bilayer.make,
     "peptide_variants": variants.make,
 }
 

@@ -1,13 +1,19 @@
 """The trajectories that come with trajet: `tj.samples` and `trajet sample`."""
 
 import hashlib
+import shlex
+import shutil
+import warnings
 from pathlib import Path
 
+import MDAnalysis
+import numpy as np
+import pytest
 import trajet as tj
 from helpers.commands import fail, misuse, succeed
 
 FOLDER = Path(tj.samples.__file__).parent
-FILES = {path for made in tj.samples.ALL for path in made().files}
+FILES = sorted(path for made in tj.samples.ALL for path in made().files)
 
 
 def test_files_have_the_recorded_digests() -> None:
@@ -15,7 +21,8 @@ def test_files_have_the_recorded_digests() -> None:
     lines = (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     recorded = {FOLDER / name: digest for digest, name in (line.split("  ") for line in lines)}
     assert recorded == {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in FILES}
-    assert {path for path in FOLDER.glob("*/**/*") if path.suffix in (".psf", ".xtc")} == FILES
+    data = {path for path in FOLDER.glob("**/*") if path.is_file() and path.suffix != ".pyc"}
+    assert data == {*FILES, *(FOLDER / name for name in ("__init__.py", "README.md", "SHA256SUMS"))}
     assert sum(path.stat().st_size for path in FILES) <= 2_000_000
 
 
@@ -24,6 +31,40 @@ def test_each_sample_is_named_as_its_function() -> None:
     for function in tj.samples.ALL:
         assert function().name == function.__name__
         assert getattr(tj.samples, function.__name__) is function
+
+
+@pytest.mark.parametrize("topology", [path for path in FILES if path.suffix == ".psf"])
+def test_mdanalysis_reads_the_same(topology: Path, tmp_path: Path) -> None:
+    """The PSF files are written by a script of ours, the XTC files by OpenMM."""
+    # MDAnalysis writes offsets beside the file.
+    trajectory = Path(shutil.copy(min(topology.parent.glob("*.xtc")), tmp_path))
+    with warnings.catch_warnings():
+        # On the masses and cells that the files have not.
+        warnings.simplefilter("ignore")
+        universe = MDAnalysis.Universe(topology, trajectory)
+        positions = [ts.positions.copy() for ts in universe.trajectory[:3]]
+    traj = tj.open(topology, trajectory, sidecar=False)
+    assert np.array_equal(traj.read(frames=slice(3)).positions, positions)
+    for name in ("names", "resnames", "resids", "segids", "masses"):
+        assert list(getattr(traj.topology, name)) == list(getattr(universe.atoms, name))
+    # MDAnalysis rounds charges to float32.
+    assert np.array_equal(traj.topology.charges.astype(np.float32), universe.atoms.charges)
+    assert {tuple(bond) for bond in traj.topology.bonds} == {
+        tuple(bond.indices) for bond in universe.bonds
+    }
+
+
+def test_lipids_form_two_leaflets() -> None:
+    """Heads are outside; few lipids have changed sides, and the area fluctuates."""
+    block = tj.samples.bilayer().open().read()
+    heads, tails = block.positions[:, ::3, 2], block.positions[:, 2::3, 2]
+    is_upper = heads > tails
+    assert is_upper[:, :100].mean() > 0.9
+    assert is_upper[:, 100:].mean() < 0.1
+    thickness = heads[is_upper].mean() - heads[~is_upper].mean()
+    assert 30 < thickness < 50
+    assert block.cells[:, 0].std() > 0.3
+    assert (block.cells[:, 2] == block.cells[0, 2]).all()
 
 
 def test_proline_keeps_its_neighbour_from_the_helix() -> None:
@@ -61,4 +102,17 @@ def test_command_copies_a_sample(tmp_path: Path) -> None:
 
 def test_unknown_sample_names_the_known_ones() -> None:
     """It is an error of the command line."""
-    assert "no sample 'water': choose peptide_variants" in misuse("sample", "water")
+    assert "no sample 'water': choose peptide_in_water," in misuse("sample", "water")
+
+
+def test_demo_writes_what_it_prints(tmp_path: Path) -> None:
+    """The command that it prints can be run again."""
+    lines = succeed("demo", "here", cwd=tmp_path)
+    again = succeed(*shlex.split(lines[0])[1:], cwd=tmp_path)
+    names = ["rmsd.png", "report.json", "rmsd.csv"]
+    assert lines[-3:] == again[-3:] == [f"here/{name}" for name in names]
+    rows = np.loadtxt(tmp_path / "here" / "rmsd.csv", delimiter=",", skiprows=1)
+    assert rows.shape == (100, 4)
+    assert rows[0, -2:] == pytest.approx(0, abs=1e-4)
+    assert 0.1 < rows[1:, 2].min() < rows[:, 2].max() < 5
+    assert set(names) < {path.name for path in tmp_path.joinpath("here").iterdir()}

@@ -22,7 +22,7 @@ _MODULES = {
     "trajet.cli.serve": "serve",
     "trajet.cli.view": "view",
     "trajet.cli.bench": "bench",
-    "trajet.cli.samples": "sample",
+    "trajet.cli.samples": "sample demo",
 }
 # The module that makes the commands of analyses.
 _ANALYSES = "trajet.cli.from_signature"

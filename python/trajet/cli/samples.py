@@ -1,7 +1,8 @@
-"""The command for the data that come with trajet: `trajet sample`."""
+"""Commands for the data that come with trajet: `trajet sample` and `trajet demo`."""
 
 import errno
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import click
 
 from trajet import samples
 from trajet.cli.command import command
+from trajet.cli.from_signature import command_of
 
 
 @command()
@@ -35,13 +37,51 @@ def sample(name: str | None, folder: Path, force: bool) -> None:
         return
     if name not in known:
         raise click.UsageError(f"no sample {name!r}: choose {', '.join(known)}")
-    targets = {path: folder / path.relative_to(known[name].folder) for path in known[name].files}
-    if not force and (there := [path for path in targets.values() if os.path.lexists(path)]):
+    for path in _copied(known[name], folder, force=force):
+        click.echo(path)
+
+
+@command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path), default="trajet-demo")
+def demo(folder: Path) -> None:
+    """Run an analysis of a simulation that comes with trajet.
+
+    Copies a peptide in water into FOLDER, prints a command and runs it: the RMSD of the backbone,
+    and of a phenol beside it. FOLDER has a plot, a table and a report then; the command can be run
+    again and changed.
+
+    \b
+    Examples:
+      trajet demo
+      trajet demo FOLDER
+    """
+    topology, trajectory = _copied(samples.peptide_in_water(), folder, force=True)
+    words = [
+        *(str(topology), str(trajectory), "--repair", "protein", "--select", "backbone"),
+        *("--groups", "resname IPH and not name H*", "--plot", str(folder / "rmsd.png")),
+        *("-o", str(folder / "rmsd.csv"), "--report", str(folder / "report.json")),
+    ]
+    click.echo(f"trajet rmsd {shlex.join(words)}")
+    command_of("rmsd").main(words, prog_name="trajet rmsd", standalone_mode=False)
+
+
+def _copied(
+    chosen: samples.Sample | samples.SampleEnsemble, folder: Path, *, force: bool
+) -> tuple[Path, ...]:
+    """Copy the files of a sample into a folder; return the paths of the copies.
+
+    Raises
+    ------
+    FileExistsError
+        If one of them exists, without `force`.
+    """
+    targets = tuple(folder / path.relative_to(chosen.folder) for path in chosen.files)
+    if not force and (there := [path for path in targets if os.path.lexists(path)]):
         raise FileExistsError(errno.EEXIST, "exists: --force replaces it", str(there[0]))
-    for path, target in targets.items():
+    for path, target in zip(chosen.files, targets, strict=True):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-        click.echo(target)
+    return targets
 
 
-COMMANDS = (sample,)
+COMMANDS = (sample, demo)

@@ -9,8 +9,43 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trajet.members.ensemble import Ensemble, ensemble
+from trajet.trajectory import Trajectory, open
 
 _FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A trajectory that comes with trajet.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    summary
+        What was simulated, in one line.
+    topology, trajectory
+        Paths of its files: PSF and XTC.
+    """
+
+    name: str
+    summary: str
+    topology: Path
+    trajectory: Path
+
+    @property
+    def folder(self) -> Path:
+        """Path of the folder that has the files."""
+        return self.topology.parent
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Paths of all files."""
+        return self.topology, self.trajectory
+
+    def open(self) -> Trajectory:
+        """Open the trajectory; no index is kept beside it."""
+        return open(self.topology, self.trajectory, sidecar=False)
 
 
 @dataclass(frozen=True)
@@ -54,6 +89,53 @@ class SampleEnsemble:
         return ensemble(self.rows, sidecar=False)
 
 
+def peptide_in_water() -> Sample:
+    """Return the simulation of a hairpin and a phenol in water with ions.
+
+    The peptide is CLN025, `protein` (10 residues, 166 atoms); the phenol is `resname IPH`, the ions
+    are `resname NA CL`, the water is `resname HOH`. 100 frames, 2 ps apart, at 300 K and 1 bar,
+    with Amber ff14SB and TIP3P. As GROMACS writes them, molecules are broken across the box:
+    `.open().whole()` mends them.
+
+    Returns
+    -------
+    Sample
+        The paths of its files; `.open()` opens it.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> traj = tj.samples.peptide_in_water().open().whole()
+    >>> tj.gyration(traj.select("protein")).values.shape
+    (100,)
+    """
+    return _sample("peptide_in_water", "a hairpin (CLN025), phenol, ions and water, 200 ps")
+
+
+def bilayer() -> Sample:
+    """Return the simulation of a bilayer of coarse-grained lipids.
+
+    200 lipids (`resname LIP`) of the model of Cooke and Deserno, with a head `name H` and tails
+    `name T1 T2`. Lipids of `segid UP` and `segid LOW` began in the upper and the lower leaflet, and
+    a few of them change sides; the normal is along z. The model has no water. 100 frames, 50 ps
+    apart in the time of the model; the area of the box fluctuates at zero tension.
+
+    Returns
+    -------
+    Sample
+        The paths of its files; `.open()` opens it.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> tj.samples.bilayer().open().select("name H and segid UP").n_atoms
+    100
+    """
+    return _sample(
+        "bilayer", "200 lipids of three beads (Cooke and Deserno), without solvent, 5 ns"
+    )
+
+
 def peptide_variants() -> SampleEnsemble:
     """Return simulations of two peptides, several replicas of each.
 
@@ -79,4 +161,10 @@ def peptide_variants() -> SampleEnsemble:
     )
 
 
-ALL = (peptide_variants,)
+ALL = (peptide_in_water, bilayer, peptide_variants)
+
+
+def _sample(name: str, summary: str) -> Sample:
+    """Return the sample whose folder and files have its name."""
+    stem = _FOLDER / name / name
+    return Sample(name, summary, stem.with_suffix(".psf"), stem.with_suffix(".xtc"))
