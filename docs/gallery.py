@@ -6,6 +6,7 @@ adenylate kinase in water as solvated.tpr and solvated.xtc, ten frames.
 
 # %% Files
 # All figures are of two trajectories of adenylate kinase: alone, while it closes, and in water.
+import matplotlib.pyplot as plt
 import numpy as np
 import trajet as tj
 
@@ -20,6 +21,22 @@ core = traj.select("(resid 1:29 or resid 60:121 or resid 160:214) and name CA")
 groups = ["resid 122:159 and name CA", "resid 30:59 and name CA"]
 rmsd = tj.rmsd(core, groups=groups)
 figure = rmsd.plot()
+
+# %% Labels and colours of your own
+figure = rmsd.plot(label=["CORE", "LID", "NMP"], color=["black", "#D55E00", "#0072B2"])
+
+# %% Several results in one figure
+# `plot(axes)` draws into axes of matplotlib, and the legend has the labels.
+figure = plt.figure(layout="constrained")
+axes = figure.subplots()
+tj.gyration(traj.select("resid 1:121")).plot(axes, label="first half")
+tj.gyration(traj.select("resid 122:214")).plot(axes, label="second half", color="#D55E00")
+
+# %% A style for journals
+# One column of 85 mm, with text of 8 points; `trajet.styles.talk` is for slides. See
+# [Figures](../figures.md).
+with plt.style.context("trajet.styles.journal"):
+    figure = rmsd.plot(label=["CORE", "LID", "NMP"])
 
 # %% Convergence of a mean
 # The mean, its interval and its correlation time against the length of the trajectory.
@@ -128,6 +145,14 @@ for k in range(6):
     members.append({"system": system, "topology": "adk.psf", "trajectory": f"part{k}.xtc"})
 ensemble = tj.ensemble(members)
 figure = tj.gyration(ensemble.select("protein")).plot()
+
+# %% Runs of an ensemble
+# Each series of the results has a panel; `series=` chooses one.
+rmsds = tj.rmsd(ensemble.select("name CA"), groups=groups)
+figure = rmsds.plot(kind="overlay")
+
+# %% Distributions of runs
+figure = rmsds.plot(kind="violin", series=groups)
 
 # %% Means over replicas
 rmsf = tj.rmsf(ensemble.select("name CA"), align="same")

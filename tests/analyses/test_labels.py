@@ -125,6 +125,10 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     axes = flexible.plot().axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["10", "11", "10", "11"]
     assert [text.get_text() for text in axes.texts] == ["A", "B"]
+    lines = [line.get_xydata().tolist() for line in contacts.plot().axes[0].lines]
+    assert sorted(lines) == [[[0, 1.5], [1, 1.5]], [[1.5, 0], [1.5, 1]]]
+    assert not tj.contact_map(alpha, by="atom").plot().axes[0].lines
+    assert [line.get_ydata() for line in tj.dssp(whole).plot().axes[0].lines] == [[1.5, 1.5]]
     pairs = tj.distances(alpha)
     assert pairs.pair_names()[1] == "A:ALA10:CA - B:ALA10:CA"
     pairs.save(tmp_path / "pairs.csv")

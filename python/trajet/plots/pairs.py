@@ -17,6 +17,7 @@ from trajet.plots.drawing import (
     wrapped,
 )
 from trajet.plots.look import PLAIN, Look
+from trajet.plots.residues import draw_chains_of_image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,6 +78,7 @@ def contact_map(
     *,
     labels: tuple[str, str],
     title: str,
+    of: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -90,6 +92,8 @@ def contact_map(
         Names of the rows and columns, some of which are shown.
     labels
         Labels of the axes of rows and columns.
+    of
+        Noun for a row or a column: lines are drawn between chains of residues.
     """
     # Compressed: the bar of colours is as high as the map beside it.
     axes = axes_of(ax, (5.8, 4.8), layout="compressed")
@@ -112,6 +116,8 @@ def contact_map(
         name_ticks(axis, names, turned=axis is axes.xaxis)
         length = height_of(axes) if axis is axes.yaxis else width_of(axes)
         axis.set_label_text(wrapped(label, length))
+        if of == "residue":
+            draw_chains_of_image(axes, names, "y" if axis is axes.yaxis else "x")
     # A narrow map has room beside it.
     titled(axes, look.only_title(title), figure_of(axes).get_figwidth() / 2)
     return figure_of(axes)

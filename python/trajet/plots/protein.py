@@ -23,6 +23,7 @@ from trajet.plots.drawing import (
     width_of,
 )
 from trajet.plots.look import PLAIN, Look
+from trajet.plots.residues import draw_chains_of_image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,6 +102,7 @@ def secondary_structure(
     )
     ticks = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
     axes.set_yticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
+    draw_chains_of_image(axes, labels, "y")
     if len(x) > 1:
         axes.set_xlim(x[0], x[-1])
     axes.set_xlabel(x_label)

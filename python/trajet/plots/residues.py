@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +136,15 @@ def _number_residues(axes: "Axes", places: Places) -> None:
             ticks.append(float(x[0]) + number - first)
             names.append(str(number))
     axes.set_xticks(ticks, names)
+
+
+def draw_chains_of_image(axes: "Axes", labels: Sequence[str], side: Literal["x", "y"]) -> None:
+    """Draw lines between the chains of residues ("A:MET1") along one side of an image."""
+    chains = [label.partition(":")[0] if label.count(":") == 1 else "" for label in labels]
+    draw = axes.axvline if side == "x" else axes.axhline
+    for k in range(1, len(chains)):
+        if chains[k] != chains[k - 1]:
+            draw(k - 0.5, color="0.2", linewidth=0.8)
 
 
 def round_step(least: float) -> int:

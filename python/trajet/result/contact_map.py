@@ -89,6 +89,7 @@ class ContactMap(Result):
             self.column_names,
             labels=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
             title=f"contacts within {self.cutoff:g} Å",
+            of=self.of,
             ax=ax,
             look=look,
         )
