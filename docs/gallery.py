@@ -1,42 +1,42 @@
 """Every plot of results; the documentation site shows each with the lines that made it.
 
-The script runs in a folder with the files of `examples/adk.py` and two files of MDAnalysisTests:
-adenylate kinase in water as solvated.tpr and solvated.xtc, ten frames.
+All figures are of simulations that come with trajet.
 """
 
 # %% Files
-# All figures are of two trajectories of adenylate kinase: alone, while it closes, and in water.
+# All figures are of simulations that come with trajet: a small protein in water with a phenol and
+# ions, a bilayer, and replicas of two peptides.
 import matplotlib.pyplot as plt
 import numpy as np
 import trajet as tj
 
-traj = tj.open("adk.psf", "adk.xtc")
+raw = tj.samples.peptide_in_water().open()
+traj = raw.repair("protein")
 calpha = traj.select("name CA")
-solvated = tj.open("solvated.tpr", "solvated.xtc")
+bilayer = tj.samples.bilayer().open()
 
 # %% RMSD
 # `Series` against time, with the distribution of its values and the mean with its 95 % interval.
-# The RMSD is of one domain, and of the two that move after superposition on it.
-core = traj.select("(resid 1:29 or resid 60:121 or resid 160:214) and name CA")
-groups = ["resid 122:159 and name CA", "resid 30:59 and name CA"]
-rmsd = tj.rmsd(core, groups=groups)
+# The RMSD is of the backbone, and of the phenol after superposition on it.
+rmsd = tj.rmsd(traj.select("backbone"), groups=["resname IPH and not name H*"])
 figure = rmsd.plot()
 
 # %% Labels and colours of your own
-figure = rmsd.plot(label=["CORE", "LID", "NMP"], color=["black", "#D55E00", "#0072B2"])
+figure = rmsd.plot(label=["CLN025", "phenol"], color=["black", "#D55E00"])
 
 # %% Several results in one figure
 # `plot(axes)` draws into axes of matplotlib, and the legend has the labels.
 figure = plt.figure(layout="constrained")
 axes = figure.subplots()
-tj.gyration(traj.select("resid 1:121")).plot(axes, label="first half")
-tj.gyration(traj.select("resid 122:214")).plot(axes, label="second half", color="#D55E00")
+tj.gyration(traj.select("protein and resid 1:5")).plot(axes, label="first half")
+second = tj.gyration(traj.select("protein and resid 6:10"))
+second.plot(axes, label="second half", color="#D55E00")
 
 # %% A style for journals
 # One column of 85 mm, with text of 8 points; `trajet.styles.talk` is for slides. See
 # [Figures](../figures.md).
 with plt.style.context("trajet.styles.journal"):
-    figure = rmsd.plot(label=["CORE", "LID", "NMP"])
+    figure = rmsd.plot(label=["CLN025", "phenol"])
 
 # %% Convergence of a mean
 # The mean, its interval and its correlation time against the length of the trajectory.
@@ -50,13 +50,13 @@ figure = rmsd.plot(kind="histogram")
 figure = tj.rmsf(calpha, align="same", reference="average", errors=True).plot()
 
 # %% RMSDs of all pairs of frames
-figure = tj.pairwise_rmsd(calpha).plot()
+figure = tj.pairwise_rmsd(traj.select("protein and not name H*")).plot()
 
 # %% Clusters of frames
-figure = tj.cluster_rmsd(calpha, cutoff=1.5).plot()
+figure = tj.cluster_rmsd(traj.select("backbone"), cutoff=0.8).plot()
 
 # %% Principal components
-figure = tj.pca(calpha).plot()
+figure = tj.pca(traj.select("backbone")).plot()
 
 # %% Radius of gyration
 figure = tj.gyration(traj.select("protein"), per_axis=True).plot()
@@ -69,7 +69,7 @@ figure = tj.gyration_moments(traj.select("protein")).plot()
 figure = tj.end_to_end(calpha).plot()
 
 # %% Surface of residues
-figure = tj.sasa(traj.select("protein"), by="residue", frames=slice(None, None, 20)).plot()
+figure = tj.sasa(traj.select("protein"), by="residue", frames=slice(None, None, 5)).plot()
 
 # %% Backbone dihedrals
 # `Dihedrals`, as a Ramachandran plot.
@@ -80,7 +80,7 @@ figure = tj.dssp(traj.select("protein")).plot()
 
 # %% Hydrogen bonds
 # The number of bonds in each frame, and the occupancies of the most frequent ones.
-hbonds = tj.hbonds(traj.select("protein"), list_bonds=True, lifetimes=True)
+hbonds = tj.hbonds(traj.select("protein"), "resname HOH", list_bonds=True, lifetimes=True)
 figure = hbonds.plot()
 
 # %% Hydrogen bonds of residues
@@ -90,39 +90,43 @@ figure = tj.hbonds(traj.select("protein"), by="residue").pairs.plot()
 figure = hbonds.lifetimes.plot()
 
 # %% Distances
-figure = tj.distances(traj.select("resid 55 and name CA"), "resid 169 and name CA").plot()
+figure = tj.distances(traj.select("resid 1 and name CA"), "resid 10 and name CA").plot()
 
 # %% Distances between centres
-figure = tj.center_distances([traj.select(f"resid {n}:{n + 29}") for n in (1, 30, 122)]).plot()
+figure = tj.center_distances(
+    [traj.select(text) for text in ("resid 1:3", "resid 8:10", "resname IPH")]
+).plot()
 
 # %% Smallest distance
-figure = tj.min_distance(traj.select("resid 122:159"), "resid 30:59").plot()
+figure = tj.min_distance(traj.select("protein"), "resname IPH").plot()
 
 # %% Contacts
-figure = tj.contacts(traj.select("resid 122:159"), "resid 30:59").plot()
+figure = tj.contacts(traj.select("protein"), "resname IPH").plot()
 
 # %% Contact map
 figure = tj.contact_map(traj.select("protein"), heavy_only=True).plot()
 
 # %% Native contacts
-figure = tj.native_contacts(calpha, cutoff=8).plot()
+figure = tj.native_contacts(traj.select("protein and not name H*"), exclude_neighbors=3).plot()
 
 # %% Radial distribution
-oxygen = solvated.select("name OW")
-figure = tj.rdf(oxygen, errors=True).plot()
+oxygen = traj.select("resname HOH and name O")
+figure = tj.rdf(oxygen, range=(0, 12), errors=True).plot()
 
 # %% Radial distributions of several pairs
-pairs = [(oxygen, oxygen), (oxygen, "name HW1 HW2")]
+pairs = [(oxygen, oxygen), (oxygen, "resname HOH and name H1 H2")]
 figure = tj.rdf_pairs(pairs, exclude="molecule", range=(0, 8)).plot()
 
 # %% Density on a grid
-figure = tj.density(oxygen, spacing=2).plot()
+# Of water around the peptide, on which the frames are superposed.
+water = traj.fit("backbone").select("resname HOH and name O")
+figure = tj.density(water, grid_center=(13, 13, 13), grid_size=24, spacing=1).plot()
 
 # %% Density along an axis
-figure = tj.linear_density(solvated.all_atoms(), bins=40).plot()
+figure = tj.linear_density(bilayer.select("name H"), bins=60).plot()
 
 # %% Mean squared displacement
-figure = tj.msd(solvated.nojump().select("name NA")).plot()
+figure = tj.msd(raw.nojump().select("resname HOH and name O")).plot()
 
 # %% Centres
 figure = tj.centers(traj.select("protein"), by="chain").plot()
@@ -137,17 +141,13 @@ def height(positions: np.ndarray) -> float:
 figure = tj.apply(calpha, height).plot()
 
 # %% Ensembles
-# Results of all members, here six stretches of one trajectory in place of replicas.
-members = []
-for k in range(6):
-    tj.convert(traj, f"part{k}.xtc", frames=slice(16 * k, 16 * k + 16), force=True)
-    system = "open" if k < 3 else "closed"
-    members.append({"system": system, "topology": "adk.psf", "trajectory": f"part{k}.xtc"})
-ensemble = tj.ensemble(members)
-figure = tj.gyration(ensemble.select("protein")).plot()
+# Results of all members: four replicas of two peptides.
+ensemble = tj.samples.peptide_variants().open()
+figure = tj.gyration(ensemble.select("all")).plot()
 
 # %% Runs of an ensemble
 # Each series of the results has a panel; `series=` chooses one.
+groups = ["resname ACE and not name H*", "resname NME and not name H*"]
 rmsds = tj.rmsd(ensemble.select("name CA"), groups=groups)
 figure = rmsds.plot(kind="overlay")
 
@@ -159,4 +159,4 @@ rmsf = tj.rmsf(ensemble.select("name CA"), align="same")
 figure = rmsf.mean().plot()
 
 # %% Difference of two systems
-figure = rmsf.difference("open", "closed").plot()
+figure = rmsf.difference("wild_type", "mutant").plot()

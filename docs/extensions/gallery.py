@@ -1,11 +1,8 @@
 """Sphinx extension: runs docs/gallery.py and makes a page of its code and its figures."""
 
 import hashlib
-import importlib.util
-import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,30 +67,9 @@ def _draw(cells: list[tuple[str, str, str]]) -> None:
     figures = generated_pages.FOLDER / _FIGURES
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)
-    before = Path.cwd()
-    os.chdir(_files())
-    try:
-        names: dict[str, object] = {}
-        for title, _, code in cells:
-            exec(compile(code, f"{_SCRIPT.name}: {title}", "exec"), names)
-            if "figure =" in code:
-                names["figure"].savefig(figures / _file(title), dpi=120)  # type: ignore[attr-defined]
-                plt.close("all")
-    finally:
-        os.chdir(before)
-
-
-def _files() -> Path:
-    """Return a folder with the trajectories, which are those of MDAnalysisTests."""
-    sys.path.insert(0, str(_ROOT / "examples"))
-    import adk
-
-    folder = generated_pages.FOLDER / "gallery-files"
-    folder.mkdir(parents=True, exist_ok=True)
-    adk.make_trajectory(folder / "adk.psf", folder / "adk.xtc")
-    found = importlib.util.find_spec("MDAnalysisTests")
-    assert found is not None and found.origin is not None
-    for ending in ("tpr", "xtc"):
-        source = Path(found.origin).parent / "data" / f"adk_oplsaa.{ending}"
-        shutil.copyfile(source, folder / f"solvated.{ending}")
-    return folder
+    names: dict[str, object] = {}
+    for title, _, code in cells:
+        exec(compile(code, f"{_SCRIPT.name}: {title}", "exec"), names)
+        if "figure =" in code:
+            names["figure"].savefig(figures / _file(title), dpi=120)  # type: ignore[attr-defined]
+            plt.close("all")

@@ -90,12 +90,13 @@ class SampleEnsemble:
 
 
 def peptide_in_water() -> Sample:
-    """Return the simulation of a hairpin and a phenol in water with ions.
+    """Return the simulation of a peptide and a phenol in water with ions.
 
-    The peptide is CLN025, `protein` (10 residues, 166 atoms); the phenol is `resname IPH`, the ions
-    are `resname NA CL`, the water is `resname HOH`. 100 frames, 2 ps apart, at 300 K and 1 bar,
-    with Amber ff14SB and TIP3P. As GROMACS writes them, molecules are broken across the box:
-    `.open().whole()` mends them.
+    The peptide is CLN025, `protein` (10 residues, 166 atoms). It begins as a hairpin, whose turn
+    stays while its ends part. The phenol, `resname IPH`, moves about on it. Ions are
+    `resname NA CL`, water is `resname HOH`. 100 frames, 2 ps apart, at 300 K and 1 bar, with Amber
+    ff14SB and TIP3P. As GROMACS writes them, molecules are broken across the box: `.open().whole()`
+    mends them.
 
     Returns
     -------
@@ -109,7 +110,7 @@ def peptide_in_water() -> Sample:
     >>> tj.gyration(traj.select("protein")).values.shape
     (100,)
     """
-    return _sample("peptide_in_water", "a hairpin (CLN025), phenol, ions and water, 200 ps")
+    return _sample("peptide_in_water", "a peptide (CLN025), phenol, ions and water, 200 ps")
 
 
 def bilayer() -> Sample:
