@@ -1,13 +1,14 @@
 """The examples of docs/topology.md run as they stand, and its table is that of the formats."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from helpers.doc_examples import examples, place_of, run_python
-from helpers.golden_files import Adk
+import trajet as tj
+from helpers.doc_examples import examples, run_python
 from trajet._trajet import FORMATS
 
 ROOT = Path(__file__).parents[2]
@@ -17,17 +18,19 @@ INFO = re.compile(r'name: "(\w+)",\s*suffixes: (?:&\[([^\]]+)\]|\S*Format::(\w+)
 
 
 def test_examples_of_the_page_run(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In one namespace; without MDAnalysis they run as well."""
-    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    for path in tj.samples.peptide_in_water().files:
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "topology"}
     for example in examples(DOCUMENT):
         assert example.language == "python"
         run_python(DOCUMENT, example, names)
     shown = capsys.readouterr().out
-    assert shown.startswith("214 214\n")
-    script = place / "page.py"
+    assert shown.startswith("10 505\n")
+    script = tmp_path / "page.py"
     head = "import sys; sys.modules['MDAnalysis'] = None\n"
     script.write_text(head + "\n".join(example.text for example in examples(DOCUMENT)))
     done = subprocess.run(
