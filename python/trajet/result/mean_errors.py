@@ -59,8 +59,8 @@ def lines_of_errors(stats: "Statistics", names: Sequence[str], unit: str) -> tup
     if not wrong:
         return (f"{about}; all {n_series} means are resolved",)
     first = f"{names[wrong[0]]}: {stats.estimates.reasons[wrong[0]]}"
-    verb = "means are" if len(wrong) > 1 else "mean is"
-    return (f"{about}; {len(wrong)} of {n_series} {verb} not resolved ({first})",)
+    verb = "are" if len(wrong) > 1 else "is"
+    return (f"{about}; {len(wrong)} of {n_series} means {verb} not resolved ({first})",)
 
 
 def table_of_errors(stats: "Statistics", names: Sequence[str]) -> tuple[Column, ...]:
