@@ -13,6 +13,7 @@
 # make viewer the programs of others that draw the page of `trajet view`, with npm; part of make wheel
 # make test-browser  the page of `trajet view` in Chromium, which it installs where apt-get is and may; needs npm
 # make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
+# make wheel-aarch64  a wheel for aarch64 Linux, cross-compiled, and tried under qemu; on Debian
 # make docs   the documentation site, site/index.html; warnings are errors
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -32,7 +33,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-moto test-browser viewer tools clean
+.PHONY: demo test wheel wheel-aarch64 docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-moto test-browser viewer tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -222,15 +223,26 @@ test-browser: .venv/.made-tested viewer
 	$(PIP) 'playwright>=1.49' 'jupyterlab>=4'
 	$(BIN)/python -m pytest tests/view
 
-# Zig links against the C library of 2014, so that the wheel runs wherever there is a later one.
-TARGET := x86_64-unknown-linux-gnu
+# Zig links against the C library of 2014, so that a wheel runs wherever there is a later one.
+define build_wheel
+$(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
+$(2) $(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(1).2.17 -- -C strip=symbols
+install -D $${CARGO_TARGET_DIR:-target}/$(1)/release/libtrajet_molfile.so $(MOLFILE)
+$(2) $(BIN)/maturin build --release --locked --zig --target $(1) --compatibility manylinux2014 --out dist
+endef
+
 wheel: .venv/.made-built viewer
-	$(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
-	rm -rf dist
-	$(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(TARGET).2.17 -- -C strip=symbols
-	install -D $${CARGO_TARGET_DIR:-target}/$(TARGET)/release/libtrajet_molfile.so $(MOLFILE)
-	$(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
-	$(BIN)/python packaging/check_wheel.py dist/*.whl
+	rm -f dist/*x86_64.whl
+	$(call build_wheel,x86_64-unknown-linux-gnu)
+	$(BIN)/python packaging/check_wheel.py dist/*x86_64.whl
+
+# On Debian, whose Rust has a standard library for other processors. The wheel runs under qemu.
+wheel-aarch64: .venv/.made-built viewer
+	@test -e /usr/lib/rustlib/aarch64-unknown-linux-gnu && command -v qemu-aarch64 >/dev/null || { echo "what cross-compiles is missing: dpkg --add-architecture arm64 && apt-get update && apt-get install rustc-web libstd-rust-web-dev:arm64 qemu-user" >&2; exit 1; }
+	rm -f dist/*aarch64.whl
+	$(call build_wheel,aarch64-unknown-linux-gnu,RUSTC=/usr/bin/rustc)
+	$(call build_molfile,release)
+	$(BIN)/python packaging/check_aarch64.py dist/*aarch64.whl
 
 # Sources are pages of the whole repository, see docs/conf.py; those that the build makes are in docs/generated.
 docs: .venv/.made-docs-tools

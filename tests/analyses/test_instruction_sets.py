@@ -15,76 +15,11 @@ from trajet import _trajet
 
 VARIABLE = "TRAJET_INSTRUCTION_SET"
 
-# Runs in a process of its own: the instruction set is chosen once, when the module is loaded.
-EVERYTHING = """
-import hashlib, sys
-from pathlib import Path
-import numpy as np
-import trajet as tj
-from trajet import _trajet
-from helpers.analysis_laws import plain_analyses, without_topology
-from helpers.extent import IS_LONG
-
-def show(what, values):
-    # There are no angles on a line or in a point.
-    assert values.size > 0 and (np.isfinite(values).any() or what.startswith(("line", "one-")))
-    print(what, values.shape, hashlib.sha256(values.tobytes()).hexdigest())
-
-print(_trajet.INSTRUCTION_SET)
-rng = np.random.default_rng(51)
-for number, path in enumerate(map(Path, sys.argv[1:])):
-    traj = tj.open(None, path)
-    n = traj.n_atoms
-    show(f"{path.name} all", traj.read(frames=slice(0, 60)).positions)
-    if n < 12:
-        continue
-    sizes = (12, min(n, 333))
-    if path.name.startswith(("precision-", "product-")):
-        continue
-    if path.parent.name == "made":
-        if number % 3 and not IS_LONG:
-            continue
-        sizes = sizes[number % 2 :][:1]
-    for size in sizes:
-        atoms = traj.select(rng.permutation(n)[:size])
-        core = traj.select(np.sort(rng.choice(n, size - 5, replace=False)))
-        fours = np.array([rng.choice(n, 4, replace=False) for _ in range(size)])
-        weights = rng.uniform(1, 20, size)
-        name = f"{path.name} {size}"
-        show(f"{name} positions", atoms.read().positions)
-        if np.isfinite(cells := traj.read(atoms=[0]).cells).any():
-            show(f"{name} cells", cells)
-        show(f"{name} rmsd", tj.rmsd(atoms).values)
-        show(f"{name} rmsd weights", tj.rmsd(atoms, weights=weights, groups=[core]).values)
-        show(f"{name} rmsd average", tj.rmsd(atoms, reference="average").values)
-        show(f"{name} rmsd centre", tj.rmsd(atoms, motion="translation").values)
-        show(f"{name} rmsf", tj.rmsf(atoms).values)
-        show(f"{name} rmsf aligned", tj.rmsf(atoms, align=core).values)
-        show(f"{name} rmsf average", tj.rmsf(atoms, align=core, reference="average").values)
-        radii = rng.uniform(0, 3, n)
-        for by in ("total", "atom"):
-            show(f"{name} sasa", tj.sasa(atoms, by=by, radii=radii, frames=[0, 1, -1]).values)
-        for function in plain_analyses():
-            values = function(atoms, **without_topology(function)).values
-            show(f"{name} {function.__name__}", values)
-        for pbc in (True, False):
-            show(f"{name} angles", tj.dihedrals(traj, fours, pbc=pbc).values)
-            show(f"{name} features", tj.dihedrals(traj, fours, sin_cos=True, pbc=pbc).values)
-            show(f"{name} within", tj.distances(traj.select(atoms.indices[:40]), pbc=pbc).values)
-            show(f"{name} between", tj.distances(traj.select(fours[:9, 0]), atoms, pbc=pbc).values)
-            near = tj.min_distance(atoms, core, cutoff=5.0, pbc=False)
-            show(f"{name} nearest", np.column_stack([near.values, near.pairs, near.contacts]))
-            show(f"{name} nearest", tj.min_distance(atoms, pbc=pbc).values)
-            q = tj.native_contacts(atoms, cutoff=1e7, pbc=False)
-            show(f"{name} native", q.values)
-            show(f"{name} reference", tj.distances(traj.select([1, 7, 4]), reference=0).values)
-"""
-
 
 def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python with one instruction set."""
     return subprocess.run(
-        [sys.executable, "-c", *arguments],
+        [sys.executable, *arguments],
         env={**os.environ, VARIABLE: name},
         capture_output=True,
         text=True,
@@ -122,7 +57,7 @@ def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
     """
     printed = {}
     for name in _trajet.INSTRUCTION_SETS:
-        done = run(name, EVERYTHING, *map(str, files))
+        done = run(name, "-m", "helpers.bits_of_results", *map(str, files))
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stderr == ""
         chosen, *digests = done.stdout.splitlines()
@@ -148,7 +83,7 @@ def test_widest_set_is_the_default() -> None:
 @pytest.mark.parametrize("name", ["sse9", "AVX2", "scalar,avx2", " "])
 def test_unknown_instruction_set_is_an_error(name: str) -> None:
     """Another name is an ImportError that lists the sets of this processor."""
-    done = run(name, "import trajet")
+    done = run(name, "-c", "import trajet")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: ")

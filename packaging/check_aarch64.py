@@ -1,0 +1,96 @@
+"""Run a wheel for aarch64 under qemu, on any Debian: its numbers must be those of this processor.
+
+    .venv/bin/python packaging/check_aarch64.py dist/trajet-*aarch64.whl
+
+Decoded frames and analyses are compared bit for bit with the package that is installed here. Python
+comes from Debian's packages for arm64, which are unpacked and not installed; other packages come as
+wheels. Both are kept in `target/aarch64`. Pools are threads: qemu runs the one process that it is
+given.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import trajet as tj
+from MDAnalysisTests import datafiles
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "target" / "aarch64"
+SYSTEM, SITE = KEPT / "system", KEPT / "site"
+# Python 3.11, and the libraries that it and its modules load.
+DEBIAN = [
+    *("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1"),
+    *("libstdc++6", "zlib1g", "libexpat1", "libffi8", "libbz2-1.0", "liblzma5", "libssl3"),
+    *("libsqlite3-0", "libuuid1", "libncursesw6", "libtinfo6", "libreadline8", "libcrypt1"),
+]
+# What newer wheels of NumPy and matplotlib call the systems that they run on.
+PLATFORMS = [f"manylinux_2_{minor}_aarch64" for minor in (17, 26, 27, 28)]
+# Of the tests' helpers, pytest is imported.
+PACKAGES = ["numpy", "matplotlib", "click", "tqdm", "jinja2", "threadpoolctl", "pytest"]
+QEMU = ["qemu-aarch64", "-L", SYSTEM, SYSTEM / "usr/bin/python3.11"]
+# One file of each format, with and without cells; topologies are not needed.
+FILES = [
+    *(datafiles.DCD, datafiles.XTC, datafiles.TRR, datafiles.DCD_TRICLINIC),
+    *(datafiles.TRR_sub_sol, datafiles.NCDF, datafiles.XTC_sub_sol),
+]
+
+
+def main() -> None:
+    """Check the wheel that the command line names."""
+    (wheel,) = sys.argv[1:]
+    unpack_python()
+    unpack_packages(Path(wheel).resolve())
+    samples = [path for make in tj.samples.ALL for path in make().files if path.suffix == ".xtc"]
+    command = ["-m", "helpers.bits_of_results", *map(str, [*FILES, *samples])]
+    helpers = str(ROOT / "tests")
+    here = printed([sys.executable, *command], {"PYTHONPATH": helpers})
+    there = printed([*QEMU, *command], {"PYTHONPATH": os.pathsep.join([str(SITE), helpers])})
+    different = [a for a, b in zip(here[1:], there[1:], strict=True) if a != b]
+    if different:
+        sys.exit("\n".join(["other bits on aarch64:", *different]))
+    print(f"{len(there) - 1} results have the bits of this machine ({there[0]} and {here[0]})")
+    subprocess.run(
+        [*QEMU, "-m", "trajet", "demo"],
+        check=True,
+        cwd=KEPT,
+        env={**os.environ, "PYTHONPATH": str(SITE)},
+    )
+
+
+def unpack_python() -> None:
+    """Unpack Debian's Python for arm64."""
+    if SYSTEM.exists():
+        return
+    packages = KEPT / "packages"
+    packages.mkdir(parents=True, exist_ok=True)
+    names = [f"{name}:arm64" for name in DEBIAN]
+    subprocess.run(["apt-get", "download", "--quiet", *names], check=True, cwd=packages)
+    for package in packages.glob("*.deb"):
+        subprocess.run(["dpkg", "--extract", package, SYSTEM], check=True)
+
+
+def unpack_packages(wheel: Path) -> None:
+    """Unpack the wheel, and those of the packages that it needs."""
+    install = [
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(SITE)),
+        *("--only-binary=:all:", "--python-version=3.11", "--no-compile"),
+        *(f"--platform={name}" for name in PLATFORMS),
+    ]
+    if not SITE.exists():
+        subprocess.run([*install, *PACKAGES], check=True)
+    subprocess.run([*install, "--no-deps", str(wheel)], check=True)
+
+
+def printed(command: list[str | Path], variables: dict[str, str]) -> list[str]:
+    """Return the lines that a command prints."""
+    done = subprocess.run(
+        command, check=True, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    os.environ.pop("TRAJET_INSTRUCTION_SET", None)
+    main()
