@@ -7,6 +7,7 @@ demo` must run, and the plug-in for VMD must load into a program without Python.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,6 @@ import trajet as tj
 from numpy.typing import NDArray
 from trajet.store.profile import default_text
 
-_MEMBER = tj.samples.peptide_variants().rows[0]
-PSF, XTC = _MEMBER["topology"], _MEMBER["trajectory"]
 # The PATH of a user's shell, without any tool that builds.
 PATH = "/usr/bin:/bin"
 # Loads a library as any program does, and calls it.
@@ -30,8 +29,11 @@ NEWEST_GLIBC = 17
 def main() -> None:
     """Check the wheel that the command line names."""
     wheel = Path(sys.argv[1])
-    expected = tj.rmsd(tj.open(PSF, XTC).select("all")).values
     with tempfile.TemporaryDirectory() as folder:
+        # Copies, as an index is kept beside a trajectory.
+        row = tj.samples.peptide_variants().rows[0]
+        given = [shutil.copy(row[name], folder) for name in ("topology", "trajectory")]
+        expected = tj.rmsd(tj.open(*given).select("all")).values
         environment = Path(folder) / "clean"
         subprocess.run([sys.executable, "-m", "venv", environment], check=True)
         python = environment / "bin" / "python"
@@ -44,7 +46,7 @@ def main() -> None:
         for name in tj._trajet.INSTRUCTION_SETS:
             output = Path(folder) / f"{name}.npz"
             command = [
-                *(python, "-m", "trajet", "rmsd", PSF, XTC),
+                *(python, "-m", "trajet", "rmsd", *given),
                 *("--select", "all", "--output", output, "--quiet"),
             ]
             variables = {"PATH": PATH, "HOME": folder, "TRAJET_INSTRUCTION_SET": name}
@@ -55,7 +57,7 @@ def main() -> None:
             print(f"{wheel.name}: the same numbers with {name}")
         check_samples(python, Path(folder))
         print(f"{wheel.name}: the same samples, and the demo runs")
-        check_store(python, Path(folder), expected)
+        check_store(python, given, Path(folder), expected)
         print(f"{wheel.name}: the same numbers of a store")
         check_plugin(python, {"PATH": PATH, "HOME": folder})
         print(f"{wheel.name}: the plug-in for VMD loads")
@@ -74,11 +76,14 @@ def check_samples(python: Path, folder: Path) -> None:
     subprocess.run([python, "-m", "trajet", "demo"], check=True, cwd=folder, env=variables)
 
 
-def check_store(python: Path, folder: Path, expected: NDArray[np.float64]) -> None:
+def check_store(
+    python: Path, given: list[str], folder: Path, expected: NDArray[np.float64]
+) -> None:
     """Divide a trajectory by the built-in profile and analyse it, in an empty folder."""
     empty = folder / "empty"
     empty.mkdir()
-    given = ["--topology", PSF, "--trajectory", XTC]
+    topology, trajectory = given
+    given = ["--topology", topology, "--trajectory", trajectory]
     for command in (
         ["store", "add", "peptide", "--store", "md", *given],
         ["rmsd", "md/peptide", "--select", "all", "--output", "store.npz"],
