@@ -21,7 +21,7 @@ def test_scripts_in_node(name: str, tmp_path: Path) -> None:
         shutil.copy(path, tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     shutil.copy(TESTS / name, tmp_path)
-    command = ["node", "--test", "--test-reporter=tap", name]
+    command = ["node", "--test", "--test-timeout=60000", "--test-reporter=tap", name]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "# pass 0" in done.stdout) == (0, False), done.stdout
 
