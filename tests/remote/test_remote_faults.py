@@ -232,6 +232,53 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[bytes, NDAr
     return made
 
 
+class OneFile:
+    """A filesystem of fsspec with one file, whose contents may change."""
+
+    def __init__(self, contents: bytes) -> None:
+        self.contents, self.mtime = contents, 1
+
+    def info(self, path: str) -> dict[str, object]:
+        """Return its size and time of modification."""
+        return {"name": path, "size": len(self.contents), "mtime": self.mtime}
+
+    def cat_file(self, path: str, start: int, end: int) -> bytes:
+        """Return a range of its bytes."""
+        return self.contents[start:end]
+
+
+@pytest.mark.parametrize("suffix", ["dcd", "h5md"])
+def test_files_of_fsspec_that_are_replaced_are_not_mixed(tmp_path: Path, suffix: str) -> None:
+    """Frames of DCD have no headers: properties of the file are compared after each request."""
+    n_frames = 40
+    for x in (10.0, 20.0):
+        positions = np.full((n_frames, 4000, 3), x, np.float32)
+        tj.write(tmp_path / f"{x}.{suffix}", positions, times=np.arange(float(n_frames)))
+    contents = [(tmp_path / f"{x}.{suffix}").read_bytes() for x in (10.0, 20.0)]
+    filesystem = OneFile(contents[0])
+    traj = tj.open(None, (filesystem, f"md/run.{suffix}"), connections=2)
+    assert any("mtime, and the headers" in remark for remark in traj.remarks)
+    assert traj.read(frames=[20]).positions[0, 0, 0] == 10
+    filesystem.contents, filesystem.mtime = contents[1], 2
+    with pytest.raises(tj.StaleIndexError, match="open it again"):
+        traj.read(frames=[21])
+
+
+@pytest.mark.parametrize("suffix", ["xtc", "trr", "dcd", "nc"])
+def test_cells_of_frames_are_read_without_atoms(tmp_path: Path, suffix: str) -> None:
+    """Servers refuse requests for no bytes."""
+    positions = np.random.default_rng(0).random((4, 20_000, 3), np.float32) * 50
+    cells = np.tile([50.0, 50, 50, 90, 90, 90], (4, 1))
+    tj.write(tmp_path / f"a.{suffix}", positions, times=np.arange(4.0), cells=cells)
+    with RangeServer(tmp_path) as server:
+        for atoms in ([], [19_999]):
+            traj = tj.open(None, server.url(f"a.{suffix}"), allow_http=True, merge_gap=0)
+            with traj.cursor(atoms, positions=atoms != [], read_ahead=False) as cursor:
+                assert same_bits(cursor.read(2).cell, cells[2].astype(cursor.cell.dtype))
+                if atoms:
+                    assert abs(cursor.positions[0] - positions[2, atoms[0]]).max() < 0.01
+
+
 def passing(chance: random.Random) -> faults.Fault:
     """Return a fault after which the same request succeeds."""
     at = chance.randrange(10_000)

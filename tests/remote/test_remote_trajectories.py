@@ -17,7 +17,9 @@ from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from MDAnalysisTests import datafiles
 from trajet import memory
+from trajet.remote import is_secret, shown, without_secrets
 from trajet.remote.failures import failure_of
+from trajet.remote.names import address_of
 
 SECRET = "hunter2"
 
@@ -384,6 +386,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("s3://key:hunter2@bucket/run.xtc", {}, "not in the URL"),
     ("https://host/run.xtc", {"storage_options": {"region": "x"}}, "HTTP has no option 'region'"),
     ("run.xtc", {"storage_options": {"region": "x"}}, "no file is one"),
+    ("https://host/run.xtc#2", {}, "write # in a name as %23"),
+    ("s3://bucket/run.xtc#2?sig=hunter2", {}, "not in the URL"),
 ]
 
 
@@ -395,6 +399,38 @@ def test_wrong_names_are_errors_without_a_request(
     with pytest.raises(ValueError, match=words) as raised:
         tj.open(None, url, **options)
     assert SECRET not in str(raised.value)
+
+
+@pytest.mark.parametrize("key", ["run.xtc#2", "md/#run.xtc.1#", "a b%20.xtc", "md@1/run#.xtc"])
+def test_all_that_follows_a_bucket_is_the_key(key: str) -> None:
+    """GROMACS' backups have # in their names."""
+    address = address_of(f"S3://bucket/{key}")
+    assert (address.store, address.path) == ("s3://bucket", key)
+    assert address.shown == shown(address.shown) == f"s3://bucket/{key}"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [
+        ("aws_sse_customer_key_base64", "x", True),
+        ("AWS_SECRET_ACCESS_KEY", "x", True),
+        ("some_new_option", "x", True),
+        ("default_headers", {"authorization": "x"}, True),
+        ("proxy_url", "http://me:x@proxy:3128", True),
+        ("endpoint", "https://me:x@host", True),
+        ("proxy_url", "http://proxy:3128", False),
+        ("aws_endpoint", "https://host", False),
+        ("AWS_REGION", "eu-west-1", False),
+        ("timeout", "20s", False),
+    ],
+)
+def test_options_are_secrets_unless_they_are_known_to_be_none(
+    option: str, value: object, expected: bool
+) -> None:
+    """So that new options of obstore are sent to no other machine by mistake."""
+    assert is_secret(option, value) == expected
+    for options in ({option: value}, {"client_options": {option: value}}):
+        assert (without_secrets(options) == options) != expected
 
 
 def test_stores_and_filesystems_are_read(adk_server: RangeServer, adk: Adk) -> None:

@@ -315,6 +315,25 @@ impl FrameIndex {
             && mark.len == extent.end - extent.start
     }
 
+    /// Returns frames, at most `most` of them in equal steps, that have more bytes than one and a half of the median.
+    pub(crate) fn long_frames(&self, most: usize) -> Vec<u64> {
+        let ends = self.offsets.iter().skip(1).chain(std::iter::once(&self.end));
+        let mut lengths: Vec<u64> =
+            self.offsets.iter().zip(ends).map(|(begin, end)| end - begin).collect();
+        let all = lengths.clone();
+        let middle = lengths.len() / 2;
+        let Some((_, &mut median, _)) =
+            (!lengths.is_empty()).then(|| lengths.select_nth_unstable(middle))
+        else {
+            return Vec::new();
+        };
+        let is_long = |length: u64| length > median + median / 2;
+        let long: Vec<u64> =
+            (0..).zip(all).filter(|&(_, length)| is_long(length)).map(|(frame, _)| frame).collect();
+        let n = long.len();
+        (0..n.min(most)).map(|k| long[k * n / n.min(most)]).collect()
+    }
+
     /// Checks that another index of the same file has the same frames.
     ///
     /// # Errors

@@ -51,6 +51,10 @@ impl<F: LineFormat> Finder for Lines<'_, F> {
         if index.offset(0) != 0 || index.end() > self.source.size() {
             return Ok(false);
         }
+        // Frames have equal numbers of lines: a long one may hold others that the index leaves out.
+        if self.source.remote().is_some() && !index.long_frames(1).is_empty() {
+            return Ok(false);
+        }
         let last = index.offset(index.n_frames() as u64 - 1);
         let mut before = [b'\n'];
         if last > 0 {

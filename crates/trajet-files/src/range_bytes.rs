@@ -36,8 +36,9 @@ pub trait RangeBytes: Send + Sync + Debug {
         self.len() == 0
     }
 
-    /// Returns the strong ETag, if the service has given one.
-    fn etag(&self) -> Option<&str>;
+    /// Returns a text that differs for all objects and contents with this name, such as a strong ETag; `None` if there is
+    /// none. Indexes are kept under name and version.
+    fn version(&self) -> Option<&str>;
 
     /// Returns the number of bytes at its beginning that opening it has read: reading them takes no request.
     fn n_held(&self) -> u64 {

@@ -37,6 +37,9 @@ const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const FRAME_BYTES: usize = 24;
+/// Size in bytes of the largest published sidecar that is read, whatever size the server claims for the object: that of
+/// 11 million frames. It is in memory three times while it is decoded.
+const MOST_PUBLISHED: u64 = 1 << 28;
 
 /// An index, its origin, and the sidecar that stores it.
 #[derive(Debug)]
@@ -96,7 +99,7 @@ pub(crate) fn find<F: Finder>(
 ) -> Result<Found, Error> {
     let stamp = Stamp::of(source, source.size(), meter)?;
     let places = Sidecar::of_source(source, F::SIDECAR, options.cache.as_deref());
-    // The ETag of an object, which is a part of the path, proves that it is the same.
+    // The version of an object, which is a part of the path, proves that it is the same.
     let is_proved = source.remote().is_some();
     let loaded = match options.sidecar {
         true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
@@ -170,7 +173,7 @@ fn published<F: Finder>(
     meter: &mut Meter,
 ) -> Result<Published, Error> {
     let Some(remote) = source.remote() else { return Ok(Published::Missing) };
-    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME);
+    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME).min(MOST_PUBLISHED);
     let unusable = |why: &str| {
         Ok(Published::Unusable(format!(
             "the index published beside {} is not used: {why}; frames were found from their own headers",
@@ -214,12 +217,12 @@ impl Sidecar {
         Sidecar { paths: Paths::of(trajectory, owner, "index", true, cache), format }
     }
 
-    /// Returns the sidecar of an open file, or of an object in remote storage: in `cache`, if the object has an ETag.
+    /// Returns the sidecar of an open file, or of an object in remote storage: in `cache`, if the object has a version.
     fn of_source(source: &Source, format: [u8; 4], cache: Option<&Path>) -> Self {
         let paths = match source.remote().map(Remote::object) {
             None => return Sidecar::of(source.path(), source.owner(), format, cache),
-            Some(object) => match object.etag() {
-                Some(etag) => Paths::of_object(source.path(), etag, "index", cache),
+            Some(object) => match object.version() {
+                Some(version) => Paths::of_object(source.path(), version, "index", cache),
                 None => Paths::of_object(source.path(), "", "index", None),
             },
         };
@@ -328,6 +331,20 @@ mod tests {
             changed[n] ^= 0x10;
             assert_eq!(decode(&changed, *b"XTC "), None, "byte {n}");
         }
+    }
+
+    #[test]
+    fn objects_with_long_names_have_sidecars_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (stamp, index) = three_frames();
+        let paths: Vec<PathBuf> = ["é", "b"]
+            .map(|first| {
+                let name = format!("s3://bucket/{}/{}.xtc", first, first.repeat(400));
+                let paths = Paths::of_object(Path::new(&name), "1", "index", Some(folder.path()));
+                Sidecar { paths, format: *b"XTC " }.save(&stamp, &index).unwrap()
+            })
+            .into();
+        assert_ne!(paths[0], paths[1]);
     }
 
     #[test]

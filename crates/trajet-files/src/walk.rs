@@ -20,6 +20,9 @@ use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
 /// index is used.
 const SAMPLES: usize = 8;
 
+/// Number of long frames of a published index, at most, whose headers are compared with the object before it is used.
+const LONG_FRAMES: usize = 256;
+
 /// Finds frames by their headers.
 pub(crate) struct Headers<H>(PhantomData<H>);
 
@@ -64,14 +67,14 @@ impl<H: Headed> Finder for Walk<'_, H> {
         let last = index.n_frames() - 1;
         for k in 0..=SAMPLES.min(last) {
             let frame = (last * k / SAMPLES.min(last).max(1)) as u64;
-            let offset = index.offset(frame);
-            let at_hand = H::HEAD_BYTES.min((self.source.size() - offset) as usize);
-            let bytes = window.bytes(self.source, offset, at_hand, 0, 1, meter)?;
-            if !H::mark(&bytes[..at_hand]).is_ok_and(|mark| index.knows(frame, &mark)) {
+            if !self.has_frame(index, frame, &mut window, meter)? {
                 return Ok(false);
             }
         }
-        Ok(true)
+        match self.source.remote() {
+            Some(_) => self.has_long_frames(index, meter),
+            None => Ok(true),
+        }
     }
 
     fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
@@ -183,6 +186,40 @@ impl<H: Headed> Search for Walk<'_, H> {
 }
 
 impl<H: Headed> Walk<'_, H> {
+    /// Returns whether the header of a frame is that of the index.
+    fn has_frame(
+        &self,
+        index: &FrameIndex,
+        frame: u64,
+        window: &mut Window,
+        meter: &mut Meter,
+    ) -> Result<bool, Error> {
+        let offset = index.offset(frame);
+        let at_hand = H::HEAD_BYTES.min((self.source.size() - offset) as usize);
+        let bytes = window.bytes(self.source, offset, at_hand, 0, 1, meter)?;
+        Ok(H::mark(&bytes[..at_hand]).is_ok_and(|mark| index.knows(frame, &mark)))
+    }
+
+    /// Returns whether the headers of unusually long frames are those of the index: where an index leaves out a frame,
+    /// the one before it seems to be long.
+    fn has_long_frames(&self, index: &FrameIndex, meter: &mut Meter) -> Result<bool, Error> {
+        let frames = index.long_frames(LONG_FRAMES);
+        let checked: Vec<_> =
+            frames.iter().map(|_| Mutex::new((Ok(false), meter.beside()))).collect();
+        self.threads.each(frames.len(), &|k| {
+            let mut counted = Meter::stopped_by(&self.options.watch.stop);
+            let agrees = self.has_frame(index, frames[k], &mut Window::default(), &mut counted);
+            *checked[k].lock().expect("no other thread holds this frame") = (agrees, counted);
+        });
+        let mut agree = true;
+        for frame in checked {
+            let (agrees, counted) = frame.into_inner().expect("a panic would have ended the check");
+            meter.add(&counted);
+            agree &= agrees?;
+        }
+        Ok(agree)
+    }
+
     fn truncated(&self, frame: u64, offset: u64, needed: u64) -> Error {
         let path = self.source.path().to_owned();
         Error::Truncated { path, frame, offset, needed, left: self.source.size() - offset }

@@ -13,7 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use trajet_files::range_bytes::{RangeBytes, RemoteFault};
@@ -47,12 +46,15 @@ pub(crate) fn remote_options(
 /// Opens an object in a worker process.
 pub(crate) fn open_in_worker(data: &[u8]) -> Result<Arc<dyn RangeBytes>, RemoteFault> {
     let opened = Python::try_attach(|py| {
-        let open = py.import(OBJECTS)?.getattr("open_in_worker")?;
-        RemoteObject::new(&open.call1((PyBytes::new(py, data),))?)
+        let open = || {
+            let open = py.import(OBJECTS)?.getattr("open_in_worker")?;
+            RemoteObject::new(&open.call1((PyBytes::new(py, data),))?)
+        };
+        open().map_err(|error: PyErr| text_of(py, &error))
     });
-    match opened.unwrap_or_else(|| Err(PyValueError::new_err("Python is ending"))) {
+    match opened.unwrap_or_else(|| Err("Python is ending".to_owned())) {
         Ok(object) => Ok(Arc::new(object)),
-        Err(error) => Err(RemoteFault::Failed(text_of(&error))),
+        Err(why) => Err(RemoteFault::Failed(why)),
     }
 }
 
@@ -76,8 +78,13 @@ fn object_path<'py>(py: Python<'py>, path: &Path) -> PyResult<Bound<'py, PyAny>>
     py.import(NAMES)?.getattr("ObjectPath")?.call1((path.as_os_str(),))
 }
 
-fn text_of(error: &PyErr) -> String {
-    Python::attach(|py| error.value(py).to_string())
+/// Returns the text of an error of trajet; of others the name of the class alone, as texts may hold secrets.
+fn text_of(py: Python<'_>, error: &PyErr) -> String {
+    let own = py.import("trajet._trajet").and_then(|module| module.getattr("TrajetError"));
+    match own.is_ok_and(|class| error.matches(py, class).unwrap_or(false)) {
+        true => error.value(py).to_string(),
+        false => format!("{} was raised", error.get_type(py)),
+    }
 }
 
 /// An object that Python reads.
@@ -90,7 +97,7 @@ struct RemoteObject {
     n_held: u64,
     /// Pauses before a request is made again after a transient failure.
     pauses: Vec<Duration>,
-    etag: Option<String>,
+    version: Option<String>,
     remark: Option<String>,
     /// The process that opened it.
     process: u32,
@@ -144,7 +151,7 @@ impl RemoteObject {
             size: object.getattr("size")?.extract()?,
             n_held: object.getattr("n_held")?.extract()?,
             pauses: pauses.into_iter().map(Duration::from_secs_f64).collect(),
-            etag: object.getattr("etag")?.extract()?,
+            version: object.getattr("version")?.extract()?,
             remark: object.getattr("remark")?.extract()?,
             object: Arc::new(object.clone().unbind()),
             process: std::process::id(),
@@ -244,10 +251,7 @@ impl Connection {
 /// Calls `object.read(start, end, is_left)`, which returns bytes, or a kind of failure and its description.
 fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
     let Request { offset, len, is_left } = request;
-    let raised = |error: PyErr| {
-        let name = error.get_type(object.py()).to_string();
-        Failure::Final(RemoteFault::Failed(format!("{name}: {}", text_of(&error))))
-    };
+    let raised = |error: PyErr| Failure::Final(RemoteFault::Failed(text_of(object.py(), &error)));
     let end = offset + len as u64;
     let answer = object.call_method1("read", (offset, end, is_left)).map_err(raised)?;
     if let Ok((kind, what)) = answer.extract::<(String, String)>() {
@@ -271,10 +275,7 @@ fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
 
 /// Calls `object.published_index(most)`, which returns bytes, None, or the reason why they are not used.
 fn published_index(object: &Bound<'_, PyAny>, most: u64) -> Result<Option<Vec<u8>>, RemoteFault> {
-    let raised = |error: PyErr| {
-        // The text of the error may hold secrets.
-        RemoteFault::Failed(format!("{} was raised", error.get_type(object.py())))
-    };
+    let raised = |error: PyErr| RemoteFault::Failed(text_of(object.py(), &error));
     let answer = object.call_method1("published_index", (most,)).map_err(raised)?;
     if answer.is_none() {
         return Ok(None);
@@ -295,8 +296,8 @@ impl RangeBytes for RemoteObject {
         self.size
     }
 
-    fn etag(&self) -> Option<&str> {
-        self.etag.as_deref()
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
     }
 
     fn n_held(&self) -> u64 {

@@ -38,10 +38,11 @@ def _storage_options(
                 f"{key!r}: write KEY=VALUE, such as region=eu-west-1, or {_CLIENT}.timeout=30s",
                 param=param,
             )
-        if is_secret(key):
+        if is_secret(key, value):
             raise click.BadParameter(
-                f"{key} is a secret, and other users of this machine can read command lines: set"
-                " the variable of the environment instead, such as AWS_SECRET_ACCESS_KEY",
+                f"{key} is a secret, or may hold one, and other users of this machine can read"
+                " command lines: set the variable of the environment instead, such as"
+                " AWS_SECRET_ACCESS_KEY",
                 param=param,
             )
         entries, name = (client, name) if is_client else (found, key)

@@ -7,9 +7,9 @@ import re
 import stat
 import tempfile
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from trajet._trajet import RemoteError
+from trajet.remote.names import shown
 from trajet.remote.objects import RemoteFile
 from trajet.remote.ranges import pieces
 
@@ -84,7 +84,7 @@ def _key(text: bytes) -> str:
 
 def _name(file: RemoteFile) -> str:
     """Return the last part of an object's name, whose endings tell the format."""
-    last = urlsplit(str(file.path)).path.rpartition("/")[2]
+    last = shown(file.path).rpartition("/")[2]
     return re.sub(r"[^A-Za-z0-9._-]", "_", last)[-80:]
 
 

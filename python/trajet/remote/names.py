@@ -18,12 +18,25 @@ INDEX_SUFFIX = ".trajet-index"
 
 _SCHEMES = ("s3", "gs", "az", "https", "http")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# Names of options whose values are not shown, nor sent to other machines.
-_SECRET = re.compile(
-    r"secret|token|password|passwd|access_?key|account_?key|credential|sas|authorization|headers"
-    r"|service_account|application_?key|private",
-    re.IGNORECASE,
+# Names of options whose values are no secrets. Those of all others are not shown, nor sent to other
+# machines.
+_PUBLIC = re.compile(
+    r"""
+    ((aws|amazon|azure_storage|azure|google|gcp|object_store)_)?
+    ( (default_)?region | endpoint(_url(_s3)?)? | bucket(_name)? | prefix | container_name
+    | account_name | skip_signature | allow_http | virtual_hosted_style_request | unsigned_payload
+    | imdsv1_fallback | metadata_endpoint | request_payer | requester_pays | s3_express
+    | checksum_algorithm | conditional_put | copy_if_not_exists | disable_tagging | use_emulator
+    | use_fabric_endpoint | use_azure_cli | tenant_id | authority_id | authority_host
+    | ((connect|read|pool_idle)_)?timeout | pool_max_idle_per_host | http1_only
+    | http2_(only|keep_alive_(interval|timeout|while_idle)|max_frame_size) | user_agent
+    | proxy_(url|excludes|ca_certificate) | root_certificate | allow_invalid_certificates
+    | randomize_addresses | default_content_type )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+# Values that hold user and password.
+_USER = re.compile("//[^/]*@")
 
 
 class ObjectPath(PosixPath):
@@ -111,8 +124,18 @@ def shown(url: str | os.PathLike[str]) -> str:
     """Return a URL without user, password and query."""
     from urllib.parse import urlsplit, urlunsplit
 
-    parts = urlsplit(os.fspath(url))
+    text = os.fspath(url)
+    if not _is_web(text):
+        scheme, divider, rest = text.partition("?")[0].partition("://")
+        place, slash, key = rest.partition("/")
+        return f"{scheme}{divider}{place.rpartition('@')[2]}{slash}{key}"
+    parts = urlsplit(text)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _is_web(url: str) -> bool:
+    """Return whether a URL is one of HTTP, where a fragment is no part of the name."""
+    return url.partition("://")[0].lower() in {"http", "https"}
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
@@ -138,9 +161,14 @@ def is_published(name: object) -> TypeGuard[ObjectName]:
     return last != "" and ("@" in last or "." not in last)
 
 
-def is_secret(option: str) -> bool:
-    """Return whether the value of a storage option is a secret, by the option's name."""
-    return _SECRET.search(option) is not None
+def is_secret(option: str, value: object = None) -> bool:
+    """Return whether the value of a storage option is a secret, or may be one.
+
+    Those of a known list are none, unless they are URLs with a user.
+    """
+    name = option.rpartition(".")[2]
+    has_user = value is not None and _USER.search(str(value)) is not None
+    return has_user or _PUBLIC.fullmatch(name) is None
 
 
 def options_for(names: Iterable[object], options: StorageOptions | None) -> StorageOptions | None:
@@ -155,11 +183,11 @@ def without_secrets(options: StorageOptions | None) -> StorageOptions | None:
     """Return the options that may be sent to other machines."""
     if options is None:
         return None
-    kept = {name: value for name, value in options.items() if not is_secret(name)}
-    client = kept.get("client_options")
+    kept = {name: value for name, value in options.items() if not is_secret(name, value)}
+    client = options.get("client_options")
     if isinstance(client, Mapping):
         kept["client_options"] = {
-            name: value for name, value in client.items() if not is_secret(name)
+            name: value for name, value in client.items() if not is_secret(name, value)
         }
     return kept
 
@@ -218,34 +246,65 @@ def address_of(url: str) -> Address:
     import hashlib
     from urllib.parse import unquote, urlsplit, urlunsplit
 
+    if not _is_web(url):
+        return _address_in_bucket(url)
     parts = urlsplit(url)
+    if parts.fragment:
+        raise ValueError(
+            f"{shown(url)}: a fragment (#...) names no part of a file: leave it out, or write # in"
+            " a name as %23"
+        )
     host = parts.netloc.rpartition("@")[2]
     query = ""
     if parts.query:
         # Queries tell objects apart, and may be signatures.
         digest = hashlib.sha256(parts.query.encode()).hexdigest()[:8]
         query = f"redacted-{digest}"
-    shown = urlunsplit((parts.scheme.lower(), host, parts.path, query, ""))
+    redacted = urlunsplit((parts.scheme.lower(), host, parts.path, query, ""))
     scheme = parts.scheme.lower()
-    if scheme not in _SCHEMES:
-        known = ", ".join(f"{name}://" for name in _SCHEMES)
-        raise ValueError(
-            f"{shown}: URLs of this kind are not read: give one that begins with {known}"
-        )
-    path = parts.path.lstrip("/")
-    if not host or not path or path.endswith("/"):
-        raise ValueError(f"{shown}: names no object: give scheme://bucket-or-host/path/of/the/file")
-    if scheme not in {"http", "https"}:
-        if parts.query or parts.netloc != host:
-            raise ValueError(
-                f"{shown}: give credentials as storage_options={{…}} or in the environment,"
-                " not in the URL"
-            )
-        return Address(scheme, f"{scheme}://{host}", path, shown, None)
+    _check_path(host, parts.path, redacted)
     authorization = None
     if parts.netloc != host:
         user = unquote(parts.netloc.rpartition("@")[0]).encode()
         authorization = f"Basic {base64.b64encode(user).decode()}"
     # The path of an HTTP object is taken as it is, with its query.
     store = urlunsplit((scheme, host, parts.path, parts.query, ""))
-    return Address(scheme, store, "", shown, authorization)
+    return Address(scheme, store, "", redacted, authorization)
+
+
+def _address_in_bucket(url: str) -> Address:
+    """Return where an object in a bucket is: all that follows the bucket is its key.
+
+    Raises
+    ------
+    ValueError
+        As `address_of`.
+    """
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
+    bucket, _, path = rest.partition("/")
+    text = f"{scheme}://{shown(url).partition('://')[2]}"
+    if scheme not in _SCHEMES:
+        known = ", ".join(f"{name}://" for name in _SCHEMES)
+        raise ValueError(
+            f"{text}: URLs of this kind are not read: give one that begins with {known}"
+        )
+    if "?" in rest or "@" in bucket:
+        raise ValueError(
+            f"{text}: give credentials as storage_options={{…}} or in the environment,"
+            " not in the URL; an object with ? in its name is given as (store, name)"
+        )
+    _check_path(bucket, path, text)
+    return Address(scheme, f"{scheme}://{bucket}", path.lstrip("/"), text, None)
+
+
+def _check_path(host: str, path: str, text: str) -> None:
+    """Check that a URL names an object.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if not host or not path.lstrip("/") or path.endswith("/"):
+        raise ValueError(f"{text}: names no object: give scheme://bucket-or-host/path/of/the/file")

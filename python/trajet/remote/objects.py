@@ -38,8 +38,14 @@ _RENEWAL = 1.0
 # Objects of a trajectory that are opened at the same time.
 _MOST_OPENED = 16
 _WEAK = (
-    "{} gives it no strong ETag: if another object of the same size takes its place, the {}headers"
-    " of frames alone tell"
+    "{} gives it no strong ETag: if another object of the same size takes its place, {}and the"
+    " headers of frames (DCD has none) alone tell"
+)
+# Names under which fsspec filesystems give what changes with the contents of a file.
+_PROPERTIES = (
+    *("ETag", "etag", "e_tag", "md5Hash", "content_md5", "checksum", "sha", "generation"),
+    *("version_id", "VersionId", "LastModified", "last_modified", "mtime", "modified", "updated"),
+    *("created", "ino"),
 )
 
 
@@ -169,7 +175,7 @@ class StoredObject(RemoteFile):
 
     def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
-        if end <= len(self.front):
+        if end <= max(start, len(self.front)):
             return self.front[start:end]
         store = self.store
         answer = self._read_from(store, start, end, is_left)
@@ -247,19 +253,29 @@ class FilesystemObject(RemoteFile):
     """A file of an fsspec filesystem."""
 
     filesystem: FileSystem
+    # Properties that are others after the file was replaced.
+    properties: Mapping[str, object]
 
     def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
+        if start == end:
+            return b""
         try:
-            return self.filesystem.cat_file(self.key, start=start, end=end)
+            found = self.filesystem.cat_file(self.key, start=start, end=end)
+            is_same = _properties(self.filesystem, self.key) == self.properties
+            return found if is_same else ("replaced", "")
         except FileNotFoundError:
             return "replaced", ""
         except PermissionError:
             return "denied", "access is denied: renew the credentials of the filesystem"
-        except (OSError, TimeoutError) as error:
-            return "transient", type(error).__name__
         except Exception as error:
-            return "refused", f"the filesystem failed ({type(error).__name__})"
+            is_transient = isinstance(error, (OSError, TimeoutError))
+            name = type(error).__name__
+            return (
+                ("transient", name)
+                if is_transient
+                else ("refused", f"the filesystem failed ({name})")
+            )
 
     def _beside(self, suffix: str) -> RemoteFile | None:
         """Open the file whose name has a further suffix."""
@@ -352,7 +368,7 @@ def _answered(
         etag = None
     remarks = []
     if etag is None:
-        remarks.append(_WEAK.format("the server", "time of modification and the "))
+        remarks.append(_WEAK.format("the server", "the time of modification "))
     if opening is not None and opening.target is not None:
         remarks.append(f"the server redirects to {opening.target.shown}, which is read")
     remark = "; ".join(remarks) or None
@@ -386,17 +402,27 @@ def open_in_store(store: object, key: str) -> RemoteFile:
     path = ObjectPath(f"{scheme_of(store)}://{key.lstrip('/')}", is_complete=False)
     if hasattr(store, "cat_file"):
         filesystem = cast(FileSystem, store)
-        size = filesystem.info(key)["size"]
+        found = _properties(filesystem, key)
+        size = found.get("size")
         if not isinstance(size, int):
             raise RemoteError(f"{path}: the filesystem does not know its size: download it")
-        remark = _WEAK.format("an fsspec filesystem", "")
-        return FilesystemObject(path, key, size, None, remark, filesystem)
+        compared = "".join(f"{name}, " for name in found if name != "size")
+        remark = _WEAK.format("an fsspec filesystem", compared)
+        return FilesystemObject(path, key, size, None, remark, filesystem, found)
     if hasattr(store, "get") and hasattr(store, "head"):
         check_process()
         return _opened(path, cast("ObjectStore", store), key, None)
     raise TypeError(
         f"{type(store).__name__} is neither a store of obstore nor an fsspec filesystem"
     )
+
+
+def _properties(filesystem: FileSystem, key: str) -> dict[str, object]:
+    """Return the properties of a file that are others after it was replaced, without a cache."""
+    if (forget := getattr(filesystem, "invalidate_cache", None)) is not None:
+        forget(key)
+    info = filesystem.info(key)
+    return {name: info[name] for name in ("size", *_PROPERTIES) if info.get(name) is not None}
 
 
 def scheme_of(store: object) -> str:

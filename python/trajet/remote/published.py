@@ -9,8 +9,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from trajet import _trajet
@@ -89,6 +90,12 @@ class TagFile(RemoteFile):
 
     folder: Folder
     _opened: RemoteFile | None = None
+    _opening: Lock = field(default_factory=Lock)
+
+    def __reduce__(self) -> tuple[type["TagFile"], tuple[object, ...]]:
+        """Return what pickle keeps: the ETag, once it is known, without the open object."""
+        about = (self.path, self.key, self.size, self.etag, None, self.folder)
+        return TagFile, about
 
     def _file(self) -> RemoteFile:
         """Open the object.
@@ -98,9 +105,12 @@ class TagFile(RemoteFile):
         FileNotFoundError, PermissionError, RemoteError
             If it cannot be opened.
         """
-        if self._opened is None:
-            self._opened = self.folder.file(self.key)
-        return self._opened
+        # Several connections ask at once: all must read the same version of the object.
+        with self._opening:
+            if self._opened is None:
+                self._opened = self.folder.file(self.key)
+                self.etag = self.etag or self._opened.etag
+            return self._opened
 
     def read(self, start: int, end: int, is_left: IsLeft | None = None) -> Answer:
         """Return bytes `start` to `end`, or a kind of failure and its description."""
@@ -117,6 +127,8 @@ class TagFile(RemoteFile):
                 f"it has {file.size} bytes, and {self.size} by the manifest: publish the data set"
                 " again"
             )
+        if self.etag != file.etag:
+            return "replaced", ""
         return file.read(start, end, is_left)
 
     def _beside(self, suffix: str) -> RemoteFile | None:
@@ -130,7 +142,8 @@ class TagFile(RemoteFile):
         folder = self.folder if secrets else self.folder.without_secrets()
         if folder is None:
             return b""
-        return pickle.dumps(TagFile(self.path, self.key, self.size, None, None, folder))
+        about = (self.path, self.key, self.size, self.etag, None, folder)
+        return pickle.dumps(TagFile(*about))
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ use trajet_formats::{
     Atoms, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
 };
 
-use super::{END_BYTES, MOST_MEASURED, Pace, RATE_BYTES, RemoteOptions};
+use super::{END_BYTES, MOST_MEASURED, Pace, RATE_BYTES, Remote, RemoteOptions};
 use crate::parallel::Backwards;
 use crate::range_bytes::{RangeBytes, RemoteFault};
 use crate::worker::WorkerTrajectory;
@@ -50,7 +50,7 @@ impl RangeBytes for Object {
         self.bytes.len() as u64
     }
 
-    fn etag(&self) -> Option<&str> {
+    fn version(&self) -> Option<&str> {
         self.etag.as_deref()
     }
 
@@ -258,6 +258,29 @@ fn gaps_follow_the_latency_and_the_rate_of_busy_connections() {
     fast.add(100, Duration::from_millis(50), true);
     fast.add(16 * RATE_BYTES, Duration::from_millis(51), true);
     assert_eq!(fast.gap(64), MOST_MEASURED / 64);
+}
+
+#[test]
+fn no_bytes_take_no_request() {
+    let bytes = trajectory(Format::Dcd, 3, 30_000);
+    let object = Arc::new(Object::new(&bytes));
+    let remote = Remote::new(Arc::<Object>::clone(&object), 4, Some(0));
+    let (path, mut meter) = (Path::new("s3://bucket/run"), Meter::default());
+    for offset in [0, bytes.len() as u64 / 2, bytes.len() as u64] {
+        remote.read_at(path, offset, &mut [], &mut meter).unwrap();
+    }
+    assert!(remote.read_at(path, bytes.len() as u64 + 1, &mut [], &mut meter).is_err());
+    assert_eq!(object.n_requests(), 0);
+}
+
+#[test]
+fn a_cancelled_run_does_not_wait_for_the_ends_that_another_reads() {
+    let object = Arc::new(Object::new(&trajectory(Format::Dcd, 3, 30)));
+    let remote = Remote::new(object, 4, Some(0));
+    let _other = remote.reading.lock().unwrap();
+    let mut meter = Meter::stopped_by(&Arc::new(AtomicBool::new(true)));
+    let read = remote.read_at(Path::new("s3://bucket/run"), 0, &mut [0; 8], &mut meter);
+    assert!(matches!(read, Err(Error::Interrupted)));
 }
 
 #[test]

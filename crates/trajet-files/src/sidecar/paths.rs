@@ -10,6 +10,9 @@ use trajet_formats::xxh3_64;
 
 use super::place;
 
+/// Characters at the end of an object's name that are a part of the names of its sidecars.
+const STEM_CHARS: usize = 48;
+
 /// The possible paths of a file's sidecar, best first.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
@@ -46,12 +49,15 @@ impl Paths {
     }
 
     /// Returns the possible paths of the sidecar of an object in remote storage: one in `cache`, which is that of this
-    /// ETag alone.
-    pub(crate) fn of_object(name: &Path, etag: &str, kind: &str, cache: Option<&Path>) -> Self {
+    /// version alone.
+    pub(crate) fn of_object(name: &Path, version: &str, kind: &str, cache: Option<&Path>) -> Self {
         let stem = name.file_name().unwrap_or_default().to_string_lossy();
+        // Keys may be longer than names of files.
+        let from = stem.char_indices().rev().nth(STEM_CHARS - 1).map_or(0, |(at, _)| at);
+        let stem = &stem[from..];
         let mut key = name.as_os_str().as_encoded_bytes().to_vec();
         key.push(0);
-        key.extend_from_slice(etag.as_bytes());
+        key.extend_from_slice(version.as_bytes());
         let digest = xxh3_64(&key);
         let path =
             |cache: &Path| cache.join(kind).join(format!("{digest:016x}-{stem}.trajet-{kind}"));
