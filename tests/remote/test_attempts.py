@@ -117,7 +117,7 @@ def test_a_process_ends_by_ctrl_c_while_it_opens(server: RangeServer) -> None:
     server.always(lambda answer: (server.ended.wait(60), answer)[1])
     command = [sys.executable, "-c", SCRIPT, *(server.url("run.xtc") for _ in range(8))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    faults.wait_until(lambda: server.most_at_once == 8)
+    faults.wait_until(lambda: server.most_at_once == 8, seconds=60)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(30)
     assert process.returncode in (-signal.SIGINT, 130), errors

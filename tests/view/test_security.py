@@ -76,7 +76,10 @@ def test_oversized_requests_are_refused(server: Served) -> None:
     many = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 1000) for number in range(1000))
     found = server.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n")
     assert found == b"" or b" 400 " in found.splitlines()[0]
-    assert server.get("frame/0", method="POST", body=b"x" * 1_000_000).status == 405
+    head = f"POST /{TOKEN}/frame/0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    found = server.send(head.encode() + b"x" * 1_000_000)
+    # The server does not wait for the body, and its answer may be lost with the connection.
+    assert found == b"" or b" 405 " in found.splitlines()[0]
     assert server.get("frame/0?" + "positions=stored&" * 500).status == 200
     assert server.get(f"frame/{'9' * 5000}").status == 404
 

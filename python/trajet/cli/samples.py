@@ -18,7 +18,7 @@ from trajet.cli.from_signature import command_of
 @click.argument("folder", required=False, type=click.Path(path_type=Path), default=".")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 def sample(name: str | None, folder: Path, force: bool) -> None:
-    """Copy a small trajectory that comes with trajet, or list all of them.
+    """Copy or list small trajectories that come with trajet.
 
     Without NAME, prints the name and the subject of each. With it, copies the files into FOLDER, by
     default the current folder, and prints the paths of the copies.

@@ -107,7 +107,7 @@ def peptide_in_water() -> Sample:
     --------
     >>> import trajet as tj
     >>> traj = tj.samples.peptide_in_water().open().whole()
-    >>> tj.gyration(traj.select("protein")).values.shape
+    >>> tj.rmsd(traj.select("backbone")).values.shape
     (100,)
     """
     return _sample("peptide_in_water", "a peptide (CLN025), phenol, ions and water, 200 ps")
