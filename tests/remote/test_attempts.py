@@ -115,9 +115,9 @@ tj.open(None, *sys.argv[1:], allow_http=True, connections=16)
 def test_a_process_ends_by_ctrl_c_while_it_opens(server: RangeServer) -> None:
     """By the signal, and while its requests still wait."""
     server.always(lambda answer: (server.ended.wait(60), answer)[1])
-    command = [sys.executable, "-c", SCRIPT, *(server.url("run.xtc") for _ in range(8))]
+    command = [sys.executable, "-c", SCRIPT, *(f"{server.url('run.xtc')}?{k}" for k in range(8))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    faults.wait_until(lambda: server.most_at_once == 8, seconds=60)
+    faults.wait_until(lambda: server.most_at_once == 8)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(30)
     assert process.returncode in (-signal.SIGINT, 130), errors
