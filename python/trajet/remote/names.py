@@ -27,7 +27,10 @@ _PUBLIC = re.compile(
     | account_name | skip_signature | allow_http | virtual_hosted_style_request | unsigned_payload
     | imdsv1_fallback | metadata_endpoint | request_payer | requester_pays | s3_express
     | checksum_algorithm | conditional_put | copy_if_not_exists | disable_tagging | use_emulator
-    | use_fabric_endpoint | use_azure_cli | tenant_id | authority_id | authority_host
+    | disable_bulk_delete | role_arn | role_session_name | sts_endpoint | server_side_encryption
+    | sse_kms_key_id | sse_bucket_key_enabled | base_url | use_fabric_endpoint | use_azure_cli
+    | tenant_id | authority_id | authority_host | client_id | object_id | credential_type
+    | msi_endpoint | msi_resource_id
     | ((connect|read|pool_idle)_)?timeout | pool_max_idle_per_host | http1_only
     | http2_(only|keep_alive_(interval|timeout|while_idle)|max_frame_size) | user_agent
     | proxy_(url|excludes|ca_certificate) | root_certificate | allow_invalid_certificates
