@@ -101,7 +101,7 @@ def peptide_in_water() -> Sample:
     Returns
     -------
     Sample
-        The paths of its files; `.open()` opens it.
+        The paths of its files; `Sample.open` opens it.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def bilayer() -> Sample:
     Returns
     -------
     Sample
-        The paths of its files; `.open()` opens it.
+        The paths of its files; `Sample.open` opens it.
 
     Examples
     --------
@@ -147,7 +147,8 @@ def peptide_variants() -> SampleEnsemble:
     Returns
     -------
     SampleEnsemble
-        The paths of its files; `.open()` returns the ensemble, with keys `system` and `replica`.
+        The paths of its files; `SampleEnsemble.open` returns the ensemble, with keys `system` and
+        `replica`.
 
     Examples
     --------
