@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +85,8 @@ def lab(tmp_path: Path) -> Iterator["Page"]:
                 if found := re.search(r"(http://127\.0\.0\.1:\d+)/lab\?token=(\w+)", line):
                     break
             assert found is not None
+            # A full pipe would stop the server.
+            threading.Thread(target=server.stderr.read, daemon=True).start()
             with chromium() as browser:
                 page = browser.new_page(viewport={"width": 1200, "height": 900})
                 page.set_default_timeout(1000 * PATIENCE)

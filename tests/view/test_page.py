@@ -10,7 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +29,10 @@ from trajet.viewer.series import of_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 # Timeout, s: loading the viewer takes half a minute on a busy machine without a GPU.
-PATIENCE = 300
+PATIENCE = 100
 
 pytestmark = pytest.mark.skipif(
     bool(missing()), reason=f"{missing()} is missing: make test-browser installs it"
@@ -69,6 +70,31 @@ class Shown:
             if png == before:
                 return imread(io.BytesIO(png))
             before = png
+
+    def wait_for_picture(self, expected: "Callable[[NDArray[np.float32]], bool]") -> None:
+        """Wait until the picture is as expected."""
+        deadline = time.monotonic() + PATIENCE
+        while not expected(self.pixels()):
+            assert time.monotonic() < deadline, "the picture is not as expected"
+
+    def wait_for_other_picture(self, before: "NDArray[np.float32]", share: float) -> None:
+        """Wait until a share of the pixels is not as before."""
+        self.wait_for_picture(lambda after: difference(after, before) > share)
+
+    def wait_for_same_picture(self, before: "NDArray[np.float32]") -> None:
+        """Wait until the pixels are as before."""
+        self.wait_for_picture(lambda after: difference(after, before) < 0.001)
+
+
+def difference(one: "NDArray[np.float32]", other: "NDArray[np.float32]") -> float:
+    """Return the share of pixels that differ."""
+    return float((np.abs(one - other).max(axis=2) > 0.1).mean())
+
+
+def has_violet(picture: "NDArray[np.float32]") -> bool:
+    """Return whether sodium is in the picture."""
+    red, green, blue = np.moveaxis(picture[:, :, :3], 2, 0)
+    return bool(((blue > green + 0.2) & (red > green + 0.1)).mean() > 0.001)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +151,7 @@ def test_first_picture_has_colours_and_no_message(shown: Shown) -> None:
     assert not shown.page.is_visible(".message")
     red, green, blue = np.moveaxis(shown.pixels()[:, :, :3], 2, 0)
     assert ((green > red + 0.15) & (green > blue + 0.05)).mean() > 0.02
-    assert ((blue > green + 0.2) & (red > green + 0.1)).mean() > 0.001
+    assert has_violet(shown.pixels())
     assert "1 of 10 frames fetched · 3,345 of 47,681 atoms" in shown.page.inner_text(".read")
 
 
@@ -140,9 +166,9 @@ def test_ten_random_seeks_fetch_exactly_these_frames(shown: Shown) -> None:
     shown.seek(0)
     first = shown.pixels()
     shown.seek(9)
-    assert (np.abs(shown.pixels() - first).max(axis=2) > 0.1).mean() > 0.01
+    shown.wait_for_other_picture(first, 0.01)
     shown.seek(0)
-    assert (np.abs(shown.pixels() - first).max(axis=2) > 0.1).mean() < 0.001
+    shown.wait_for_same_picture(first)
 
 
 def test_click_in_a_plot_shows_the_frame(shown: Shown) -> None:
@@ -155,21 +181,24 @@ def test_click_in_a_plot_shows_the_frame(shown: Shown) -> None:
     plot.click(position={"x": box["width"] * 6 / 9, "y": box["height"] / 2})
     shown.wait_for(6)
     assert "600 ps" in shown.label()
-    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.01
+    shown.wait_for_other_picture(before, 0.01)
 
 
 def test_layers_are_hidden_and_drawn_otherwise(shown: Shown) -> None:
-    """Check boxes and menus change the picture."""
+    """Check boxes and menus change the picture; a hidden layer stays hidden in other frames."""
     page = shown.page
     before = shown.pixels()
     page.locator(".layer input").nth(1).uncheck()
-    red, green, blue = np.moveaxis(shown.pixels()[:, :, :3], 2, 0)
-    assert not ((blue > green + 0.2) & (red > green + 0.1)).mean() > 0.001
+    shown.wait_for_picture(lambda picture: not has_violet(picture))
+    shown.seek(2)
+    shown.seek(6)
+    assert not has_violet(shown.pixels())
     page.locator(".layer input").nth(1).check()
+    shown.wait_for_picture(has_violet)
     page.locator(".layer select").first.select_option("spheres")
-    page.wait_for_timeout(500)
-    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.05
+    shown.wait_for_other_picture(before, 0.05)
     page.locator(".layer select").first.select_option("cartoon")
+    shown.wait_for_same_picture(before)
     assert not page.is_visible(".message")
 
 
@@ -190,22 +219,83 @@ def test_smoothed_frames_are_averages_of_neighbours(shown: Shown) -> None:
     shown.seek(5)
     before = shown.pixels()
     shown.page.select_option(".smooth", "9")
-    shown.page.wait_for_timeout(300)
-    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.005
+    shown.wait_for_other_picture(before, 0.005)
     shown.page.select_option(".smooth", "1")
-    shown.page.wait_for_timeout(300)
-    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() < 0.001
+    shown.wait_for_same_picture(before)
 
 
 def test_positions_as_stored_are_requested(shown: Shown) -> None:
-    """Frames are fetched again; nothing fails."""
-    shown.seek(0)
+    """Frames are fetched again, one at a time though an average was shown; nothing fails."""
+    shown.seek(4)
+    shown.page.select_option(".smooth", "3")
     shown.requested.clear()
     with shown.page.expect_response(re.compile("positions=stored")):
         shown.page.check(".stored")
-    shown.page.wait_for_timeout(300)
-    assert shown.requested == [0] and not shown.page.is_visible(".message")
+    shown.page.wait_for_selector(".smooth-switch", state="hidden")
+    assert shown.requested == [4] and not shown.page.is_visible(".message")
     shown.page.uncheck(".stored")
+    shown.page.wait_for_selector(".smooth-switch")
+    shown.page.select_option(".smooth", "1")
+
+
+class Held:
+    """Requests of frames that are answered only when a test says so."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.page = shown.page
+        self.routes: dict[int, Route] = {}
+        # Frames of before are forgotten.
+        shown.page.check(".stored")
+        shown.page.uncheck(".stored")
+        shown.page.route(re.compile(r"/frame/\d+"), self.hold)
+
+    def hold(self, route: "Route") -> None:
+        """Note a request."""
+        found = re.search(r"/frame/(\d+)", route.request.url)
+        assert found is not None
+        self.routes[int(found[1])] = route
+
+    def wait_for(self, number: int) -> "Route":
+        """Return the request of a frame."""
+        deadline = time.monotonic() + PATIENCE
+        while number not in self.routes:
+            assert time.monotonic() < deadline, f"frame {number} is not requested"
+            self.page.evaluate("1")
+        return self.routes.pop(number)
+
+    def end(self) -> None:
+        """Answer all requests from now on."""
+        self.page.unroute(re.compile(r"/frame/\d+"))
+        self.page.unroute_all(behavior="ignoreErrors")
+
+
+def choose(page: "Page", number: int) -> None:
+    """Choose a frame, which is not waited for."""
+    page.fill(".number", str(number))
+    page.press(".number", "Enter")
+
+
+def test_late_answers_change_nothing(shown: Shown) -> None:
+    """Of two frames that were chosen in a row, the second is shown whichever is there first."""
+    shown.seek(0)
+    held = Held(shown)
+    choose(shown.page, 3)
+    late = held.wait_for(3)
+    choose(shown.page, 8)
+    held.wait_for(8).continue_()
+    shown.wait_for(8)
+    late.continue_()
+    held.end()
+    shown.page.evaluate("new Promise(requestAnimationFrame)")
+    assert shown.label().startswith("frame 8 ")
+    assert shown.page.input_value(".seek") == "8"
+
+
+def test_steps_in_a_row_are_all_taken(shown: Shown) -> None:
+    """Also those before the frame of the first is drawn."""
+    shown.seek(0)
+    shown.page.evaluate("for (let k = 0; k < 3; k++) document.querySelector('.forward').click()")
+    shown.wait_for(3)
 
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -246,7 +336,7 @@ def test_saved_page_shows_its_frames(browser: "Browser", tmp_path: Path) -> None
     shown.page.fill(".number", "8")
     shown.page.press(".number", "Enter")
     shown.wait_for(9)
-    assert (np.abs(shown.pixels() - before).max(axis=2) > 0.1).mean() > 0.01
+    shown.wait_for_other_picture(before, 0.01)
     assert "3 of 10 frames are in this file" in shown.page.inner_text(".read")
     assert not shown.page.is_visible(".message")
     assert [url for url in requests if not url.startswith(("blob:", "data:"))] == []
@@ -282,11 +372,9 @@ def test_results_choose_frames_and_residues(browser: "Browser", tmp_path: Path) 
     shown.wait_for(50)
     assert "frames" in page.locator(".plot .notice").nth(2).inner_text()
     page.locator("canvas.matrix").first.click(position={"x": 90, "y": 60})
-    page.wait_for_timeout(500)
+    shown.wait_for_other_picture(before, 0.05)
     pair = shown.pixels()
-    assert (np.abs(pair - before).max(axis=2) > 0.1).mean() > 0.05
     page.locator(".plot .u-over").first.click(position={"x": 40, "y": 40})
-    page.wait_for_timeout(500)
-    assert (np.abs(shown.pixels() - pair).max(axis=2) > 0.1).mean() > 0.05
+    shown.wait_for_other_picture(pair, 0.05)
     assert not page.is_visible(".message")
     page.close()

@@ -77,7 +77,7 @@ def test_frames_are_restored_exactly(adk: Adk, tmp_path: Path) -> None:
     path, numbers = tmp_path / "movie.html", [9, 3, 97, 0]
     scene = save(tj.open(adk.psf, adk.xtc), "protein", path, numbers)
     pieces, index = pieces_of(path)
-    assert (index["first"], index["base"]) == (9, 9)
+    assert (json.loads(pieces["scene.json"])["first"], index["base"]) == (9, 9)
     described = json.loads(pieces["scene.json"])
     assert described["frames"] == numbers and not described["has_repaired"]
     assert pieces["structure/0"] == scene.structure(0)
@@ -153,9 +153,12 @@ def test_command_saves_chosen_frames(adk: Adk, tmp_path: Path) -> None:
     if missing_files():
         assert "make viewer" in commands.fail(*line)
         return
+    assert "frame 98" in commands.fail(*line, "--frame", "98")
     assert "8 frames of 214 atoms, 2." in commands.run(*line).stdout
-    pieces, index = pieces_of(path)
-    assert index["first"] == 90 and "frame/97" in pieces
+    pieces, _ = pieces_of(path)
+    assert json.loads(pieces["scene.json"])["first"] == 90 and "frame/97" in pieces
+    commands.run(*line, "--frame", "-3", "--quiet")
+    assert json.loads(pieces_of(path)[0]["scene.json"])["first"] == 95
 
 
 def missing_files() -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import struct
 import time
 from collections.abc import Iterator
@@ -168,6 +169,28 @@ def test_only_frames_that_are_requested_are_read(wet: Wet) -> None:
         found = made.frame(number, "positions=stored")
     assert made.scene.frames_read == before + 3
     assert found.bytes_read == made.scene.bytes_read <= 3 * 1.1 * size
+
+
+def test_playing_a_protein_reads_nothing_of_the_tier_of_water(wet: Wet, tmp_path: Path) -> None:
+    """By the counters of the store's tiers, as stored and repaired."""
+    store = tj.Store(tmp_path / "md", create=True)
+    store.add("wet", wet.open())
+    opened = store.open("wet")
+    made = Page(viewer.Scene(opened, [make_layer(opened.select("protein"))]))
+    assert made.scene.has_repaired
+    made.get("structure/0")
+    for number in range(opened.n_frames):
+        repaired, stored = made.frame(number), made.frame(number, "positions=stored")
+    assert not np.array_equal(repaired.positions, stored.positions)
+    found = made.scene.bytes_by_tier
+    assert found["slow"] == 0 and found["fast"] == made.scene.bytes_read > 0
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    """Only for sockets that name their protocol asyncio sets TCP_NODELAY; others wait 40 ms."""
+    address = Address("127.0.0.1", 0)
+    with address.socket as made:
+        assert made.proto == socket.IPPROTO_TCP
 
 
 def test_description_names_layers_and_no_path(page: Page, wet: Wet) -> None:

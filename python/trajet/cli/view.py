@@ -5,7 +5,8 @@ import importlib
 import socket
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -84,7 +85,14 @@ _UNSEEN = 10.0
     "--png",
     metavar="FILE.png",
     callback=options.path_to((".png",)),
-    help="Write a picture of the first of the chosen frames, drawn likewise.",
+    help="Write a picture of the frame of --frame, drawn likewise.",
+)
+@click.option(
+    "--frame",
+    type=int,
+    metavar="NUMBER",
+    help="The frame of --png, and the first that the page shows; from 0, or from the end if"
+    " negative. Default: the first of the chosen frames.",
 )
 @click.option(
     "--size",
@@ -115,6 +123,7 @@ def view(
     save: Path | None,
     movie: Path | None,
     png: Path | None,
+    frame: int | None,
     size: tuple[int, int],
     rate: int,
     start: int | None,
@@ -152,25 +161,11 @@ def view(
       trajet view md/run@protein --series rmsd.npz
       trajet view top.tpr run.xtc --select protein --step 10 --save movie.html
       trajet view top.tpr run.xtc --step 10 --movie movie.mp4
-      trajet view top.tpr run.xtc --start 500 --png frame500.png --size 1600 1200
+      trajet view top.tpr run.xtc --frame 500 --png frame500.png --size 1600 1200
     """
+    outputs = _Outputs(save, movie, png, size, rate, force=force, quiet=quiet)
     chosen = (start, stop, step, begin, end)
-    files_made = [path for path in (save, movie, png) if path is not None]
-    if not files_made and (force or any(each is not None for each in chosen)):
-        raise click.UsageError(
-            "--start, --stop, --step, --begin, --end and --force go with --save, --movie or --png"
-        )
-    if any(length % 2 for length in size):
-        raise click.BadParameter("width and height of a movie must be even", param_hint="--size")
-    if save is None or len(files_made) > 1:
-        _check_server()
-    if movie is not None or png is not None:
-        recordings.find_browser()
-    if missing := viewer.missing_files():
-        raise MissingPackageError(
-            f"trajet view: {', '.join(missing)} are not part of this installation: take a wheel, or"
-            " run `make viewer` in the sources, which needs npm"
-        )
+    outputs.check(chooses_frames=any(each is not None for each in chosen))
     topology, trajectories = _divided(files)
     linked = [each for text in series for each in viewer.parse_series(text)]
     opened = options.open_files(
@@ -185,39 +180,108 @@ def view(
     )
     options.read_topology(opened, quiet=quiet)
     with contextlib.closing(opened):
+        frames = None if frame is None else resolve_frames([frame], opened.n_frames, "--frame")
         scene = viewer.Scene(
             opened,
             _layers(opened, select, layers),
             as_stored=as_stored,
             quantise=quantise or save is not None,
             series=linked,
+            first=0 if frames is None else int(frame_numbers(frames)[0]),
         )
         for remark in scene.remarks:
             click.echo(f"note: {escaped(remark)}", err=True)
-        if not files_made:
+        if not outputs.paths:
             _serve(scene, port, no_browser=no_browser, quiet=quiet)
             signals.end_within(_END)
             return
-        numbers = frame_numbers(
-            resolve_frames(options.choose_frames(opened, *chosen), scene.n_frames, "frames")
-        ).tolist()
+        numbers = resolve_frames(options.choose_frames(opened, *chosen), scene.n_frames, "frames")
         with contextlib.closing(scene):
-            if save is not None:
-                _save(scene, save, numbers, force=force, quiet=quiet)
-            if movie is not None:
-                recordings.record(scene, movie, numbers, size, rate)
-            if png is not None:
-                recordings.record(scene, png, numbers[:1], size, None)
-            for path, n in ((movie, len(numbers)), (png, 1)):
-                if path is not None and not quiet:
-                    click.echo(f"{path}: {n} frame{'s' * (n > 1)}, {size[0]} x {size[1]} pixels")
+            outputs.write(scene, frame_numbers(numbers).tolist(), picture_first=frames is None)
 
 
-def _save(scene: viewer.Scene, path: Path, numbers: list[int], *, force: bool, quiet: bool) -> None:
-    """Write the page with chosen frames, and print its size."""
-    size = viewer.save(scene, path, numbers, force=force)
-    if not quiet:
-        click.echo(f"{path}: {len(numbers)} frames of {scene.n_atoms} atoms, {size / 1e6:.1f} MB")
+@dataclass(frozen=True)
+class _Outputs:
+    """The files that are written in place of serving the page.
+
+    Attributes
+    ----------
+    save, movie, png
+        Their paths; None for those that are not asked for.
+    size
+        Width and height of pictures and movies, pixels.
+    rate
+        Pictures of a movie per second.
+    force
+        Whether a saved page may have more than 50 MB.
+    quiet
+        Whether nothing is printed.
+    """
+
+    save: Path | None
+    movie: Path | None
+    png: Path | None
+    size: tuple[int, int]
+    rate: int
+    force: bool
+    quiet: bool
+
+    @property
+    def paths(self) -> list[Path]:
+        """The paths of all files."""
+        return [path for path in (self.save, self.movie, self.png) if path is not None]
+
+    def check(self, *, chooses_frames: bool) -> None:
+        """Raise an error for options that go with others, and for packages that are missing.
+
+        Raises
+        ------
+        UsageError
+            If options do not go together.
+        MissingPackageError
+            If a package, a browser or the programs of the page are not installed.
+        """
+        if not self.paths and (self.force or chooses_frames):
+            raise click.UsageError(
+                "--start, --stop, --step, --begin, --end and --force go with --save, --movie or"
+                " --png"
+            )
+        if any(length % 2 for length in self.size):
+            raise click.BadParameter(
+                "width and height of a movie must be even", param_hint="--size"
+            )
+        if self.paths != [self.save]:
+            _check_server()
+        if self.movie is not None or self.png is not None:
+            recordings.find_browser()
+        if missing := viewer.missing_files():
+            raise MissingPackageError(
+                f"trajet view: {', '.join(missing)} are not part of this installation: take a"
+                " wheel, or run `make viewer` in the sources, which needs npm"
+            )
+
+    def write(self, scene: viewer.Scene, numbers: Sequence[int], *, picture_first: bool) -> None:
+        """Write all files of chosen frames, and print their sizes.
+
+        `picture_first` is whether the picture has the first of the chosen frames, not that of the
+        scene.
+        """
+        if self.save is not None:
+            n_bytes = viewer.save(scene, self.save, numbers, force=self.force)
+            amount = f"{len(numbers)} frames of {scene.n_atoms} atoms, {n_bytes / 1e6:.1f} MB"
+            self._say(self.save, amount)
+        pixels = f"{self.size[0]} x {self.size[1]} pixels"
+        if self.movie is not None:
+            recordings.record(scene, self.movie, numbers, self.size, self.rate)
+            self._say(self.movie, f"{len(numbers)} frame{'s' * (len(numbers) > 1)}, {pixels}")
+        if self.png is not None:
+            shown = numbers[0] if picture_first else scene.first
+            recordings.record(scene, self.png, [shown], self.size, None)
+            self._say(self.png, f"frame {shown}, {pixels}")
+
+    def _say(self, path: Path, text: str) -> None:
+        if not self.quiet:
+            click.echo(f"{path}: {text}")
 
 
 def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> None:

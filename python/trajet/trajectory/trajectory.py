@@ -368,11 +368,11 @@ class Selection(SelectedAtoms, Transformable, Viewable):
 
     def __and__(self, other: "Selection") -> "Selection":
         """Return the atoms that are in both selections, in ascending order."""
-        return self._combined(other, np.intersect1d, "({}) and ({})")
+        return self._combined(other, np.logical_and, "({}) and ({})")
 
     def __or__(self, other: "Selection") -> "Selection":
         """Return the atoms that are in one of the selections, in ascending order."""
-        return self._combined(other, np.union1d, "({}) or ({})")
+        return self._combined(other, np.logical_or, "({}) or ({})")
 
     def __invert__(self) -> "Selection":
         """Return the atoms of the trajectory that are not in the selection."""
@@ -417,7 +417,7 @@ class Selection(SelectedAtoms, Transformable, Viewable):
     def _combined(
         self,
         other: "Selection",
-        combine: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
+        combine: Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.bool_]],
         text: str,
     ) -> "Selection":
         """Return a combination of two selections of one trajectory."""
@@ -428,8 +428,10 @@ class Selection(SelectedAtoms, Transformable, Viewable):
                 f"{other!r} is of another trajectory: transform the trajectory, then select from it"
             )
         both = self.text is not None and other.text is not None
+        masks = np.zeros((2, self.trajectory.n_atoms), np.bool_)
+        masks[0, self.columns] = masks[1, other.columns] = True
         return self._made(
-            combine(self.columns, other.columns),
+            np.flatnonzero(combine(*masks)),
             text.format(self.text, other.text) if both else None,
         )
 

@@ -2,7 +2,7 @@
 
 The file has no text from users in its HTML. All data are pieces, each compressed by gzip, in the
 Base64 text of one element; another element has their index as JSON: `pieces`, offset and length by
-name; `first`, the number of the first frame; `base`, the number of the base frame, or null.
+name; `base`, the number of the base frame, or null.
 
 Pieces have the names and contents that the server answers with. Frames differ: positions of 16 bits
 are stored as differences to those of the base frame, modulo 2^16, all low bytes before all high
@@ -74,9 +74,10 @@ def save(
 
         for name in PROGRAMS:
             add(name, program(name))
-        add(
-            "scene.json", _json({**scene.describe(), "frames": list(frames), "has_repaired": False})
-        )
+        own_scene: dict[str, object] = {"frames": list(frames), "has_repaired": False}
+        # The page shows the nearest frame that the file has.
+        own_scene["first"] = scene.first or frames[0]
+        add("scene.json", _json({**scene.describe(), **own_scene}))
         for layer in range(len(scene.layers)):
             add(f"structure/{layer}", scene.structure(layer))
         for number in range(len(scene.series)):
@@ -96,7 +97,7 @@ def save(
                 _refuse(path, done + 1, len(frames), file.tell())
             progress(done + 1)
         file.write(between.encode())
-        index = {"pieces": pieces, "first": frames[0], "base": base_number}
+        index = {"pieces": pieces, "base": base_number}
         file.write(_json(index))
         file.write(after.encode())
         size = file.tell()

@@ -66,6 +66,8 @@ class Scene:
         655 Å have positions of 32 bits anyway.
     series
         Series that are plotted beside it.
+    first
+        Number of the frame that is shown first.
 
     Raises
     ------
@@ -74,6 +76,8 @@ class Scene:
 
     Attributes
     ----------
+    first
+        Number of the frame that is shown first.
     remarks
         Reasons why positions are not repaired or fitted, for the user.
     """
@@ -86,7 +90,9 @@ class Scene:
         as_stored: bool = False,
         quantise: bool = False,
         series: Sequence[LinkedSeries] = (),
+        first: int = 0,
     ) -> None:
+        self.first = first
         self._trajectory, self.layers, self.series = trajectory, tuple(layers), tuple(series)
         # The series whose values colour layers of the colour `VALUES`.
         self._values = next((k for k, each in enumerate(series) if each.has_colours), None)
@@ -97,8 +103,7 @@ class Scene:
             )
         self._quantise = quantise
         self.remarks: list[str] = []
-        columns = np.unique(np.concatenate([layer.selection.columns for layer in self.layers]))
-        self._columns = columns.astype(np.int64)
+        self._columns = _sorted(*(layer.selection for layer in self.layers))
         self._first = np.searchsorted(self._columns, _sorted(self.layers[0].selection))
         self._guesses_bonds = False
         repaired = self._repaired(self.layers[0].selection)
@@ -127,6 +132,17 @@ class Scene:
         return sum(frames.bytes_read for frames in set(self._cursors.values()))
 
     @property
+    def bytes_by_tier(self) -> dict[str, int]:
+        """Bytes that were read for frames so far, by the names of a store's tiers; else empty."""
+        tiers = self._trajectory.tiers
+        found = dict.fromkeys(tiers, 0)
+        for frames in set(self._cursors.values()):
+            # A cursor that has read nothing has no list, and lists may be longer.
+            for name, n_bytes in zip(tiers, frames.bytes_by_tier, strict=False):
+                found[name] += n_bytes
+        return found
+
+    @property
     def frames_read(self) -> int:
         """Number of frames that were read so far."""
         return sum(frames.n_read for frames in set(self._cursors.values()))
@@ -138,6 +154,7 @@ class Scene:
         return {
             "title": self._title(),
             "n_frames": self.n_frames,
+            "first": self.first,
             "n_atoms": trajectory.n_atoms,
             "n_shown": self.n_atoms,
             "size": trajectory.reader.size if dataset is None else dataset.size,
@@ -346,6 +363,11 @@ class _Frames:
         return self._cursor.counts["bytes_read"]
 
     @property
+    def bytes_by_tier(self) -> list[int]:
+        """Bytes of `bytes_read` from each tier of a store; empty if none was read."""
+        return self._cursor.counts.get("bytes_by_tier", [])
+
+    @property
     def n_read(self) -> int:
         """Number of frames that were read so far."""
         return self._cursor.counts["frames"]
@@ -356,9 +378,12 @@ class _Frames:
             self._cursor.close()
 
 
-def _sorted(selection: Selection) -> NDArray[np.int64]:
-    """Return the columns of a selection, ascending."""
-    return np.unique(selection.columns)
+def _sorted(*selections: Selection) -> NDArray[np.int64]:
+    """Return the columns of the atoms that are in any of some selections, ascending."""
+    is_selected = np.zeros(selections[0].trajectory.n_atoms, np.bool_)
+    for selection in selections:
+        is_selected[selection.columns] = True
+    return np.flatnonzero(is_selected)
 
 
 def _ranges(numbers: NDArray[np.int64]) -> list[list[int]]:

@@ -82,6 +82,7 @@ function drawn(place, axis, x, labels, values, hooks) {
 function listen(plot, choose) {
   const chosen = (event) => choose(plot.posToVal(event.offsetX, "x"));
   plot.over.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     plot.over.setPointerCapture(event.pointerId);
     chosen(event);
   });

@@ -33,6 +33,7 @@ export class Molecules {
   static async create(element, scene, source) {
     const { PluginContext, DefaultPluginSpec, PluginConfig } = molstar.lib.plugin;
     const made = new Molecules();
+    made.colours = { ...COLOURS };
     const spec = DefaultPluginSpec();
     spec.config = [
       [PluginConfig.VolumeStreaming.Enabled, false],
@@ -68,7 +69,7 @@ export class Molecules {
     const structure = model.apply(StateTransforms.Model.StructureFromModel);
     const drawn = structure.apply(
       StateTransforms.Representation.StructureRepresentation3D,
-      representation(layer, this.layers.length),
+      representation(layer, this.layers.length, this.colours),
     );
     await build.commit({ revertOnError: false });
     // Mol* reports errors of steps to its log only.
@@ -144,14 +145,15 @@ export class Molecules {
   }
 
   async setStyle(number, layer) {
-    await this.plugin.build().to(this.layers[number].drawn).update(representation(layer, number)).commit();
+    const style = representation(layer, number, this.colours);
+    await this.plugin.build().to(this.layers[number].drawn).update(style).commit();
   }
 
   // Add a colour by the values of a result, one of each atom of a frame; return its name.
   addValues(key, label, values) {
     const name = `trajet-values-${key}`;
     const [low, high] = rangeOf(values);
-    COLOURS[name] = null;
+    this.colours[name] = null;
     for (const [number, layer] of this.layers.entries()) {
       const own = layer.ranges.flatMap(([first, end]) => values.slice(first, end));
       this.plugin.representation.structure.themes.colorThemeRegistry.add(
@@ -160,33 +162,35 @@ export class Molecules {
     return { name, low, high };
   }
 
-  // Select residues, given as ranges of atoms of a frame, and turn the camera to them.
+  // Select residues, given as ranges of atoms of a frame, and turn the camera to them. Each atom is
+  // selected in the first layer that has it.
   showAtoms(spans) {
     const { StructureElement } = molstar.lib.structure;
-    const ids = (layer) => {
-      const found = [];
+    const { lociSelects } = this.plugin.managers.interactivity;
+    const left = new Set(spans.flatMap(([first, end]) =>
+      Array.from({ length: end - first }, (_, k) => first + k)));
+    lociSelects.deselectAll();
+    const spheres = [];
+    for (const layer of this.layers) {
+      const items = [];
       let before = 0;
       for (const [first, end] of layer.ranges) {
-        for (const span of spans) {
-          for (let atom = Math.max(first, span[0]); atom < Math.min(end, span[1]); atom++) {
-            found.push({ atom_id: before + atom - first + 1 });
-          }
+        for (const atom of [...left]) {
+          if (atom < first || atom >= end) continue;
+          items.push({ atom_id: before + atom - first + 1 });
+          left.delete(atom);
         }
         before += end - first;
       }
-      return found;
-    };
-    const { lociSelects } = this.plugin.managers.interactivity;
-    lociSelects.deselectAll();
-    for (const layer of this.layers) {
-      const items = ids(layer);
       const structure = this.plugin.state.data.cells.get(layer.structure)?.obj?.data;
       if (!items.length || !structure) continue;
       const loci = StructureElement.Loci.fromSchema(structure, { items });
       lociSelects.select({ loci });
-      this.plugin.managers.camera.focusLoci(loci, { extraRadius: 8, durationMs: 250 });
-      return;
+      const sphere = StructureElement.Loci.getBoundary(loci).sphere;
+      if (sphere.radius >= 0) spheres.push(sphere);
     }
+    const sphere = around(spheres);
+    if (sphere) this.plugin.managers.camera.focusSphere(sphere, { extraRadius: 8, durationMs: 250 });
   }
 
   setVisible(number, isVisible) {
@@ -230,9 +234,21 @@ export class Molecules {
   look() {
     const spheres = this.layers.map(({ drawn }) =>
       this.plugin.state.data.cells.get(drawn)?.obj?.data.sourceData.boundary.sphere);
-    const sphere = spheres.filter(Boolean).sort((a, b) => b.radius - a.radius)[0];
+    const sphere = around(spheres.filter(Boolean));
     if (sphere) this.plugin.managers.camera.focusSphere(sphere, { durationMs: 0, extraRadius: 2 });
   }
+}
+
+// Return a sphere around spheres; undefined without any.
+function around(spheres) {
+  if (!spheres.length) return undefined;
+  const center = [0, 1, 2].map((axis) => {
+    const lowest = Math.min(...spheres.map((one) => one.center[axis] - one.radius));
+    const highest = Math.max(...spheres.map((one) => one.center[axis] + one.radius));
+    return (lowest + highest) / 2;
+  });
+  const reach = (one) => Math.hypot(...center.map((at, axis) => one.center[axis] - at)) + one.radius;
+  return { center, radius: Math.max(...spheres.map(reach)) };
 }
 
 // Return whether the browser draws without a GPU.
@@ -243,14 +259,14 @@ function drawsInSoftware(plugin) {
   return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(renderer ?? "");
 }
 
-function representation(layer, number) {
+function representation(layer, number, colours) {
   const [name, params] = TYPES[layer.representation];
-  const isKnown = layer.colour in COLOURS;
+  const isKnown = Object.hasOwn(colours, layer.colour);
   return {
     type: { name, params },
     // Values arrive later.
     colorTheme: isKnown
-      ? { name: COLOURS[layer.colour] ?? `${layer.colour}-${number}`, params: {} }
+      ? { name: colours[layer.colour] ?? `${layer.colour}-${number}`, params: {} }
       : { name: "uniform", params: { value: 0x9aa3ad } },
     sizeTheme: { name: name === "cartoon" ? "uniform" : "physical", params: {} },
   };

@@ -11,7 +11,7 @@ async function startSaved() {
   await loaded("uPlot", () => source.piece("uPlot.js"));
   await loaded("molstar", () => source.piece("molstar.js"));
   const viewer = new Viewer(document.getElementById("view"), source);
-  await viewer.start(() => source.index.first);
+  await viewer.start();
   document.title = `${viewer.scene?.title ?? ""} · trajet view`;
   viewer.root.focus();
 }

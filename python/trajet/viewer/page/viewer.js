@@ -27,7 +27,7 @@ export class Viewer {
 
   // Draw the first frame, whose number `first` returns when all else is there; errors are shown in
   // the message.
-  async start(first = () => 0) {
+  async start(first = () => this.scene.first) {
     try {
       const { part } = this;
       const scene = (this.scene = await this.source.scene());
