@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, cache
 from trajet._types import Manifest
+from trajet.remote import ObjectPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,14 @@ class DatasetPath:
     objects: "Mapping[Path, RemoteFile]" = field(default_factory=dict, repr=False)
     connections: int = 1
     merge_gap: int | None = None
+
+    @property
+    def manifest_url(self) -> ObjectPath | None:
+        """Where the manifest is published; None for a store of this machine."""
+        if not self.objects:
+            return None
+        folder, slash, last = self.label.rpartition("/")
+        return ObjectPath(f"{folder}{slash}{last.partition('@')[0]}/manifest.json", False)
 
     def open(self, *, request_size: int) -> tuple["Dataset", _trajet.Reader]:
         """Open the data set.

@@ -1,6 +1,7 @@
 """Published data sets are read where they are: the tags that are needed, and no byte of others."""
 
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -71,6 +72,16 @@ def test_rmsd_of_the_protein_reads_no_byte_of_water(server: RangeServer, store: 
     assert traj.label.startswith("http://127.0.0.1")
 
 
+def test_paths_are_those_of_the_published_data_set(server: RangeServer) -> None:
+    """The manifest at its URL, and not its copy; in reports too."""
+    for tags in ("", "@protein"):
+        traj = opened(server, tags)
+        assert str(traj.path) == server.url("md/run/manifest.json")
+        assert traj.label == server.url("md/run") + tags
+        report = json.dumps(tj.rmsd(traj.select("name CA")).report, default=str)
+        assert str(cache.folder()) not in report
+
+
 def test_all_tags_have_the_bits_of_the_original(server: RangeServer, tmp_path: Path) -> None:
     """Frames, times, cells; and a copy by the command is the local copy."""
     here, there = tj.open(TOPOLOGY, SOURCE), opened(server)
@@ -84,10 +95,12 @@ def test_all_tags_have_the_bits_of_the_original(server: RangeServer, tmp_path: P
 
 
 def test_worker_processes_read_tags_where_they_are(server: RangeServer, store: tj.Store) -> None:
-    """Started processes open the objects by themselves."""
+    """Started processes open the objects by themselves; they need no copy of the tables."""
     expected = tj.rmsd(store.open("run").select("protein")).values
     traj = opened(server, "@protein")
-    found = tj.rmsd(traj.select("protein"), pool=tj.ProcessPool(workers=2))
+    atoms = traj.select("protein")
+    shutil.rmtree((cache.folder() or server.folder) / "stores")
+    found = tj.rmsd(atoms, pool=tj.ProcessPool(workers=2))
     assert same_bits(found.values, expected)
 
 

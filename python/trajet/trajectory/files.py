@@ -58,7 +58,11 @@ class TrajectoryFiles(ABC):
         call: OpenCall | DatasetCall | None = None,
         time_step: float | None = None,
     ) -> None:
-        self.paths: tuple[Path, ...] = tuple(segment["path"] for segment in reader.segments())
+        # Those of a published data set are copies.
+        published = None if dataset is None else dataset.path.manifest_url
+        self.paths: tuple[Path, ...] = tuple(
+            published or segment["path"] for segment in reader.segments()
+        )
         self.topology_path = topology
         self.dataset = dataset
         self.t_topology = t_open
