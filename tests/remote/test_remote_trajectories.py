@@ -134,6 +134,31 @@ def test_members_of_ensembles_may_be_objects(adk_server: RangeServer, adk: Adk) 
         tj.ensemble([{"topology": adk.psf, "trajectory": "https://host/run.xtc?sig=1"}])
 
 
+def test_kept_results_are_those_of_the_same_objects(adk: Adk, tmp_path: Path) -> None:
+    """Of trajectory and topology; without an ETag nothing tells whether they have changed."""
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+    shutil.copyfile(adk.xtc, bucket / "run.xtc")
+    shutil.copyfile(adk.psf, bucket / "top.psf")
+    with RangeServer(bucket) as server:
+        row = {"topology": server.url("top.psf"), "trajectory": server.url("run.xtc")}
+
+        def n_reused(verify: bool = False) -> int:
+            members = tj.ensemble([{**row, "replica": 1}], allow_http=True)
+            job = tj.rmsd.job(members.select("name CA"))
+            (found,) = tj.run([job], resume=tmp_path / "kept", verify=verify)
+            return sum(outcome.is_reused for outcome in found.outcomes)
+
+        assert [n_reused(), n_reused(), n_reused(verify=True)] == [0, 1, 1]
+        tj.convert(tj.open(None, adk.xtc).translate([1, 0, 0]), bucket / "run.xtc", force=True)
+        assert [n_reused(), n_reused()] == [0, 1]
+        (bucket / "top.psf").write_text(adk.psf.read_text() + "\n")
+        assert [n_reused(), n_reused()] == [0, 1]
+        server.always(faults.header("ETag", 'W/"1"'))
+        with pytest.raises(ValueError, match="gives no strong ETag"):
+            n_reused()
+
+
 def test_worker_processes_open_objects_by_themselves(adk_server: RangeServer, adk: Adk) -> None:
     """Processes that are started do; forked ones are refused."""
     traj = opened(adk_server, "adk.xtc", adk.psf, sidecar=False)

@@ -15,7 +15,7 @@ import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,13 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import FormatError, __version__
 from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
+from trajet.remote import is_url
 from trajet.result import MemberOutcome, Result
 from trajet.result.loading import load
 from trajet.trajectory import Selection, Trajectory, describe_file
+
+if TYPE_CHECKING:
+    from trajet.remote.objects import RemoteFile
 
 _RESULT, _START, _ABOUT = "result.npz", "start.npy", "about.json"
 _LONGEST_LABEL = 80
@@ -176,6 +180,11 @@ class _Feed:
         if value is None or isinstance(value, (bool, int, float, bytes, slice, range)):
             self._text(type(value).__name__, repr(value))
         elif isinstance(value, (str, os.PathLike)):
+            if is_url(value):
+                raise ValueError(
+                    f"{self._job}: a structure in remote storage may change between runs:"
+                    " download it, or leave resume= out"
+                )
             self._text("text", os.fspath(value))
             # The structure of a reference.
             if (path := _file(value)) is not None:
@@ -247,21 +256,47 @@ def _files(opened: OpenMember, *, verify: bool) -> list[object]:
     """Return what tells the files of a member from others, and how they are opened."""
     member = opened.member
     options = {name: value for name, value in member.options.items() if name in _OF_NUMBERS}
-    found: list[object] = [options, _stamps(opened.files, verify=verify)]
-    if member.topology is not None and member.topology.is_file():
-        found.append(describe_file(member.topology)["digest"])
+    files = opened.files
+    found: list[object] = [options, _stamps(files, verify=verify)]
+    # Of an object in remote storage, the copy.
+    topology = files.topology_at
+    if topology in files.objects:
+        found.append(_version(files.objects[topology]))
+    elif topology is not None and topology.is_file():
+        found.append(describe_file(topology)["digest"])
     return found
 
 
+def _version(file: "RemoteFile") -> str:
+    """Return what tells the contents of an object from those that it had before.
+
+    Raises
+    ------
+    ValueError
+        If its server states nothing that does.
+    """
+    if file.version is None:
+        raise ValueError(
+            f"{file.path}: its server gives no strong ETag, so that a changed object could not be"
+            " told from an earlier one: leave resume= out, or copy the file to this machine"
+        )
+    return file.version
+
+
 def _stamps(trajectory: Trajectory, *, verify: bool) -> list[object]:
-    """Return the stamps of a trajectory's files: those of their indexes, or of all bytes."""
+    """Return the stamps of a trajectory's files: those of their indexes, or of all bytes.
+
+    Of objects in remote storage their version tells the bytes.
+    """
     if trajectory.dataset is not None:
         return [json.dumps(trajectory.dataset.manifest, sort_keys=True), *trajectory.tags]
     found: list[object] = []
     segments = trajectory.reader.segments()
     for path, segment in zip(trajectory.absolute_paths, segments, strict=True):
         stamp = [segment["size"], segment["digest"], segment["n_frames"]]
-        if verify:
+        if path in trajectory.objects:
+            stamp.append(_version(trajectory.objects[path]))
+        elif verify:
             with path.open("rb") as file:
                 stamp.append(hashlib.file_digest(file, "sha256").hexdigest())
         else:
