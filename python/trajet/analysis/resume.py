@@ -260,9 +260,11 @@ def _files(opened: OpenMember, *, verify: bool) -> list[object]:
     found: list[object] = [options, _stamps(files, verify=verify)]
     # Of an object in remote storage, the copy.
     topology = files.topology_at
+    if topology is None:
+        return found
     if topology in files.objects:
         found.append(_version(files.objects[topology]))
-    elif topology is not None and topology.is_file():
+    elif topology.is_file():
         found.append(describe_file(topology)["digest"])
     return found
 

@@ -77,24 +77,10 @@ class FigureOptions:
         """Return the figure of a result."""
         from trajet import plots
 
-        figure = result.plot() if self.size is None else _of_size(result, *self.size)
+        figure = result.plot() if self.size is None else plots.of_size(result.plot, *self.size)
         if self.title is not None:
             plots.retitle(figure, self.title)
         return figure
-
-
-def _of_size(result: Drawn, width: float, height: float) -> "Figure":
-    """Return a figure of this size, whose text is wrapped for it."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"figure.figsize": (width, height)}):
-        figure = result.plot()
-    if figure.get_figwidth() > width:
-        # Panels side by side have twice the width that style sheets set for one.
-        with mpl.rc_context({"figure.figsize": (width / 2, height)}):
-            figure = result.plot()
-    figure.set_size_inches(width, height)
-    return figure
 
 
 class FigureSize(click.ParamType[tuple[float, float]]):

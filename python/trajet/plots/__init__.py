@@ -2,7 +2,7 @@
 
 from trajet.plots.densities import bulk_density, projections
 from trajet.plots.distributions import density_profile, displacement, radial, radials
-from trajet.plots.drawing import png, retitle
+from trajet.plots.drawing import of_size, png, retitle
 from trajet.plots.ensembles import clusters, components
 from trajet.plots.look import COLOURS, PLAIN, Look
 from trajet.plots.means import Means, convergence, histogram
@@ -57,6 +57,7 @@ __all__ = [
     "matrix",
     "mean_profile",
     "occupancies",
+    "of_size",
     "overlay",
     "png",
     "profile",

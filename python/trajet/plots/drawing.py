@@ -3,7 +3,7 @@
 import io
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -144,6 +144,20 @@ def entitle(panels: "Sequence[Axes]", names: Sequence[str], title: str, ax: "Axe
     figure = figure_of(panels[0])
     if title and ax is None:
         figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+
+
+def of_size(draw: Callable[[], "Figure"], width: float, height: float) -> "Figure":
+    """Return a figure of this size in inches, whose text is wrapped for it."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"figure.figsize": (width, height)}):
+        figure = draw()
+    if figure.get_figwidth() > width:
+        # Panels side by side have twice the width that style sheets set for one.
+        with mpl.rc_context({"figure.figsize": (width / 2, height)}):
+            figure = draw()
+    figure.set_size_inches(width, height)
+    return figure
 
 
 def retitle(figure: "Figure", title: str) -> None:
