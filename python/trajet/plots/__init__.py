@@ -2,8 +2,9 @@
 
 from trajet.plots.densities import bulk_density, projections
 from trajet.plots.distributions import density_profile, displacement, radial, radials
-from trajet.plots.drawing import of_size, png, retitle
+from trajet.plots.drawing import of_size, retitle
 from trajet.plots.ensembles import clusters, components
+from trajet.plots.images import png
 from trajet.plots.look import COLOURS, PLAIN, Look
 from trajet.plots.means import Means, convergence, histogram
 from trajet.plots.pairs import contact_map, frame_pairs, matrix

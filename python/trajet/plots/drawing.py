@@ -1,6 +1,5 @@
 """Tools of all figures: axes, labels, lines and their range."""
 
-import io
 import os
 import textwrap
 from collections.abc import Callable, Sequence
@@ -37,13 +36,6 @@ SMALL = 0.833
 HANDLE_CHARACTERS = 8
 # Most names beside one axis.
 MOST_NAMES = 6
-
-
-def png(figure: "Figure") -> bytes:
-    """Return a figure as a PNG image."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png")
-    return file.getvalue()
 
 
 def check_axes(ax: object) -> None:
