@@ -95,10 +95,22 @@ def test_command_copies_a_sample(tmp_path: Path) -> None:
     ]
     assert [Path(line).read_bytes() for line in lines] == [path.read_bytes() for path in made.files]
     Path(lines[0]).write_text("mine")
-    assert "exists: --force replaces it" in fail("sample", made.name, tmp_path / "new")
+    assert "exists and is not of the sample" in fail("sample", made.name, tmp_path / "new")
     assert Path(lines[0]).read_text() == "mine"
     succeed("sample", made.name, tmp_path / "new", "--force")
     assert Path(lines[0]).read_bytes() == made.files[0].read_bytes()
+    succeed("sample", made.name, tmp_path / "new")
+
+
+def test_files_that_links_name_are_kept(tmp_path: Path) -> None:
+    """A link is replaced, not what it leads to; the demo replaces nothing of the user."""
+    mine = tmp_path / "mine.psf"
+    mine.write_text("precious")
+    (tmp_path / "peptide_in_water.psf").symlink_to(mine)
+    assert "exists and is not of the sample" in fail("demo", tmp_path)
+    succeed("sample", "peptide_in_water", tmp_path, "--force")
+    assert mine.read_text() == "precious"
+    assert not (tmp_path / "peptide_in_water.psf").is_symlink()
 
 
 def test_unknown_sample_names_the_known_ones() -> None:

@@ -1,14 +1,14 @@
 """Commands for the data that come with trajet: `trajet sample` and `trajet demo`."""
 
 import errno
+import filecmp
 import os
 import shlex
-import shutil
 from pathlib import Path
 
 import click
 
-from trajet import samples
+from trajet import output, samples
 from trajet.cli.command import command
 from trajet.cli.from_signature import command_of
 
@@ -16,7 +16,7 @@ from trajet.cli.from_signature import command_of
 @command()
 @click.argument("name", required=False)
 @click.argument("folder", required=False, type=click.Path(path_type=Path), default=".")
-@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--force", is_flag=True, help="Replace other files of these names.")
 def sample(name: str | None, folder: Path, force: bool) -> None:
     """Copy or list small trajectories that come with trajet.
 
@@ -55,7 +55,7 @@ def demo(folder: Path) -> None:
       trajet demo
       trajet demo FOLDER
     """
-    topology, trajectory = _copied(samples.peptide_in_water(), folder, force=True)
+    topology, trajectory = _copied(samples.peptide_in_water(), folder)
     words = [
         *(str(topology), str(trajectory), "--repair", "protein", "--select", "backbone"),
         *("--groups", "resname IPH and not name H*", "--plot", str(folder / "rmsd.png")),
@@ -66,21 +66,31 @@ def demo(folder: Path) -> None:
 
 
 def _copied(
-    chosen: samples.Sample | samples.SampleEnsemble, folder: Path, *, force: bool
+    chosen: samples.Sample | samples.SampleEnsemble,
+    folder: Path,
+    *,
+    force: bool = False,
 ) -> tuple[Path, ...]:
-    """Copy the files of a sample into a folder; return the paths of the copies.
+    """Copy the files of a sample into a folder, unless they are there; return their paths there.
 
     Raises
     ------
     FileExistsError
-        If one of them exists, without `force`.
+        If another file has the name of one of them, without `force`.
     """
     targets = tuple(folder / path.relative_to(chosen.folder) for path in chosen.files)
-    if not force and (there := [path for path in targets if os.path.lexists(path)]):
-        raise FileExistsError(errno.EEXIST, "exists: --force replaces it", str(there[0]))
+    missing: list[tuple[Path, Path]] = []
     for path, target in zip(chosen.files, targets, strict=True):
+        if target.is_file() and filecmp.cmp(path, target, shallow=False):
+            continue
+        if not force and os.path.lexists(target):
+            advice = "exists and is not of the sample: remove it, or choose another folder"
+            raise FileExistsError(errno.EEXIST, advice, str(target))
+        missing.append((path, target))
+    for path, target in missing:
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        data = path.read_bytes()
+        output.write(target, lambda file, data=data: file.write(data))
     return targets
 
 
