@@ -315,6 +315,36 @@ def test_errors_are_in_files_figures_and_slices(unwrapped: tj.Trajectory, tmp_pa
         assert np.array_equal(found.errors, result.standard_errors, equal_nan=True)
 
 
+@pytest.mark.parametrize("n_atoms", [1, 9])
+def test_another_fit_has_the_report_of_its_range(unwrapped: tj.Trajectory, n_atoms: int) -> None:
+    """Remarks, parameters and numbers are those of a run with this range."""
+    atoms = unwrapped.select(np.arange(n_atoms))
+    result = tj.msd(atoms, unwrapped=True)
+    for fit in ((2, 8), (4, 6), (20, 700)):
+        expected = tj.msd(atoms, unwrapped=True, fit_range=fit)
+        for found in (result.fit(*fit), result.fit(5, 50).fit(*fit)):
+            assert sorted(found.report["remarks"]) == sorted(expected.report["remarks"])
+            for name in ("scalars", "parameters"):
+                assert found.report[name] == expected.report[name]
+        assert result.report["scalars"] == tj.msd(atoms, unwrapped=True).report["scalars"]
+
+
+def test_errors_are_left_out_where_memory_is_short(unwrapped: tj.Trajectory) -> None:
+    """Blocks of time origins may take half of it; a remark and the figure say that they lack."""
+    atom = unwrapped.select([3])
+    whole = tj.msd(atom, unwrapped=True)
+    assert whole.blocks is not None
+    n_bytes = whole.blocks.nbytes + 8 * 12 * 3 * unwrapped.n_frames
+    short = tj.msd(atom, unwrapped=True, max_memory=2 * n_bytes - 1)
+    assert short.values.tobytes() == whole.values.tobytes()
+    assert short.blocks is None
+    assert np.isnan(short.half_widths).all()
+    assert "there are no errors" in str(short.report["remarks"])
+    assert "nan" not in str(short)
+    assert "nan" not in short.plot().legends[0].get_texts()[-1].get_text()
+    assert tj.msd(atom, unwrapped=True, max_memory=2 * n_bytes).blocks is not None
+
+
 @pytest.mark.parametrize("ending", ["dcd", "xtc"])
 def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path: Path) -> None:
     """The error names atom, frames and cell; without jumps the MSD is that of the walk."""

@@ -24,6 +24,9 @@ _WORK = 32 * 2**20
 _WORK_PART = 4
 # Particles of which errors follow: of fewer, they follow from blocks of time origins.
 LEAST_PARTICLES = 5
+# Numbers for each frame and axis of a particle: frames of blocks and of pairs of them, their
+# spectra, and products of these.
+_WORK_OF_BLOCKS = 12
 # At least so many blocks, if there are frames enough.
 _LEAST_BLOCKS = 64
 
@@ -65,9 +68,7 @@ class Shape:
     def fixed_bytes(self) -> int:
         """Bytes that the sums take."""
         per_group = self.n_frequencies + self.n_frames if self.fft else self.n_lags
-        # Sums of blocks, and their means.
-        of_blocks = 2 * self.n_blocks * self.n_lags
-        return 8 * ((len(self.borders) - 1) * per_group + of_blocks)
+        return 8 * ((len(self.borders) - 1) * per_group + self.n_blocks * self.n_lags)
 
     @property
     def work_bytes(self) -> int:
@@ -75,16 +76,20 @@ class Shape:
         # The series, its square, and differences of neighbours; spectra, and their squares.
         numbers = 3 * self.n_frames + (5 * self.n_frequencies if self.fft else self.n_frames)
         if self.n_blocks:
-            # Frames of blocks and of pairs of them, their spectra, and products of these.
-            numbers += 12 * self.n_frames
+            numbers += _WORK_OF_BLOCKS * self.n_frames
         return 8 * self.n_axes * numbers
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks of time origins; 0 if errors follow from groups of particles."""
+        """Number of blocks of time origins; 0 if errors follow from groups of particles.
+
+        It is 0, too, if blocks would take more than half of the memory: then there are no errors.
+        """
         if self.borders[-1] >= LEAST_PARTICLES:
             return 0
-        return self.n_frames // size_of_blocks(self.n_frames)
+        count = self.n_frames // size_of_blocks(self.n_frames)
+        numbers = count * self.n_lags + _WORK_OF_BLOCKS * self.n_axes * self.n_frames
+        return count if 8 * numbers <= self.max_memory // 2 else 0
 
     @property
     def n_at_once(self) -> int:

@@ -27,10 +27,10 @@ from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import Progress
 from trajet.result import (
-    Diffusion,
     MeanSquaredDisplacement,
     diffusion,
     errors_of,
+    fit_remarks,
     range_of_fit,
 )
 from trajet.trajectory import Selection, Trajectory
@@ -43,10 +43,6 @@ _PER_FRAME = 4
 MAX_MEMORY = 2**29
 # Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
 _LAST_DIGITS = 1e-6
-# An MSD whose exponent differs by more from 1 is not that of free diffusion.
-_DIFFUSIVE = 0.2
-# The fewest lags to which a line is fitted without a remark.
-_FEWEST_LAGS = 4
 
 Particles = Literal["atom", "residue", "molecule", "chain"]
 
@@ -204,8 +200,7 @@ def msd(
     blocks = origins.blocks()
     errors = errors_of(values, sizes, blocks)
     found = diffusion(lags, values, sizes, len(axes), fit_range, blocks)
-    n_fitted = int(((lags >= found.first) & (lags <= found.last)).sum())
-    remarks += [*checks.remarks, *_diffusion_remarks(found, n_fitted)]
+    remarks += [*checks.remarks, *fit_remarks(found, lags)]
     remarks += origins.remarks(values, sizes, lags, errors)
     parameters = {
         "selections": [main.label],
@@ -473,30 +468,3 @@ class _Checks:
         else:
             name = f"atom {trajectory.indices_of(np.array([column]))[0]}"
         return f"the centre of the particle of {name}" if self._moving.are_groups else name
-
-
-def _diffusion_remarks(found: Diffusion, n_fitted: int) -> list[str]:
-    """Return a remark if the fitted part of the MSD is not that of free diffusion."""
-    if np.isnan(found.coefficient):
-        return [
-            "the diffusion coefficient is not fitted: there are too few lags: choose more frames"
-        ]
-    few = []
-    if n_fitted < _FEWEST_LAGS:
-        few = [
-            f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says little:"
-            " choose more frames, or a longer fit_range= (--fit-range)"
-        ]
-    if found.reason:
-        few.append(
-            f"the error of the diffusion coefficient is not resolved: {found.reason}: choose a"
-            " shorter fit_range= (--fit-range), or a longer trajectory"
-        )
-    if not abs(found.exponent - 1) > _DIFFUSIVE:
-        return few
-    return [
-        *few,
-        f"the MSD grows with the power {found.exponent:.2f} of the lag from {found.first:g} to"
-        f" {found.last:g} ps, and not in proportion to it: the diffusion coefficient means little;"
-        " choose another range with fit_range= (--fit-range), or a longer trajectory",
-    ]

@@ -7,7 +7,13 @@ their windows overlap. Means over blocks of neighbouring origins are a shorter o
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.displacements import Shape, fast_length, over_axes, size_of_blocks
+from trajet.analysis.displacements import (
+    LEAST_PARTICLES,
+    Shape,
+    fast_length,
+    over_axes,
+    size_of_blocks,
+)
 from trajet.result import errors_of_blocks, errors_of_groups
 from trajet.result.displacement_errors import Errors
 
@@ -82,8 +88,12 @@ class OriginBlocks:
             self._sums[:n_left, lags] += np.maximum(found, 0)
 
     def means(self) -> NDArray[np.float64]:
-        """Return the means, `(n_lags, n_blocks)`, Å²; NaN for blocks that do not count at a lag."""
-        means = (self._sums / (self.size * max(1, self._n_particles))).T
+        """Return the means, `(n_lags, n_blocks)`, Å²; NaN for blocks that do not count at a lag.
+
+        The sums become the means: no particles can be added afterwards.
+        """
+        self._sums /= self.size * max(1, self._n_particles)
+        means = self._sums.T
         last = (self.n_frames - np.arange(self.n_lags)) // self.size
         means[np.arange(means.shape[1]) >= last[:, np.newaxis]] = np.nan
         means[0] = 0
@@ -150,6 +160,7 @@ class Origins:
     def __init__(self, shape: Shape) -> None:
         self._blocks = OriginBlocks(shape) if shape.n_blocks else None
         self._one_lag = None if shape.n_blocks else OneLag(shape.n_frames, shape.n_lags)
+        self._lacks_memory = not shape.n_blocks and shape.borders[-1] < LEAST_PARTICLES
 
     def add(self, series: NDArray[np.float64]) -> None:
         """Add particles, `(n_particles, n_axes, n_frames)`, Å."""
@@ -169,6 +180,11 @@ class Origins:
         errors: Errors,
     ) -> list[str]:
         """Return remarks on errors that are not resolved, or particles that move together."""
+        if self._lacks_memory:
+            return [
+                "there are no errors, which would take more than half of the memory: give more"
+                " max_memory= (--max-memory), or a smaller max_lag= (--max-lag)"
+            ]
         if self._one_lag is not None:
             return self._one_lag.remarks(groups, sizes, lags)
         wrong = [k for k, reason in enumerate(errors.reasons) if reason and k]

@@ -4,6 +4,7 @@ import errno
 import filecmp
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 import click
@@ -89,8 +90,8 @@ def _copied(
         missing.append((path, target))
     for path, target in missing:
         target.parent.mkdir(parents=True, exist_ok=True)
-        data = path.read_bytes()
-        output.write(target, lambda file, data=data: file.write(data))
+        with output.replacing_file(target) as own:
+            shutil.copyfile(path, own)
     return targets
 
 

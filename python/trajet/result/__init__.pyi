@@ -18,6 +18,7 @@ from trajet.result.displacement import Diffusion as Diffusion
 from trajet.result.displacement import MeanSquaredDisplacement as MeanSquaredDisplacement
 from trajet.result.displacement import diffusion as diffusion
 from trajet.result.displacement import errors_of as errors_of
+from trajet.result.displacement import fit_remarks as fit_remarks
 from trajet.result.displacement import range_of_fit as range_of_fit
 from trajet.result.displacement_errors import errors_of_blocks as errors_of_blocks
 from trajet.result.displacement_errors import errors_of_groups as errors_of_groups

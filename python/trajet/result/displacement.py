@@ -1,6 +1,7 @@
 """Results with mean squared displacements and diffusion coefficients."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet.quoting import quoted
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
-from trajet.result.report import Report
+from trajet.result.report import Report, entries_of
 from trajet.result.result import Result, Table, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.times import ROUNDING, decimals_within
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 CM2_PER_S = 1e-4
 # The range of lags that is fitted by default, in parts of the longest lag.
 DEFAULT_FIT = (0.1, 0.5)
+# An MSD whose exponent differs by more from 1 is not that of free diffusion.
+_DIFFUSIVE = 0.2
+# The fewest lags to which a line is fitted without a remark.
+_FEWEST_LAGS = 4
 
 
 class Diffusion(NamedTuple):
@@ -171,10 +176,15 @@ class MeanSquaredDisplacement(Result):
         >>> msd.fit(20, 80).diffusion_cm2_per_s  # doctest: +SKIP
         2.35e-05
         """
-        found = diffusion(
-            self.lags, self.groups, self.group_sizes, len(self.axes), (first, last), self.blocks
+        fit = partial(
+            diffusion, self.lags, self.groups, self.group_sizes, len(self.axes), blocks=self.blocks
         )
-        return replace(
+        found = fit(fit=(first, last))
+        is_fitted = np.isfinite(self.fit_first)
+        before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
+        of_before = fit_remarks(before, self.lags)
+        kept = [one for one in entries_of(self.report)["remarks"] if one not in of_before]
+        fitted = replace(
             self,
             fit_first=found.first,
             fit_last=found.last,
@@ -183,7 +193,13 @@ class MeanSquaredDisplacement(Result):
             intercept=found.intercept,
             exponent=found.exponent,
             diffusion_half_width=found.half_width,
+            report=self.report.changed(
+                remarks=[*kept, *fit_remarks(found, self.lags)],
+                parameters={"fit_range": [found.first, found.last]},
+            ),
         )
+        fitted.report.record_scalars(fitted.scalars())
+        return fitted
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the MSD and the fitted line on logarithmic axes; see `Result.plot`."""
@@ -194,7 +210,7 @@ class MeanSquaredDisplacement(Result):
             self.lags,
             fit=(self.fit_first, self.fit_last),
             line=(self.intercept, 2 * len(self.axes) * self.diffusion),
-            legend=f"D = {self._coefficient()}\n(95 %, {self.error_is})",
+            legend=f"D = {self._coefficient()}\n({self._interval()})",
             half_widths=self.half_widths,
             title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
             ax=ax,
@@ -210,7 +226,13 @@ class MeanSquaredDisplacement(Result):
         """Meaning of the errors, in words."""
         if self.blocks is not None:
             return f"from {self.blocks.shape[1]} blocks of time origins"
-        return f"from {self.groups.shape[1]} groups of particles"
+        n = self.groups.shape[1]
+        return f"from {n} groups of particles" if n > 1 else "unknown"
+
+    def _interval(self) -> str:
+        """Return what the error of the coefficient is, for the legend."""
+        is_known = np.isfinite(self.diffusion_half_width)
+        return f"95 %, {self.error_is}" if is_known else "its error is unknown"
 
     def _coefficient(self) -> str:
         """Return the diffusion coefficient with its error as text."""
@@ -218,6 +240,8 @@ class MeanSquaredDisplacement(Result):
             return "not fitted"
         value, error = self.diffusion_cm2_per_s, self.diffusion_half_width_cm2_per_s
         power = int(np.floor(np.log10(abs(value)))) if value else 0
+        if np.isnan(error):
+            return f"{value / 10.0**power:.3f}e{power} cm²/s"
         return f"({value / 10.0**power:.3f} ± {error / 10.0**power:.3f})e{power} cm²/s"
 
     def _about(self) -> str:
@@ -360,3 +384,31 @@ def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
     centred = x - x.mean()
     slopes: NDArray[np.float64] = (centred[:, np.newaxis] * y).sum(axis=0) / (centred**2).sum()
     return slopes
+
+
+def fit_remarks(found: Diffusion, lags: NDArray[np.float64]) -> list[str]:
+    """Return remarks if the fitted part of the MSD is short, or not that of free diffusion."""
+    if np.isnan(found.coefficient):
+        return [
+            "the diffusion coefficient is not fitted: there are too few lags: choose more frames"
+        ]
+    few = []
+    n_fitted = int(((lags >= found.first) & (lags <= found.last)).sum())
+    if n_fitted < _FEWEST_LAGS:
+        few = [
+            f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says little:"
+            " choose more frames, or a longer fit_range= (--fit-range)"
+        ]
+    if found.reason:
+        few.append(
+            f"the error of the diffusion coefficient is not resolved: {found.reason}: choose a"
+            " shorter fit_range= (--fit-range), or a longer trajectory"
+        )
+    if not abs(found.exponent - 1) > _DIFFUSIVE:
+        return few
+    return [
+        *few,
+        f"the MSD grows with the power {found.exponent:.2f} of the lag from {found.first:g} to"
+        f" {found.last:g} ps, and not in proportion to it: the diffusion coefficient means little;"
+        " choose another range with fit_range= (--fit-range), or a longer trajectory",
+    ]

@@ -245,6 +245,14 @@ class Report(Mapping[str, object]):
         environment = None if storage is None else advise.Environment.load(storage)
         return advise.allocate(self._entries, workers, environment)
 
+    def changed(self, *, remarks: list[str], parameters: Mapping[str, object]) -> "Report":
+        """Return a report with other remarks, and with some other parameters of the analysis."""
+        entries = self._entries
+        changed = Report(entries)
+        changed._recorded["remarks"] = remarks
+        changed._recorded["parameters"] = {**entries["parameters"], **parameters}
+        return changed
+
     def record_scalars(self, scalars: Mapping[str, object]) -> None:
         """Add the numbers that describe the whole result, when they are known."""
         self._recorded["scalars"] = json_object(scalars)
