@@ -58,7 +58,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "contacts": lambda **of: tj.contacts(some, others, **of),
         "count": lambda **of: tj.count(atoms, **of),
         # A grid waits to be merged for each doubling of the frames: these grids are small.
-        "density": lambda **of: tj.density(atoms, spacing=1.0, **of),
+        "density": lambda **of: tj.density(atoms, spacing=1.5, **of),
         "dihedrals": lambda **of: tj.dihedrals(three, **of),
         "distances": lambda **of: tj.distances(three, **of),
         "dssp": lambda **of: tj.dssp(some, **of),
