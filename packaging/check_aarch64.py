@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import trajet as tj
 from MDAnalysisTests import datafiles
 
@@ -28,7 +29,15 @@ DEBIAN = [
 # What newer wheels of NumPy and matplotlib call the systems that they run on.
 PLATFORMS = [f"manylinux_2_{minor}_aarch64" for minor in (17, 26, 27, 28)]
 # Of the tests' helpers, pytest is imported.
-PACKAGES = ["numpy", "matplotlib", "click", "tqdm", "jinja2", "threadpoolctl", "pytest"]
+PACKAGES = [
+    f"numpy=={np.__version__}",
+    "matplotlib",
+    "click",
+    "tqdm",
+    "jinja2",
+    "threadpoolctl",
+    "pytest",
+]
 QEMU = ["qemu-aarch64", "-L", SYSTEM, SYSTEM / "usr/bin/python3.11"]
 # One file of each format, with and without cells; topologies are not needed.
 FILES = [
@@ -63,12 +72,13 @@ def unpack_python() -> None:
     """Unpack Debian's Python for arm64."""
     if SYSTEM.exists():
         return
-    packages = KEPT / "packages"
+    packages, own = KEPT / "packages", KEPT / "system.part"
     packages.mkdir(parents=True, exist_ok=True)
     names = [f"{name}:arm64" for name in DEBIAN]
     subprocess.run(["apt-get", "download", "--quiet", *names], check=True, cwd=packages)
     for package in packages.glob("*.deb"):
-        subprocess.run(["dpkg", "--extract", package, SYSTEM], check=True)
+        subprocess.run(["dpkg", "--extract", package, own], check=True)
+    own.rename(SYSTEM)
 
 
 def unpack_packages(wheel: Path) -> None:
@@ -78,8 +88,7 @@ def unpack_packages(wheel: Path) -> None:
         *("--only-binary=:all:", "--python-version=3.11", "--no-compile"),
         *(f"--platform={name}" for name in PLATFORMS),
     ]
-    if not SITE.exists():
-        subprocess.run([*install, *PACKAGES], check=True)
+    subprocess.run([*install, *PACKAGES], check=True)
     subprocess.run([*install, "--no-deps", str(wheel)], check=True)
 
 
