@@ -285,6 +285,8 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 
 .venv/.made-tested: .venv/.made-venv pyproject.toml $(RUST_SOURCES) | tools
 	$(call build_molfile,gate)
+# Built from its sources, in an environment of their own.
+	$(PIP) --no-deps 'MDAnalysisTests>=2.8'
 	TRAJET_TEST_BUILD=1 MATURIN_PEP517_ARGS="--profile gate" $(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@
 
