@@ -1,7 +1,7 @@
 """Laws of all figures: no text is cut off, and axes show the values."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.style
 import numpy as np
@@ -245,6 +245,69 @@ def test_labels_colours_and_running_averages_are_those_of_the_user() -> None:
     for options, message in wrong:
         with pytest.raises(ValueError, match=message):
             result.plot(**options)
+
+
+def test_running_averages_have_gaps_and_stand_in_the_middle() -> None:
+    """Averages that are asked for stay where values are missing; an even window has a middle."""
+    values = np.random.default_rng(1).normal(5, 1, 40)
+    values[20] = np.nan
+    result = series_of({"g": values})
+    axes = result.plot(smooth=np.int64(4)).axes[0]
+    smooth = axes.lines[1]
+    twin = [values[k : k + 4].mean() for k in range(37)]
+    np.testing.assert_allclose(smooth.get_ydata(), twin)
+    middles = [result.times[k : k + 4].mean() for k in range(37)]
+    np.testing.assert_allclose(smooth.get_xdata(), middles)
+    assert "mean of 4 neighbouring frames" in axes.get_xlabel()
+    for wrong in (2.5, "7"):
+        with pytest.raises(TypeError, match="smooth is a number of frames"):
+            result.plot(smooth=wrong)
+    with pytest.raises(ValueError, match="leave it out with kind="):
+        result.plot(kind="histogram", smooth=5)
+
+
+def drifting(seed: int) -> tj.Series:
+    """Return a walk, whose mean is not resolved."""
+    return series_of({"walk": np.random.default_rng(seed).normal(0, 1, 100).cumsum()})
+
+
+@pytest.mark.parametrize("kind", [None, "histogram"])
+def test_a_label_keeps_the_band_of_a_mean(kind: Literal["histogram"] | None) -> None:
+    """It is left out where several results are in the same axes, with labels or without."""
+    named = drifting(1).plot(kind=kind, label="mine").axes[0]
+    assert "hatched: not resolved" in named.get_xlabel()
+    assert [patch.get_hatch() for patch in named.patches if patch.get_hatch()] == ["//"]
+    axes = Figure().subplots()
+    for seed in (1, 2):
+        drifting(seed).plot(axes, kind=kind)
+    series_of({"flat": np.random.default_rng(3).normal(0, 1, 400)}).plot(axes, kind=kind)
+    assert "no band: not resolved" in axes.get_xlabel()
+    assert not [patch for patch in axes.patches if patch.get_hatch()]
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.4), (6.4, 4.8)])
+@pytest.mark.parametrize("kind", [None, "convergence", "histogram"])
+def test_figures_of_a_size_say_what_bands_are(
+    size: tuple[float, float], kind: Literal["convergence", "histogram"] | None
+) -> None:
+    """They have that size, also if it is the usual one of matplotlib, and whole words on bands."""
+    figure = plots.of_size(lambda: drifting(1).plot(kind=kind), *size)
+    assert tuple(figure.get_size_inches()) == size
+    words = " ".join(figure.axes[0].get_xlabel().split())
+    assert words.endswith("band: 95 % interval of the mean; hatched: not resolved")
+    assert_inside(figure)
+
+
+@pytest.mark.parametrize("inches", [(6.4, 4.0), (6.4, 4.8), (5.0, 3.0)])
+def test_a_size_that_users_set_is_taken(inches: tuple[float, float]) -> None:
+    """Also if it is the default of matplotlib; a reset to the defaults sets none."""
+    result = drifting(1)
+    with matplotlib.rc_context({"figure.figsize": inches}):
+        assert tuple(result.plot().get_size_inches()) == inches
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        assert tuple(result.plot().get_size_inches()) == (8, 4)
+    assert tuple(result.plot().get_size_inches()) == (8, 4)
 
 
 def test_labels_of_images_are_titles(systems: Systems) -> None:

@@ -138,3 +138,16 @@ def test_labels_and_colours_are_those_of_groups() -> None:
         ensemble.plot(label="wild")
     with pytest.raises(ValueError, match='smooth is of kind="overlay"'):
         ensemble.plot(smooth=3)
+
+
+def test_labels_of_many_runs_of_one_group_are_all_shown() -> None:
+    """Those of a user, one for each run; else the group is named, in the colour of none of them."""
+    ensemble = ensemble_of({"wt": [made({"ALA1": k}) for k in range(13)]}, name="sasa")
+    labels = [f"run {k}" for k in range(13)]
+    (axes,) = ensemble.plot(kind="overlay", label=labels).axes
+    assert axes.get_legend_handles_labels()[1] == labels
+    (axes,) = ensemble.plot(kind="overlay").axes
+    (handle,), (name,) = axes.get_legend_handles_labels()
+    assert name == "system=wt (13 runs)"
+    assert handle.get_color() not in {line.get_color() for line in axes.lines[:13]}
+    assert [line.get_ydata()[0] for line in axes.lines[:13]] == list(range(13))

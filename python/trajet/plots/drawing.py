@@ -3,6 +3,7 @@
 import os
 import textwrap
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -36,6 +37,8 @@ SMALL = 0.833
 HANDLE_CHARACTERS = 8
 # Most names beside one axis.
 MOST_NAMES = 6
+# Width and height that `of_size` gives to the figure that it draws, inches.
+_ASKED_INCHES: ContextVar[tuple[float, float] | None] = ContextVar("_ASKED_INCHES", default=None)
 
 
 def check_axes(ax: object) -> None:
@@ -72,12 +75,31 @@ def new_figure(
 
     from trajet.plots.figure import ResultFigure
 
-    given, usual = (tuple(of["figure.figsize"]) for of in (mpl.rcParams, mpl.rcParamsDefault))
-    if given != usual:
+    asked, given = _ASKED_INCHES.get(), _inches_of_style()
+    if asked is not None:
+        size = asked
+    elif given is not None:
         size = (given[0] * min(panels, 2), given[1] * size[1] / USUAL_INCHES[1])
     given_dpi, usual_dpi = (of["figure.dpi"] for of in (mpl.rcParams, mpl.rcParamsDefault))
     dpi = 150 if given_dpi == usual_dpi else given_dpi
     return ResultFigure(figsize=size, layout=layout, dpi=dpi)
+
+
+def _inches_of_style() -> tuple[float, float] | None:
+    """Return the `figure.figsize` that users or their style sheets set; None if none is set.
+
+    Also the size that is the default of matplotlib can be set: matplotlib then holds another list
+    than that of its defaults. Where other lists are replaced too, all is reset to the defaults.
+    """
+    import matplotlib as mpl
+
+    given, usual = mpl.rcParams, mpl.rcParamsDefault
+    width, height = given["figure.figsize"]
+    if (width, height) == tuple(usual["figure.figsize"]):
+        is_reset = given["font.fantasy"] is not usual["font.fantasy"]
+        if is_reset or given["figure.figsize"] is usual["figure.figsize"]:
+            return None
+    return width, height
 
 
 def axes_of(
@@ -140,16 +162,11 @@ def entitle(panels: "Sequence[Axes]", names: Sequence[str], title: str, ax: "Axe
 
 def of_size(draw: Callable[[], "Figure"], width: float, height: float) -> "Figure":
     """Return a figure of this size in inches, whose text is wrapped for it."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"figure.figsize": (width, height)}):
-        figure = draw()
-    if figure.get_figwidth() > width:
-        # Panels side by side have twice the width that style sheets set for one.
-        with mpl.rc_context({"figure.figsize": (width / 2, height)}):
-            figure = draw()
-    figure.set_size_inches(width, height)
-    return figure
+    token = _ASKED_INCHES.set((width, height))
+    try:
+        return draw()
+    finally:
+        _ASKED_INCHES.reset(token)
 
 
 def retitle(figure: "Figure", title: str) -> None:
@@ -229,11 +246,21 @@ def character_inches() -> float:
     return CHARACTER_INCHES * float(mpl.rcParams["font.size"]) / 10
 
 
-def wrapped(text: str, inches: float) -> str:
-    """Return a text in at most two lines of this width, for text of matplotlib."""
+def wrapped(text: str, inches: float, *, most: int | None = 2) -> str:
+    """Return a text in lines of this width, at most two or `most`, for text of matplotlib."""
     width = max(12, int(inches / character_inches()))
-    lines = textwrap.wrap(text, width, max_lines=2, placeholder=" …")
+    lines = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
     return "\n".join(lines).replace("$", r"\$")
+
+
+def label_below(axes: "Axes", label: str, words: str) -> None:
+    """Label the x axis, with words on bands below; each in lines that are no longer than it.
+
+    Both are whole, however many lines they need: without units and words bands would mislead.
+    """
+    width = width_of(axes)
+    lines = [wrapped(text, width, most=None) for text in (label, words)]
+    axes.set_xlabel("\n".join(filter(None, lines)))
 
 
 def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
@@ -317,9 +344,15 @@ def line(
     *,
     look: Look = PLAIN,
 ) -> int:
-    """Draw a series, a long one with its running average; return the width of that, in frames."""
+    """Draw a series, a long one with its running average; return the width of that, in frames.
+
+    An average that users ask for has gaps where values are not finite; others are then left out.
+    """
     width = look.smoothed_frames(len(y))
-    if width < 2 or not np.isfinite(y).all():
+    finite = np.isfinite(y)
+    smooth = np.convolve(np.where(finite, y, np.nan), np.full(width, 1 / width), mode="valid")
+    has_gaps = look.smooth is None and not finite.all()
+    if width < 2 or has_gaps or not np.isfinite(smooth).any():
         # A line of one frame would not be seen.
         marker = "o" if len(y) == 1 else None
         axes.plot(
@@ -332,9 +365,9 @@ def line(
         )
         return 1
     axes.plot(x, y, color=colour, linewidth=line_width(0.5), alpha=0.35)
-    smooth = np.convolve(y, np.full(width, 1 / width), mode="valid")
-    begin = (len(y) - len(smooth)) // 2
-    middle = x[begin : begin + len(smooth)]
+    # Of an even number of frames the middle is between two of them.
+    first, second = (x[begin : begin + len(smooth)] for begin in ((width - 1) // 2, width // 2))
+    middle = (first + second) / 2
     axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=line_width(1.8), label=label)
     return width
 

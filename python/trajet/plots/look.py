@@ -1,5 +1,6 @@
 """Labels, colours and running averages of a figure, as users choose them."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,14 +30,17 @@ class Look:
     smooth: bool | int | None = None
 
     def __post_init__(self) -> None:
-        """Raise an error for a running average of no frames."""
+        """Raise an error for a running average of no frames, or of no whole number of them."""
         smooth = self.smooth
         if smooth is None or isinstance(smooth, bool):
             return
-        if not isinstance(smooth, int) or smooth < 1:
-            raise ValueError(
-                f"smooth is a number of frames, True, False or None for the usual, not {smooth!r}"
-            )
+        known = "smooth is a number of frames, True, False or None for the usual"
+        try:
+            n_frames = operator.index(smooth)
+        except TypeError:
+            raise TypeError(f"{known}, not {smooth!r}") from None
+        if n_frames < 1:
+            raise ValueError(f"{known}, not {smooth!r}")
 
     @property
     def is_named(self) -> bool:

@@ -15,6 +15,7 @@ from trajet.plots.drawing import (
     begin_at_zero,
     figure_of,
     height_of,
+    label_below,
     legend_of,
     line_width,
     shortened,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # Opacity of bands.
 _ALPHA = 0.15
+# Labels of lines and bands of means that are not resolved; legends leave out what begins with "_".
+_UNRESOLVED_LINE, _UNRESOLVED_BAND = "_mean, not resolved", "_band, not resolved"
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ def draw_bands(
 ) -> str:
     """Draw each mean as a line with a band, and return words on them for the label of an axis.
 
-    The limits of the axes stay as they are.
+    The limits of the axes stay as they are. Of a mean that is not resolved the band is hatched, and
+    left out, also that of an earlier result, if there are others: wide bands hide one another.
 
     Parameters
     ----------
@@ -71,27 +75,25 @@ def draw_bands(
     upright
         Whether bands are vertical.
     is_alone
-        Whether the figure has no other results, so that a wide band hides nothing.
+        Whether the axes have no other results, so that a wide band hides nothing.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
     transform = axes.get_xaxis_transform() if upright else axes.get_yaxis_transform()
-    unresolved = False
     known = np.flatnonzero(np.isfinite(means.half_width))
+    if not is_alone:
+        for patch in [one for one in axes.patches if one.get_label() == _UNRESOLVED_BAND]:
+            patch.remove()
     is_alone = is_alone and len(known) == 1
     for k in known[: len(COLOURS)].tolist():
         colour, mean, half = colours[k], float(means.mean[k]), float(means.half_width[k])
         ends = ([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])
-        axes.add_artist(
-            Line2D(
-                *ends, transform=transform, color=colour, linewidth=line_width(0.8), linestyle="--"
-            )
-        )
         is_resolved = bool(means.resolved[k])
-        unresolved |= not is_resolved
+        middle = Line2D(*ends, transform=transform, color=colour, linestyle="--")
+        middle.set(linewidth=line_width(0.8), label="" if is_resolved else _UNRESOLVED_LINE)
+        axes.add_artist(middle)
         if not is_resolved and not is_alone:
-            # Wide bands would hide one another.
             continue
         corner = (mean - half, 0.0) if upright else (0.0, mean - half)
         size = (2 * half, 1.0) if upright else (1.0, 2 * half)
@@ -104,9 +106,11 @@ def draw_bands(
             linewidth=0,
             hatch=None if is_resolved else "//",
             zorder=0.9,
+            label="" if is_resolved else _UNRESOLVED_BAND,
         )
         axes.add_artist(band)
-    if not len(known):
+    unresolved = any(drawn.get_label() == _UNRESOLVED_LINE for drawn in axes.lines)
+    if not len(known) and not unresolved:
         return ""
     return "band: 95 % interval of the mean" + (
         f"; {'hatched' if is_alone else 'no band'}: not resolved" * unresolved
@@ -166,7 +170,7 @@ def convergence(
             right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=3)
     _limit(left, means, half_widths)
     hatched = "" if resolved.all() else "; hatched: not resolved"
-    left.set_xlabel(f"{x_label}\nband: 95 % interval of the mean{hatched}")
+    label_below(left, x_label, f"band: 95 % interval of the mean{hatched}")
     left.set_ylabel(wrapped(f"mean {quantity}", height_of(left)))
     titled(left, look.title(title))
     left.margins(x=0)
@@ -174,8 +178,8 @@ def convergence(
     if len(labels) > 1 or look.is_named:
         legend_of(left, ax)
     if right is not None:
-        right.set_xlabel(x_label)
-        right.set_ylabel(f"correlation time ({unit})")
+        label_below(right, x_label, "")
+        right.set_ylabel(wrapped(f"correlation time ({unit})", height_of(right)))
         right.margins(x=0)
         show_range(right, correlation_times)
         bare(right)
@@ -209,6 +213,7 @@ def histogram(
 ) -> "Figure":
     """Draw the distribution of series (`(n_frames, n_series)`), with their means as bands."""
     axes = axes_of(ax, (6.4, 4.0))
+    is_alone = not axes.has_data()
     seen = values[np.isfinite(values)]
     count = min(MOST_BINS, max(10, int(np.sqrt(len(values)))))
     bins = np.histogram_bin_edges(seen, count).tolist()
@@ -227,9 +232,8 @@ def histogram(
                 linewidth=line_width(1.2),
                 label=shortened(label),
             )
-    words = draw_bands(axes, means, colours, upright=True, is_alone=not look.is_named)
-    below = f"\n{words}" if words else ""
-    axes.set_xlabel(wrapped(quantity, figure_of(axes).get_figwidth() - 1) + below)
+    words = draw_bands(axes, means, colours, upright=True, is_alone=is_alone)
+    label_below(axes, quantity, words)
     axes.set_ylabel("density")
     titled(axes, look.title(title))
     axes.margins(x=0)

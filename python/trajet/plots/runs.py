@@ -115,7 +115,8 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
     """Draw a series of all runs."""
     runs = panel.runs
     groups = list(dict.fromkeys(run.group for run in runs))
-    is_named = len(runs) <= _MOST_NAMED
+    # Labels that users give for each run of one group are all shown.
+    is_named = len(runs) <= _MOST_NAMED or (look.is_named and len(groups) == 1)
     if len(groups) > 1:
         colours = look.colours_of([run.group for run in runs])
         named = dict(zip(groups, look.names(groups), strict=True))
@@ -124,15 +125,20 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
         colours = look.colours(len(runs))
         labels = look.names([_label(run.group, run.name) for run in runs])
         named = dict.fromkeys(groups, groups[0])
+    # Many runs of one group have colours of their own: the name of the group has none of them.
+    is_alone = len(groups) == 1 and not is_named
     xs, x_label = _abscissas(runs)
     seen: dict[str, int] = {}
     smoothed = 1
     for run, x, colour, label in zip(runs, xs, colours, labels, strict=True):
         number = seen[run.group] = seen.get(run.group, -1) + 1
-        shown = label if is_named else "" if number else named[run.group]
+        shown = label if is_named else "" if number or is_alone else named[run.group]
         style = LINES[number % len(LINES)] if is_named and len(groups) > 1 else "-"
         width = line(axes, x, run.values, shortened(shown), colour, style, look=look)
         smoothed = max(smoothed, width)
+    if is_alone and groups[0]:
+        name = shortened(f"{groups[0]} ({len(runs)} runs)")
+        axes.plot([], [], color="0.5", linewidth=line_width(1.2), label=name)
     show_range(axes, np.concatenate([run.values for run in runs]))
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
     axes.set_xlabel(x_label + bold)

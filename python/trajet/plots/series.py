@@ -14,6 +14,7 @@ from trajet.plots.drawing import (
     begin_at_zero,
     figure_of,
     height_of,
+    label_below,
     legend_of,
     line,
     line_width,
@@ -23,7 +24,6 @@ from trajet.plots.drawing import (
     show_range,
     titled,
     two_axes,
-    width_of,
     wrapped,
 )
 from trajet.plots.look import COLOURS, LINES, PLAIN, Look
@@ -84,6 +84,7 @@ def series(
     from matplotlib.ticker import MaxNLocator
 
     left, right = two_axes(ax, (8.0, 4.0), width_ratios=(5, 1), sharey=True, panels=1)
+    is_alone = not left.has_data()
     columns = values.reshape(len(times), len(labels))
     x, x_label = abscissa(times, frames)
     names, colours = look.names(labels), look.colours(len(labels))
@@ -117,8 +118,8 @@ def series(
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
     words = ""
     if means is not None:
-        words = draw_bands(left, means, colours, is_alone=not look.is_named)
-    _label_below(left, x_label + bold, words)
+        words = draw_bands(left, means, colours, is_alone=is_alone)
+    label_below(left, x_label + bold, words)
     left.set_ylabel(wrapped(quantity, height_of(left)))
     titled(left, look.title(title))
     left.margins(x=0)
@@ -132,13 +133,6 @@ def series(
         right.set_xticks([])
         bare(right)
     return figure_of(left)
-
-
-def _label_below(axes: "Axes", label: str, words: str) -> None:
-    """Label the x axis, with words on bands below; each in lines that are no longer than it."""
-    width = width_of(axes)
-    lines = [wrapped(text, width) for text in (label, words) if text]
-    axes.set_xlabel("\n".join(lines))
 
 
 def angles(

@@ -77,19 +77,21 @@ class PerFrame(Result, is_base=True):
             the series against its length; "histogram" the distribution of the values. Both draw
             the first six series.
         label, color, smooth
-            See `Result.plot`. Values against time are smoothed, those of no other figure.
+            See `Result.plot`. `smooth` is of values against time: leave it out with `kind`.
 
         Raises
         ------
         ValueError
-            If there is no such kind, there are other numbers of labels or colours than of series,
-            or nothing to draw.
+            If there is no such kind, or it is given with `smooth`; if there are other numbers of
+            labels or colours than of series, or nothing to draw.
 
         Examples
         --------
         >>> figure = result.plot()
         >>> figure.savefig("rmsd.png")
         """
+        if kind is not None and smooth is not None:
+            raise ValueError(f"smooth is of values against time: leave it out with kind={kind!r}")
         look = self._look(label, color, smooth)
         drawn = self._draw(ax, look) if kind is None else self._draw_means(kind, ax, look)
         return drawn if ax is None else ax
