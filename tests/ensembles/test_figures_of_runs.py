@@ -1,5 +1,6 @@
 """Figures of ensembles draw the numbers of the right member, in the panel of the right series."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from helpers.made_results import ensemble_of, series_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from trajet import plots
 from trajet.result.series import GroupSeries
 
 NAMES = ("ALA1", "GLY2", "SER3", "VAL4")
@@ -151,3 +153,19 @@ def test_labels_of_many_runs_of_one_group_are_all_shown() -> None:
     assert name == "system=wt (13 runs)"
     assert handle.get_color() not in {line.get_color() for line in axes.lines[:13]}
     assert [line.get_ydata()[0] for line in axes.lines[:13]] == list(range(13))
+
+
+@pytest.mark.parametrize("kind", [None, "violin"])
+@pytest.mark.parametrize("label", [None, ["wild", "mutant"]])
+def test_narrow_figures_say_what_bands_are(kind: Any, label: list[str] | None) -> None:
+    """In whole words, below the title if there is no room behind it."""
+    runs = {"wt": [made({"A long name of a part": 1}), made({"A long name of a part": 2})]}
+    ensemble = ensemble_of({**runs, "mut": runs["wt"]}, name="sasa")
+    means = "; points: means of runs" if kind else ""
+    for width in (3.0, 12.0):
+        figure = plots.of_size(lambda: ensemble.plot(kind=kind, label=label), width, 3.0)
+        title = figure.axes[0].get_title(loc="left")
+        words = " ".join(title.split())
+        assert re.search(f"(bands|bars): 95 % between replicas{means}$", words)
+        assert "…" not in words[words.index(": 95 %") :]
+        assert (title.count("\n") > 0) == (width < 12)

@@ -11,6 +11,7 @@ from trajet.plots.drawing import (
     bare,
     figure_of,
     height_of,
+    label_below,
     legend_of,
     line_width,
     shortened,
@@ -180,7 +181,8 @@ def density_profile(
     if values.size and np.nanmin(values, initial=0) < 0:
         axes.axhline(0, color="0.6", linewidth=0.8)
     show_range(axes, values)
-    axes.set_xlabel(f"{axis} (Å)" + ("" if half_widths is None else "; bands: 95 % intervals"))
+    bands = "" if half_widths is None else "; bands: 95 % intervals"
+    label_below(axes, f"{axis} (Å){bands}", "")
     axes.set_ylabel(wrapped(quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)

@@ -147,17 +147,36 @@ def panels_of(ax: "Axes | None", n: int) -> "list[Axes]":
     return list(panels)
 
 
-def entitle(panels: "Sequence[Axes]", names: Sequence[str], title: str, ax: "Axes | None") -> None:
-    """Set the names of several panels below the title of their figure, or the title of one."""
+def entitle(
+    panels: "Sequence[Axes]",
+    names: Sequence[str],
+    title: str,
+    ax: "Axes | None",
+    *,
+    words: str = "",
+) -> None:
+    """Set the names of several panels below the title of their figure, or the title of one.
+
+    Words on bands are behind the title, or below it if both are longer than two lines, and whole.
+    """
     if len(panels) == 1:
-        titled(panels[0], title)
+        titled(panels[0], title, words=words)
         return
     for axes, name in zip(panels, names, strict=True):
         titled(axes, name)
         axes.label_outer(remove_inner_ticks=False)
     figure = figure_of(panels[0])
-    if title and ax is None:
-        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+    if (title or words) and ax is None:
+        figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
+
+
+def _with_words(title: str, words: str, inches: float) -> str:
+    """Return a title in at most two lines, with whole words behind or below it."""
+    joined = "; ".join(filter(None, [title, words]))
+    whole = wrapped(joined, inches, most=None)
+    if not words or whole.count("\n") < 2:
+        return wrapped(joined, inches)
+    return "\n".join([*filter(None, [wrapped(title, inches)]), wrapped(words, inches, most=None)])
 
 
 def of_size(draw: Callable[[], "Figure"], width: float, height: float) -> "Figure":
@@ -214,16 +233,22 @@ def unescaped(label: str) -> str:
 
 
 def titled(
-    axes: "Axes", title: str, inches: float | None = None, *, pad: float | None = None
+    axes: "Axes",
+    title: str,
+    inches: float | None = None,
+    *,
+    pad: float | None = None,
+    words: str = "",
 ) -> None:
     """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes.
 
-    An empty title leaves the one that is there. `pad` is the space below it, in points.
+    An empty title leaves the one that is there. `pad` is the space below it, in points. `words` on
+    bands are behind it, or below it, and whole.
     """
-    if not title:
+    if not title and not words:
         return
     width = width_of(axes) if inches is None else inches
-    axes.set_title(wrapped(title, width), loc="left", fontsize="medium", pad=pad)
+    axes.set_title(_with_words(title, words, width), loc="left", fontsize="medium", pad=pad)
 
 
 def width_of(axes: "Axes") -> float:

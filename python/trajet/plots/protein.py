@@ -13,6 +13,7 @@ from trajet.plots.drawing import (
     axes_of,
     bare,
     figure_of,
+    label_below,
     legend_of,
     line,
     line_width,
@@ -184,7 +185,7 @@ def hydrogen_bonds(
     (colour,), (title,) = look.colours(1), look.names([title])
     smoothed = line(left, x, values, "", colour, look=look)
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
-    left.set_xlabel(x_label + bold)
+    label_below(left, x_label + bold, "")
     left.set_ylabel("hydrogen bonds")
     titled(left, title)
     left.margins(x=0)
@@ -206,14 +207,15 @@ def occupancies(
     """Draw occupancies (`(n_pairs,)`, descending) of the pairs that have labels, with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
     _bars(axes, values, labels, *look.colours(1))
+    words = ""
     if half_widths is not None:
         n = len(labels)
         bars = np.nan_to_num(half_widths[:n])
         axes.errorbar(
             values[:n], np.arange(n), xerr=bars, fmt="none", ecolor="0.2", linewidth=1, capsize=2
         )
-        title += "; bars: 95 % intervals"
-    titled(axes, look.only_title(title))
+        words = "bars: 95 % intervals"
+    titled(axes, look.only_title(title), words=words)
     return figure_of(axes)
 
 

@@ -154,8 +154,7 @@ def replica_means(
     for axes, panel in zip(drawn, panels, strict=True):
         _replica_panel(axes, panel, look)
     bands = f"{'bands' if panels[0].names is None else 'bars'}: 95 % between replicas"
-    title = "; ".join(filter(None, [look.title(title), bands]))
-    entitle(drawn, [panel.name for panel in panels], title, ax)
+    entitle(drawn, [panel.name for panel in panels], look.title(title), ax, words=bands)
     legend_of(drawn[0], ax)
     return figure_of(drawn[0])
 
@@ -222,7 +221,7 @@ def replica_difference(
     for axes, panel in zip(drawn, panels, strict=True):
         _difference_panel(axes, panel, marked, look)
     counts = f"n = {n_replicas[0]} and {n_replicas[1]} replicas"
-    entitle(drawn, [panel.name for panel in panels], f"{look.only_title(title)}; {counts}", ax)
+    entitle(drawn, [panel.name for panel in panels], look.only_title(title), ax, words=counts)
     # Only some panels may have significant differences.
     first = next((k for k, one in enumerate(panels) if one.is_significant.any()), 0)
     legend_of(drawn[first], ax)

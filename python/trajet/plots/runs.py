@@ -14,6 +14,7 @@ from trajet.plots.drawing import (
     entitle,
     figure_of,
     height_of,
+    label_below,
     legend_of,
     line,
     line_width,
@@ -141,7 +142,7 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
         axes.plot([], [], color="0.5", linewidth=line_width(1.2), label=name)
     show_range(axes, np.concatenate([run.values for run in runs]))
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
-    axes.set_xlabel(x_label + bold)
+    label_below(axes, x_label + bold, "")
     axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
     axes.margins(x=0)
     bare(axes)
@@ -172,8 +173,8 @@ def violins(
     for axes, panel in zip(drawn, panels, strict=True):
         _violins(axes, panel, look)
         axes.set_xlabel(x_label)
-    title = "; ".join(filter(None, [look.title(title), "bands: 95 % between replicas"]))
-    entitle(drawn, [panel.name for panel in panels], f"{title}; points: means of runs", ax)
+    words = "bands: 95 % between replicas; points: means of runs"
+    entitle(drawn, [panel.name for panel in panels], look.title(title), ax, words=words)
     legend_of(drawn[0], ax)
     return figure_of(drawn[0])
 
