@@ -169,3 +169,6 @@ def test_narrow_figures_say_what_bands_are(kind: Any, label: list[str] | None) -
         assert re.search(f"(bands|bars): 95 % between replicas{means}$", words)
         assert "…" not in words[words.index(": 95 %") :]
         assert (title.count("\n") > 0) == (width < 12)
+        plots.retitle(figure, "another title")
+        title = figure.axes[0].get_title(loc="left")
+        assert re.search("^another title.*95 % between replicas", " ".join(title.split()))

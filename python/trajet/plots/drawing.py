@@ -167,7 +167,16 @@ def entitle(
         axes.label_outer(remove_inner_ticks=False)
     figure = figure_of(panels[0])
     if (title or words) and ax is None:
+        _keep_words(figure, words)
         figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
+
+
+def _keep_words(figure: "Figure", words: str) -> None:
+    """Keep words on bands for other titles of a figure of our own; see `retitle`."""
+    from trajet.plots.figure import ResultFigure
+
+    if words and isinstance(figure, ResultFigure):
+        figure.title_words = words
 
 
 def _with_words(title: str, words: str, inches: float) -> str:
@@ -189,11 +198,14 @@ def of_size(draw: Callable[[], "Figure"], width: float, height: float) -> "Figur
 
 
 def retitle(figure: "Figure", title: str) -> None:
-    """Replace the title of a figure; panels keep their names."""
+    """Replace the title of a figure; panels keep their names, and words on bands stay."""
+    from trajet.plots.figure import ResultFigure
+
+    words = figure.title_words if isinstance(figure, ResultFigure) else ""
     if figure.get_suptitle():
-        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+        figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
     else:
-        titled(figure.axes[0], title)
+        titled(figure.axes[0], title, words=words)
 
 
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
@@ -247,6 +259,7 @@ def titled(
     """
     if not title and not words:
         return
+    _keep_words(figure_of(axes), words)
     width = width_of(axes) if inches is None else inches
     axes.set_title(_with_words(title, words, width), loc="left", fontsize="medium", pad=pad)
 
