@@ -90,10 +90,7 @@ def series(
     names, colours = look.names(labels), look.colours(len(labels))
     seen = columns[np.isfinite(columns)]
     is_whole = bool(seen.size) and np.array_equal(seen, np.round(seen))
-    if is_whole and np.ptp(seen) < MOST_BINS:
-        bins = np.arange(seen.min() - 0.5, seen.max() + 1.0)
-    else:
-        bins = np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(len(x))))))
+    bins = _bins(seen, len(x), is_whole=is_whole)
     smoothed = 1
     for column, (label, colour) in enumerate(zip(names, colours, strict=True)):
         y = columns[:, column]
@@ -104,16 +101,7 @@ def series(
         finite = y[np.isfinite(y)]
         if right is None or not finite.size:
             continue
-        right.hist(
-            finite,
-            bins=bins.tolist(),
-            orientation="horizontal",
-            histtype="stepfilled",
-            density=True,
-            edgecolor=colour,
-            facecolor=(colour, 0.25),
-            linewidth=line_width(1.2),
-        )
+        _draw_beside(right, finite, bins, colour)
     show_range(left, columns)
     bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
     words = ""
@@ -133,6 +121,29 @@ def series(
         right.set_xticks([])
         bare(right)
     return figure_of(left)
+
+
+def _bins(seen: NDArray[np.float64], n_frames: int, *, is_whole: bool) -> NDArray[np.float64]:
+    """Return the edges of bins of all finite values; few whole numbers have a bin for each."""
+    if is_whole and np.ptp(seen) < MOST_BINS:
+        return np.arange(seen.min() - 0.5, seen.max() + 1.0)
+    return np.histogram_bin_edges(seen, min(MOST_BINS, max(10, int(np.sqrt(n_frames)))))
+
+
+def _draw_beside(
+    axes: "Axes", finite: NDArray[np.float64], bins: NDArray[np.float64], colour: str
+) -> None:
+    """Draw the distribution of a series beside it."""
+    axes.hist(
+        finite,
+        bins=bins.tolist(),
+        orientation="horizontal",
+        histtype="stepfilled",
+        density=True,
+        edgecolor=colour,
+        facecolor=(colour, 0.25),
+        linewidth=line_width(1.2),
+    )
 
 
 def angles(
