@@ -283,14 +283,17 @@ build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
 	$(PIP) --no-build-isolation --editable .
 	@rm -f .venv/.made-tested; touch $@
 
+# MDAnalysisTests has no wheel: pip builds it, in an environment of its own.
+install_test_files = $(PIP) --no-deps 'MDAnalysisTests>=2.8'
+
 .venv/.made-tested: .venv/.made-venv pyproject.toml $(RUST_SOURCES) | tools
 	$(call build_molfile,gate)
-# Built from its sources, in an environment of their own.
-	$(PIP) --no-deps 'MDAnalysisTests>=2.8'
+	$(install_test_files)
 	TRAJET_TEST_BUILD=1 MATURIN_PEP517_ARGS="--profile gate" $(PIP) --no-build-isolation --editable '.[test]'
 	@rm -f .venv/.made-built; touch $@
 
 .venv/.made-bench-tools: .venv/.made-built
+	$(install_test_files)
 	$(PIP) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
