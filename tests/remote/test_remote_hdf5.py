@@ -1,6 +1,8 @@
 """HDF5 trajectories in remote storage: tables through h5py, chunks by their offsets."""
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,49 @@ def opened(
 ) -> tj.Trajectory:
     """Open a file of the server."""
     return tj.open(topology, server.url(name), allow_http=True, connections=4, **options)  # type: ignore[arg-type]
+
+
+# Objects of h5py in cycles, which only the garbage collector frees: it runs while h5py reads.
+IN_CYCLES = """
+import gc, sys
+import h5py, trajet as tj
+from trajet.remote import objects, ranges
+
+gc.set_threshold(10**9)
+read, readinto, reading = objects.StoredObject.read, ranges.RangeFile.readinto, []
+
+def read_after_garbage(*arguments):
+    if reading and gc.isenabled():
+        gc.collect()
+    return read(*arguments)
+
+def noted(*arguments):
+    reading.append(True)
+    try:
+        return readinto(*arguments)
+    finally:
+        reading.pop()
+
+objects.StoredObject.read, ranges.RangeFile.readinto = read_after_garbage, noted
+for _ in range(5):
+    file = h5py.File(sys.argv[1])
+    cycle = [file, file["particles"]]
+    cycle.append(cycle)
+    del file, cycle
+    print(tj.open(None, sys.argv[2], allow_http=True).n_frames)
+assert gc.isenabled()
+"""
+
+
+def test_garbage_of_h5py_stops_no_request(server: RangeServer, tmp_path: Path) -> None:
+    """h5py holds its lock while it waits for bytes, and would free its objects under it."""
+    local = tmp_path / "local.h5md"
+    tj.convert(tj.open(None, FILES["solvated.xtc"][1], sidecar=False), local, frames=slice(3))
+    shutil.copyfile(local, server.folder / "run.h5md")
+    command = [sys.executable, "-c", IN_CYCLES, local, server.url("run.h5md")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "3\n" * 5
 
 
 @pytest.mark.parametrize(("compression", "share"), [(None, 0.08), (1, 0.4)])

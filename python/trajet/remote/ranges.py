@@ -1,7 +1,9 @@
 """Ranges of objects that Python reads: of files that are downloaded, and of the tables of HDF5."""
 
 import contextlib
+import gc
 import io
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 
@@ -73,6 +75,38 @@ def pieces(file: RemoteFile) -> Iterator[bytes]:
         yield from in_threads(piece, starts[first : first + _AT_ONCE], _AT_ONCE)
 
 
+class _Collector:
+    """The garbage collector, which rests while h5py waits for bytes.
+
+    h5py reads under its lock, which it takes to free its objects, too: a thread that makes the
+    request, and in which the collector freed one, would wait for the lock, and h5py for the thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_waiting = 0
+        self._is_enabled = False
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let nothing be collected, in any thread, until the last of several waits has ended."""
+        with self._lock:
+            if not self._n_waiting:
+                self._is_enabled = gc.isenabled()
+                gc.disable()
+            self._n_waiting += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_waiting -= 1
+                if not self._n_waiting and self._is_enabled:
+                    gc.enable()
+
+
+_COLLECTOR = _Collector()
+
+
 class RangeFile(io.RawIOBase):
     """An object as a file that can be read at any position, for h5py.
 
@@ -122,7 +156,10 @@ class RangeFile(io.RawIOBase):
 
     def readinto(self, buffer: "bytearray | memoryview", /) -> int:  # type: ignore[override]
         """Read into a buffer from the position on; return the number of bytes."""
-        out = memoryview(buffer).cast("B")
+        with _COLLECTOR.paused():
+            return self._readinto(memoryview(buffer).cast("B"))
+
+    def _readinto(self, out: memoryview) -> int:
         end = min(self._at + len(out), self.size)
         start, done = self._at, 0
         while start < end:
