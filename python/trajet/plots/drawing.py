@@ -388,9 +388,11 @@ def line(
     """
     width = look.smoothed_frames(len(y))
     finite = np.isfinite(y)
-    smooth = np.convolve(np.where(finite, y, np.nan), np.full(width, 1 / width), mode="valid")
     has_gaps = look.smooth is None and not finite.all()
-    if width < 2 or has_gaps or not np.isfinite(smooth).any():
+    smooth = np.empty(0)
+    if width > 1 and not has_gaps:
+        smooth = np.convolve(np.where(finite, y, np.nan), np.full(width, 1 / width), mode="valid")
+    if not np.isfinite(smooth).any():
         # A line of one frame would not be seen.
         marker = "o" if len(y) == 1 else None
         axes.plot(
