@@ -9,7 +9,9 @@ from trajet import viewer
 from trajet.viewer.files import script
 
 PAGE = Path(viewer.__file__).parent / "page"
-NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is missing")
+NEEDS_NODE = pytest.mark.skipif(
+    shutil.which("node") is None, reason="Node.js is missing: apt-get install nodejs"
+)
 TESTS = Path(__file__).parent / "page_scripts"
 
 

@@ -125,7 +125,7 @@ def program(path: Path, lines: str) -> Path:
 def test_silent_browser_is_an_error(
     adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that asks for nothing, and does not end when it is told to, is ended; no file is left."""
+    """A browser that asks for nothing and ignores SIGTERM is killed, and no file is left."""
     program(tmp_path / "chromium", "trap '' TERM; exec /bin/sleep 100")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(recordings, "_QUIET", 0.3)

@@ -270,17 +270,17 @@ def _files(opened: OpenMember, *, verify: bool) -> list[object]:
 
 
 def _version(file: "RemoteFile") -> str:
-    """Return what tells the contents of an object from those that it had before.
+    """Return a text that changes whenever the contents of an object do.
 
     Raises
     ------
     ValueError
-        If its server states nothing that does.
+        If its server gives none.
     """
     if file.version is None:
         raise ValueError(
-            f"{file.path}: its server gives no strong ETag, so that a changed object could not be"
-            " told from an earlier one: leave resume= out, or copy the file to this machine"
+            f"{file.path}: its server gives no strong ETag, so nothing shows whether the object has"
+            " changed since the last run: leave resume= out, or copy the file to this machine"
         )
     return file.version
 

@@ -151,8 +151,8 @@ class ViewApp:
         Raises
         ------
         RequestError
-            For errors of trajectories, without their texts; that an analysis, or the page, cannot
-            take a frame is said.
+            For errors of trajectories, without their texts, and for frames that an analysis or the
+            page cannot use, with a text.
         """
         try:
             return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)

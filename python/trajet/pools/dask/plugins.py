@@ -112,7 +112,7 @@ class RunningTask:
 
 
 def first_word(n_workers: int) -> float:
-    """Return the seconds after which a task sends its progress first, after that it has begun."""
+    """Return the seconds from the begin of a task to its first progress message."""
     return max(_FIRST_WORD, n_workers * _FIRST_WORD_OF_EACH)
 
 
