@@ -34,15 +34,13 @@ from trajet.box import Box
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
 from trajet.viewer.documents import ShownAtoms
+from trajet.viewer.encoding import centre, plain, quantised
 from trajet.viewer.layers import VALUES, Layer, polymer_atoms
 from trajet.viewer.series import LinkedSeries
 from trajet.viewer.structure import structure_of
 
 _HEADER = struct.Struct("<IIdd9f3f3ff")
 HEADER_SIZE = _HEADER.size
-# Step of quantised positions, Å.
-QUANTUM = 0.01
-_LARGEST_INT16 = 32767
 # Atoms by which frames are superposed: one a residue of proteins, nucleic acids and beads of both.
 _FITTED = "CA P BB"
 _LEAST_FITTED = 3
@@ -225,12 +223,12 @@ class Scene:
             If the frame cannot be read.
         """
         positions, metadata = self._cursors[stored].read(number)
-        data, origin, quantum = _encoded(positions) if self._quantise else _plain(positions)
+        data, origin, quantum = quantised(positions) if self._quantise else plain(positions)
         vectors = metadata.box.vectors if metadata.box.exists else np.zeros((3, 3))
         corner = np.zeros(3)
         if not stored and self.has_repaired and metadata.box.exists:
             # The corner of a periodic cell is arbitrary: the first layer is in its centre.
-            corner = _centre(positions[self._first]) - vectors.sum(axis=0) / 2
+            corner = centre(self._of_first(positions)) - vectors.sum(axis=0) / 2
         header = _HEADER.pack(
             number,
             len(positions),
@@ -259,6 +257,12 @@ class Scene:
         """Close the cursors; the trajectory stays open."""
         for frames in set(self._cursors.values()):
             frames.close()
+
+    def _of_first(self, positions: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the positions of the atoms of the first layer, of those of all layers."""
+        if len(self._first) == len(positions):
+            return positions
+        return positions.take(self._first, axis=0)
 
     def _repaired(self, first: Selection) -> Trajectory:
         """Return the trajectory, repaired around the first layer and fitted where possible.
@@ -392,25 +396,3 @@ def _ranges(numbers: NDArray[np.int64]) -> list[list[int]]:
     starts, ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(numbers)]])
     firsts, lasts = numbers[starts].tolist(), numbers[ends - 1].tolist()
     return [[first, last + 1] for first, last in zip(firsts, lasts, strict=True)]
-
-
-def _plain(positions: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float64], float]:
-    """Return positions as bytes of float32, with origin and step 0."""
-    return positions.astype("<f4", copy=False).tobytes(), np.zeros(3), 0.0
-
-
-def _encoded(positions: NDArray[np.float32]) -> tuple[bytes, NDArray[np.float64], float]:
-    """Return positions as bytes of int16, with origin and step; float32 if they do not fit."""
-    lowest, highest = positions.min(axis=0), positions.max(axis=0)
-    # The header has single precision.
-    middle = ((lowest.astype(np.float64) + highest) / 2).astype(np.float32).astype(np.float64)
-    steps = np.rint((positions - middle) / float(np.float32(QUANTUM)))
-    if not (np.abs(steps) <= _LARGEST_INT16).all():
-        return _plain(positions)
-    return steps.astype("<i2").tobytes(), middle, QUANTUM
-
-
-def _centre(positions: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the centre of positions, `(3,)`, Å."""
-    centre: NDArray[np.float64] = positions.mean(axis=0, dtype=np.float64)
-    return centre
