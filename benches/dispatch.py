@@ -1,10 +1,11 @@
-"""Seconds that a task costs beside its frames, through Dask and MPI, with many small tasks.
+"""Seconds that a task costs beside its frames, in each way of running, with many small tasks.
 
     .venv/bin/python benches/dispatch.py [--tasks 100000] [--workers 2] [--pools dask mpi]
 
 RMSF of one atom over the same frames again and again: a task is one leaf of 256 frames. A run on
-one thread takes the time of the frames alone. Prints a table of Markdown: real seconds, and
-microseconds a task beyond those of the frames. To compare with an older version, run it with that
+one thread, of which all frames are one task, takes the time of the frames alone. Prints a table of
+Markdown: real seconds, and microseconds a task beyond those of the frames. `WAYS` in
+`trajet.advise.scaling` holds these costs. To compare with an older version, run it with that
 version's package on `PYTHONPATH`.
 """
 
@@ -32,13 +33,18 @@ def rmsf(folder: Path, n_tasks: int, pool: Any) -> tuple[float, Any]:
     return time.perf_counter() - begin, result
 
 
+def measured(folder: Path, n_tasks: int, pool: Any) -> list[Any]:
+    """Return seconds, tasks and values of a run."""
+    seconds, result = rmsf(folder, n_tasks, pool)
+    return [seconds, len(result.report["tasks"]), result.values.tolist()]
+
+
 def as_rank(folder: Path, n_tasks: int) -> None:
     """Run as one of the ranks; rank 0 prints its seconds and the number of tasks."""
     pool = tj.MpiPool(task_frames=LEAF)
     seconds, result = rmsf(folder, n_tasks, pool)
     if result:
-        tasks = len(result.report["tasks"])
-        print(json.dumps([seconds, tasks, result.values.tolist()]))
+        print(json.dumps([seconds, len(result.report["tasks"]), result.values.tolist()]))
 
 
 def with_mpi(folder: Path, n_tasks: int, workers: int) -> list[Any]:
@@ -48,6 +54,18 @@ def with_mpi(folder: Path, n_tasks: int, workers: int) -> list[Any]:
     command = [mpiexec, "-n", str(workers), sys.executable, "-m", "mpi4py", *own]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return list(json.loads(done.stdout))
+
+
+def with_threads(folder: Path, n_tasks: int, workers: int) -> list[Any]:
+    """Return seconds, tasks and values of a run on threads."""
+    return measured(folder, n_tasks, tj.LocalPool(threads=workers, task_frames=LEAF))
+
+
+def with_processes(folder: Path, n_tasks: int, workers: int) -> list[Any]:
+    """Return seconds, tasks and values of a run on other processes of this machine."""
+    pool = tj.ProcessPool(workers=workers, task_frames=LEAF)
+    rmsf(folder, 16, pool)
+    return measured(folder, n_tasks, pool)
 
 
 def with_dask(folder: Path, n_tasks: int, workers: int) -> list[Any]:
@@ -60,8 +78,10 @@ def with_dask(folder: Path, n_tasks: int, workers: int) -> list[Any]:
     ):
         pool = tj.DaskPool(client, task_frames=LEAF)
         rmsf(folder, 16, pool)
-        seconds, result = rmsf(folder, n_tasks, pool)
-        return [seconds, len(result.report["tasks"]), result.values.tolist()]
+        return measured(folder, n_tasks, pool)
+
+
+WAYS = {"threads": with_threads, "processes": with_processes, "dask": with_dask, "mpi": with_mpi}
 
 
 def main() -> None:
@@ -69,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--pools", nargs="+", choices=("dask", "mpi"), default=["dask", "mpi"])
+    parser.add_argument("--pools", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--as-rank", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.as_rank is not None:
@@ -86,8 +106,7 @@ def main() -> None:
         print("| pool | tasks | seconds | µs a task beyond its frames |")
         print("|---" * 4 + "|")
         for pool in given.pools:
-            run = with_dask if pool == "dask" else with_mpi
-            seconds, tasks, values = run(folder, given.tasks, given.workers)
+            seconds, tasks, values = WAYS[pool](folder, given.tasks, given.workers)
             if values != result.values.tolist():
                 sys.exit(f"{pool}: other bits than one thread")
             # Workers share the frames.

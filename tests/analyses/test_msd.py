@@ -25,7 +25,7 @@ from trajet.analysis.msd import Particles
 from trajet.analysis.origin_blocks import OriginBlocks
 from trajet.cli.group import commands
 from trajet.result.profiles import profile_of
-from trajet.uncertainty.statistics import statistics_of_blocks
+from trajet.uncertainty.estimates import estimates_of_blocks
 
 AXES = ("x", "y", "z", "xy", "xz", "yz", "xyz")
 BOX = 20.0
@@ -264,13 +264,13 @@ def test_errors_of_few_particles_are_those_of_blocks_of_time_origins(
     expected = origin_blocks(series, 51, 6)
     assert found.blocks is not None
     for lag in (1, 7, 33, 50):
-        of_lag = statistics_of_blocks(np.array(expected[lag])[:, np.newaxis]).estimates
+        of_lag = estimates_of_blocks(np.array(expected[lag])[:, np.newaxis])
         assert len(expected[lag]) == (400 - lag) // 6
         assert found.standard_errors[lag] == pytest.approx(of_lag.standard_error[0], rel=1e-8)
         assert found.half_widths[lag] == pytest.approx(of_lag.half_width[0], rel=1e-8)
     chosen, n_blocks = range(5, 21), len(expected[20])
     slopes = np.polyfit(found.lags[5:21], [expected[lag][:n_blocks] for lag in chosen], 1)[0] / 6
-    of_slope = statistics_of_blocks(slopes[:, np.newaxis]).estimates
+    of_slope = estimates_of_blocks(slopes[:, np.newaxis])
     assert found.diffusion_error == pytest.approx(of_slope.standard_error[0], rel=1e-7)
     assert found.diffusion_half_width == pytest.approx(of_slope.half_width[0], rel=1e-7)
     assert found.fit(10, 40).diffusion_half_width == found.diffusion_half_width

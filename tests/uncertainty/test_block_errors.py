@@ -11,7 +11,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from trajet.analysis.block_errors import fluctuations, frames_of_blocks
 from trajet.result.profiles import profile_of
-from trajet.uncertainty.statistics import statistics_of_blocks
+from trajet.uncertainty.estimates import estimates_of_blocks
 
 # Each of the frames is a leaf; the last one is in no block.
 N_FRAMES, SIZE = 197, 2
@@ -67,7 +67,7 @@ def test_errors_of_fractions_and_densities_are_those_of_the_blocks(
     atoms = made.select("resid 1:40")
     result = analyse(atoms, errors=True)
     series = np.array([analyse(atoms, frames=one).values for one in BLOCKS])
-    expected = statistics_of_blocks(series.reshape(N_BLOCKS, -1)).estimates
+    expected = estimates_of_blocks(series.reshape(N_BLOCKS, -1))
     shape = result.values.shape
     known = ~np.isnan(result.values)
     for field, of in (("standard_errors", "standard_error"), ("half_widths", "half_width")):
@@ -109,7 +109,7 @@ def test_errors_of_rdf_are_those_of_the_blocks(made: tj.Trajectory) -> None:
     atoms = made.select("name CA")
     result = tj.rdf(atoms, bins=20, range=(0, 9), errors=True)
     series = np.array([tj.rdf(atoms, bins=20, range=(0, 9), frames=one).g for one in BLOCKS])
-    expected = statistics_of_blocks(series).estimates
+    expected = estimates_of_blocks(series)
     np.testing.assert_allclose(result.standard_errors, expected.standard_error, rtol=1e-9)
     np.testing.assert_allclose(result.half_widths, expected.half_width, rtol=1e-9)
 
@@ -210,7 +210,7 @@ def test_errors_of_occupancies_are_those_of_the_blocks(adk: Adk, tmp_path: Any, 
         assert some is not None
         for members, occupancy in zip(some.members.tolist(), some.occupancies, strict=True):
             row[row_of[tuple(members)]] = occupancy
-    expected = statistics_of_blocks(series).estimates
+    expected = estimates_of_blocks(series)
     np.testing.assert_allclose(pairs.standard_errors, expected.standard_error, rtol=1e-12)
     np.testing.assert_allclose(pairs.half_widths, expected.half_width, rtol=1e-12)
     assert {"standard_error", "half_width_95"} < set(pairs.csv_header())

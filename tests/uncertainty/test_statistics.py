@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from numpy.typing import NDArray
-from trajet.uncertainty.statistics import statistics_of_blocks
+from trajet.uncertainty.estimates import estimates_of_blocks
 from trajet.uncertainty.student_t import quantile
 
 
@@ -212,13 +212,11 @@ def test_many_columns_are_worked_on_in_pieces(monkeypatch: pytest.MonkeyPatch) -
 
 def test_blocks_are_a_series() -> None:
     """Values of 64 blocks have the errors of a series of 64 frames; words are those of blocks."""
-    values = made(64, 0.3, n_series=4).reshape(64, 2, 2)
-    found, expected = statistics_of_blocks(values, 50.0), tj.statistics(values)
+    values = made(64, 0.3, n_series=4)
+    found, expected = estimates_of_blocks(values), tj.statistics(values)
     assert np.array_equal(found.standard_error, expected.standard_error)
-    assert np.array_equal(found.correlation_time, np.multiply(expected.correlation_time, 50.0))
-    assert found.time_unit == "ps"
-    one = statistics_of_blocks(made(30, 0.9))
-    assert one.time_unit == "blocks"
-    assert str(one.reason).endswith("effective blocks are fewer than 20")
-    assert "effective blocks of 30" in repr(one)
-    assert statistics_of_blocks(np.ones(1)).reason == "1 block: an error needs at least 4"
+    assert np.array_equal(found.correlation_steps, expected.correlation_time)
+    one = estimates_of_blocks(made(30, 0.9)[:, np.newaxis])
+    assert str(one.reasons[0]).endswith("effective blocks are fewer than 20")
+    (reason,) = estimates_of_blocks(np.ones((1, 1))).reasons
+    assert reason == "1 block: an error needs at least 4"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.uncertainty.statistics import statistics_of_blocks
+from trajet.uncertainty.estimates import estimates_of_blocks
 
 # The arrays of a block by name.
 Block = Mapping[str, "NDArray[np.float64] | NDArray[np.int64]"]
@@ -47,7 +47,7 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     # and need no remark. In a map of contacts they are the most.
     is_constant = len(values) > 1 and (values == values[:1]).all(axis=0)
     changes = np.flatnonzero(~np.broadcast_to(is_constant, values.shape[1]))
-    found = statistics_of_blocks(values[:, changes]).estimates
+    found = estimates_of_blocks(values[:, changes])
     errors, half_widths = np.full((2, values.shape[1]), np.nan)
     errors[changes], half_widths[changes] = found.standard_error, found.half_width
     wrong = np.flatnonzero([bool(reason) for reason in found.reasons])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.uncertainty.statistics import statistics_of_blocks
+from trajet.uncertainty.estimates import estimates_of_blocks
 from trajet.uncertainty.student_t import quantile
 
 
@@ -73,7 +73,7 @@ def errors_of_blocks(blocks: NDArray[np.float64]) -> Errors:
     reasons = np.full(len(blocks), "", object)
     for count in np.unique(n_known).tolist():
         rows = np.flatnonzero(n_known == count)
-        found = statistics_of_blocks(blocks[rows, :count].T).estimates
+        found = estimates_of_blocks(blocks[rows, :count].T)
         errors[rows], half_widths[rows] = found.standard_error, found.half_width
         reasons[rows] = found.reasons
     return Errors(errors, half_widths, tuple(map(str, reasons)))

@@ -84,6 +84,7 @@ def estimates(
     *,
     discard: Discard = None,
     period: float | None = None,
+    with_cuts: bool = True,
 ) -> Estimates:
     """Return means and errors of series.
 
@@ -100,6 +101,8 @@ def estimates(
         MSER suggests for each series; None leaves out nothing.
     period
         Period of values on a circle, such as 360 for angles in degrees; None for other values.
+    with_cuts
+        Whether MSER looks at the series; otherwise `cuts` are 0.
     """
     n_frames, n_series = values.shape
     if isinstance(discard, (int, float)):
@@ -109,15 +112,31 @@ def estimates(
     chunks = []
     for begin in range(0, n_series, step):
         rows = np.ascontiguousarray(values[:, begin : begin + step].T)
-        chunk = _of_rows(rows, frames, clock, period)
+        chunk = _of_rows(rows, frames, clock, period, with_cuts)
         if discard == "auto":
             shorter = [
-                _of_rows(row[np.newaxis, cut:], frames[cut:], clock, period)
+                _of_rows(row[np.newaxis, cut:], frames[cut:], clock, period, False)
                 for row, cut in zip(rows, chunk.cuts.tolist(), strict=True)
             ]
             chunk = replace(_joined(shorter), cuts=chunk.cuts, gains=np.ones(len(rows)))
         chunks.append(chunk)
-    return _joined(chunks or [_of_rows(np.empty((0, n_frames)), frames, clock, period)])
+    return _joined(chunks or [_of_rows(np.empty((0, n_frames)), frames, clock, period, False)])
+
+
+def estimates_of_blocks(values: NDArray[np.float64]) -> Estimates:
+    """Return means with errors of quantities that each block of a run has, as an RDF or an RMSF.
+
+    The values of blocks are a series, with the same estimator. Correlation times are those of
+    blocks: 0 if correlations are shorter than a block.
+
+    Parameters
+    ----------
+    values
+        `(n_blocks, n_numbers)`: values of blocks of equal length, one after the other, or jackknife
+        pseudo-values.
+    """
+    clock = FrameClock(unit="blocks", samples="blocks")
+    return estimates(values, clock, np.arange(len(values)), with_cuts=False)
 
 
 def _joined(parts: list[Estimates]) -> Estimates:
@@ -131,7 +150,11 @@ def _joined(parts: list[Estimates]) -> Estimates:
 
 
 def _of_rows(
-    rows: NDArray[np.float64], frames: NDArray[np.int64], clock: FrameClock, period: float | None
+    rows: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    clock: FrameClock,
+    period: float | None,
+    with_cuts: bool,
 ) -> Estimates:
     """Return the estimates of `(n_series, n_frames)` values."""
     n_series, n_frames = rows.shape
@@ -167,7 +190,8 @@ def _of_rows(
     usable = ~series.is_flat & is_long
     k = np.flatnonzero(is_finite)[usable]
     if len(k):
-        found.cuts[k], found.gains[k] = suggested_cuts(*(part[usable] for part in series.parts))
+        if with_cuts:
+            found.cuts[k], found.gains[k] = suggested_cuts(*(part[usable] for part in series.parts))
         _add_errors(found, k, series, usable, clock, period)
     return found
 

@@ -256,23 +256,3 @@ def statistics_of_frames(
         period=period,
     )
     return Statistics(found, clock, shape)
-
-
-def statistics_of_blocks(
-    values: NDArray[np.float64], block_time: float | None = None
-) -> Statistics:
-    """Return means with errors of quantities that each block of a run has, as an RDF or an RMSF.
-
-    The values of blocks are a series, with the same estimator. Correlation times are those of
-    blocks: 0 if correlations are shorter than a block.
-
-    Parameters
-    ----------
-    values
-        `(n_blocks, …)`: values of blocks of equal length, one after the other, or jackknife
-        pseudo-values.
-    block_time
-        Time that a block takes, ps; None if it is unknown.
-    """
-    unit, step = ("blocks", 1.0) if block_time is None else ("ps", block_time)
-    return statistics_of_frames(values, FrameClock(step, unit, samples="blocks"))
