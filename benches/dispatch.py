@@ -1,12 +1,13 @@
 """Seconds that a task costs beside its frames, in each way of running, with many small tasks.
 
-    .venv/bin/python benches/dispatch.py [--tasks 100000] [--workers 2] [--pools dask mpi]
+    .venv/bin/python benches/dispatch.py [--tasks 100000] [--workers 2] [--pools dask mpi] [--alone]
 
 RMSF of one atom over the same frames again and again: a task is one leaf of 256 frames. A run on
 one thread, of which all frames are one task, takes the time of the frames alone. Prints a table of
-Markdown: real seconds, and microseconds a task beyond those of the frames. `WAYS` in
-`trajet.advise.scaling` holds these costs. To compare with an older version, run it with that
-version's package on `PYTHONPATH`.
+Markdown: real seconds, and microseconds a task beyond those of the frames. With Dask and MPI such
+tasks travel in batches; with `--alone` each has a message of its own, as tasks of seconds have.
+`WAYS` in `trajet.advise.scaling` holds the costs with `--alone`. To compare with an older version,
+run it with that version's package on `PYTHONPATH`.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import trajet as tj
+from trajet.pools import task_batches
 
 LEAF = 256
 
@@ -51,6 +53,7 @@ def with_mpi(folder: Path, n_tasks: int, workers: int) -> list[Any]:
     """Return seconds, tasks and values of a run on ranks."""
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
     own = [__file__, "--tasks", str(n_tasks), "--as-rank", str(folder)]
+    own += ["--alone"] if task_batches.MOST_TASKS == 1 else []
     command = [mpiexec, "-n", str(workers), sys.executable, "-m", "mpi4py", *own]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return list(json.loads(done.stdout))
@@ -90,8 +93,11 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--pools", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--alone", action="store_true", help="send each task in its own message")
     parser.add_argument("--as-rank", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.alone:
+        task_batches.MOST_TASKS = 1
     if given.as_rank is not None:
         as_rank(given.as_rank, given.tasks)
         return

@@ -4,19 +4,21 @@
     .venv/bin/python benches/members.py --measure      # on two cores, beside members one by one
     .venv/bin/python benches/members.py --write        # and the table to docs/ensembles.md
 
-Three ensembles: a long member among ten, many short ones, two longer ones among eighteen. The
-simulation drives the product's code: threads that sleep instead of computing; and jobs in batches,
-which the dispatch core gives to workers of a clock that is only counted. The aim is 90 %, or what
-one leaf, which no worker divides, allows.
+Three ensembles: a long member among ten, many short ones, two longer ones among eighteen. A
+measured cell has the share of the time of two cores that the run takes by the system's account, and
+the share in which its tasks read and compute. The simulation drives the product's code: threads
+that sleep instead of computing; and jobs in batches, which the dispatch core gives to workers of a
+clock that is only counted. The aim is 90 %, or what one leaf, which no worker divides, allows.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
+import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -48,12 +50,9 @@ MIXES = {
 SPREAD = 0.2
 # Real seconds of a simulation on threads.
 SECONDS = 10.0
-# Frames of the file of which measured members are made, and the atoms that are analysed.
-PIECE = 100
-CHOSEN = "index 0:19999"
-# The same mixes, as they are measured: the first with members of a tenth, the second with fewer
-# members.
-MEASURED = [[1000] * 10 + [10_000], [100] * 60, [200] * 18 + [1000] * 2]
+# Frames of the largest file of which measured members are made, and the atoms that are analysed.
+PIECE = 1000
+CHOSEN = "all"
 AIM = 0.9
 
 
@@ -176,60 +175,78 @@ def simulated() -> list[str]:
 
 def measured(folder: Path) -> list[str]:
     """Return the lines of the table of runs on two cores."""
-    from MDAnalysisTests import datafiles
-
-    topology, piece = folder / "system.gro", folder / "piece.xtc"
-    topology.write_bytes(Path(datafiles.GRO).read_bytes())
-    source = tj.open(None, datafiles.XTC)
-    tj.convert(source, piece, frames=np.arange(PIECE) % len(source))
     one, many = tj.LocalPool(threads=2), tj.ProcessPool(workers=2)
     # Starts the processes, which stay for further runs.
     many.map(len, ["a", "b"])
-    lines = [
-        "| members | one by one, threads | threads | processes |",
-        "|---|---|---|---|",
-    ]
-    for name, lengths in zip(MIXES, MEASURED, strict=True):
-        rows = [
-            {"run": k, "topology": topology, "trajectory": [piece] * (n // PIECE)}
-            for k, n in enumerate(lengths)
-        ]
-        ensemble = tj.ensemble(rows, chain=True)
+    lines = ["| members | one by one, threads | threads | processes |", "|---|---|---|---|"]
+    for name, lengths in MIXES.items():
+        ensemble = members_of(lengths, folder)
         ensemble[0].open().close()
-        alone = busy_alone(ensemble, one)
-        shares = [alone, *(busy(ensemble, pool) for pool in (one, many))]
-        lines.append(f"| {name} | {' | '.join(f'{share:.0%}' for share in shares)} |")
+        cells = [share_of(one_by_one, ensemble, one)]
+        cells += [share_of(together, ensemble, pool) for pool in (one, many)]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
         print(lines[-1], flush=True)
     return lines
 
 
-def busy(ensemble: tj.Ensemble, pool: Any) -> float:
-    """Return the share of the time of two workers that tasks took."""
-    begin = time.perf_counter()
+def members_of(lengths: Sequence[int], folder: Path) -> tj.Ensemble:
+    """Return members of so many frames, which are chains of the same file."""
+    from MDAnalysisTests import datafiles
+
+    size = min(PIECE, *lengths)
+    piece = folder / f"{size}.xtc"
+    source = tj.open(None, datafiles.XTC)
+    tj.convert(source, piece, frames=np.arange(size) % len(source))
+    rows = [
+        {"run": k, "topology": datafiles.GRO, "trajectory": [piece] * (n // size)}
+        for k, n in enumerate(lengths)
+    ]
+    return tj.ensemble(rows, chain=True)
+
+
+def share_of(run: Callable[[tj.Ensemble, Any], float], ensemble: tj.Ensemble, pool: Any) -> str:
+    """Return the share of the time of two cores that a run takes, and that of its tasks."""
+    begin, before = time.perf_counter(), processor_seconds()
+    at_work = run(ensemble, pool)
+    seconds = 2 * (time.perf_counter() - begin)
+    return f"{(processor_seconds() - before) / seconds:.0%}, {at_work / seconds:.0%}"
+
+
+def processor_seconds() -> float:
+    """Return the seconds that processors have spent on this process and those that it started."""
+    total, left = 0, [os.getpid()]
+    while left:
+        process = Path("/proc", str(left.pop()))
+        # Fields after the name, which may contain anything, begin with the third.
+        fields = (process / "stat").read_text().rpartition(")")[2].split()
+        # Its own seconds, and those of children that have ended.
+        total += sum(map(int, fields[11:15]))
+        for children in process.glob("task/*/children"):
+            left += map(int, children.read_text().split())
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def together(ensemble: tj.Ensemble, pool: Any) -> float:
+    """Analyse all members; return the seconds of all tasks."""
     result = tj.rmsd(ensemble.select(CHOSEN), pool=pool)
-    return at_work(result) / 2 / (time.perf_counter() - begin)
+    reports = [one.result.report for one in result.outcomes]
+    return sum(seconds_of(worker) for report in reports for worker in report["workers"])
 
 
-def busy_alone(ensemble: tj.Ensemble, pool: Any) -> float:
-    """Return the share of members that are analysed one after the other on all threads."""
-    spent, begin = 0.0, time.perf_counter()
+def one_by_one(ensemble: tj.Ensemble, pool: Any) -> float:
+    """Analyse one member after the other; return the seconds of all tasks."""
+    seconds = 0.0
     for member in ensemble:
         with member.open() as trajectory:
             report = tj.rmsd(trajectory.select(CHOSEN), pool=pool).report
-            spent += sum(map(seconds_of, report["workers"]))
-    return spent / 2 / (time.perf_counter() - begin)
-
-
-def at_work(result: Any) -> float:
-    """Return the seconds of all tasks."""
-    reports = [one.result.report for one in result.outcomes]
-    return sum(seconds_of(worker) for report in reports for worker in report["workers"])
+            seconds += sum(seconds_of(worker) for worker in report["workers"])
+    return seconds
 
 
 def seconds_of(worker: Any) -> float:
     """Return the seconds for which a worker read and computed."""
     stages = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
-    return sum(worker[name] for name in stages)
+    return float(sum(worker[name] for name in stages))
 
 
 def main() -> None:
