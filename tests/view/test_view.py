@@ -325,6 +325,18 @@ def test_address_is_printed_if_no_browser_comes(
     assert "so far: open http://127.0.0.1:" in capsys.readouterr().err
 
 
+def test_a_scene_that_cannot_be_prepared_ends_the_command(adk: Adk, tmp_path: Path) -> None:
+    """The page is served while the scene is prepared; its errors are those of the command."""
+    path = tmp_path / "cut.xtc"
+    shutil.copy(adk.xtc, path)
+    opened = tj.open(adk.psf, path)
+    scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
+    os.truncate(path, 40)
+    command = importlib.import_module("trajet.cli.view")
+    with pytest.raises(OSError, match=r"cut\.xtc"):
+        command._serve(scene, 0, no_browser=True, quiet=True)
+
+
 def test_address_needs_no_option_of_linux(monkeypatch: pytest.MonkeyPatch) -> None:
     """On macOS nothing ends connections that take no byte; the page is served all the same."""
     monkeypatch.delattr("socket.TCP_USER_TIMEOUT")

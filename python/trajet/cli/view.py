@@ -1,19 +1,18 @@
 """`trajet view`: shows a trajectory in the browser."""
 
 import contextlib
-import importlib
 import socket
 import threading
 import webbrowser
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from trajet import signals, viewer
-from trajet._trajet import MissingPackageError
-from trajet.cli import options, recordings, remote_options
+from trajet._trajet import TrajetError
+from trajet.cli import options, recordings, remote_options, view_outputs
 from trajet.cli.command import command
 from trajet.cli.tables import escaped, one_line
 from trajet.dataset import find_dataset
@@ -69,42 +68,14 @@ _UNSEEN = 10.0
     help="Print the address, and how to reach it from another machine, instead of opening it.",
 )
 @click.option(
-    "--save",
-    metavar="FILE.html",
-    callback=options.path_to((".html",)),
-    help="Write one file with the page and the chosen frames, in steps of 0.01 Å, which a browser"
-    " opens without a server.",
-)
-@click.option(
-    "--movie",
-    metavar="FILE.mp4",
-    callback=options.path_to((".mp4",)),
-    help="Write a movie of the chosen frames, drawn by Chromium without a window.",
-)
-@click.option(
-    "--png",
-    metavar="FILE.png",
-    callback=options.path_to((".png",)),
-    help="Write a picture of the frame of --frame, drawn likewise.",
-)
-@click.option(
     "--frame",
     type=int,
     metavar="NUMBER",
     help="The frame of --png, and the first that the page shows; from 0, or from the end if"
     " negative. Default: the first of the chosen frames.",
 )
-@click.option(
-    "--size",
-    type=(click.IntRange(64, 4096), click.IntRange(64, 4096)),
-    default=(1280, 720),
-    show_default=True,
-    metavar="WIDTH HEIGHT",
-    help="Size of pictures and movies, pixels; even numbers.",
-)
-@options.amount("--rate", 25, "Pictures of a movie per second.")
+@view_outputs.options
 @options.frames
-@click.option("--force", is_flag=True, help="Save more than 50 MB.")
 @options.continuous
 @options.truncated
 @options.format_options
@@ -120,18 +91,13 @@ def view(
     quantise: bool,
     port: int,
     no_browser: bool,
-    save: Path | None,
-    movie: Path | None,
-    png: Path | None,
     frame: int | None,
-    size: tuple[int, int],
-    rate: int,
+    outputs: view_outputs.Outputs,
     start: int | None,
     stop: int | None,
     step: int | None,
     begin: float | None,
     end: float | None,
-    force: bool,
     continuous: bool,
     allow_truncated_tail: bool,
     format_options: FormatOptions | None,
@@ -163,14 +129,11 @@ def view(
       trajet view top.tpr run.xtc --step 10 --movie movie.mp4
       trajet view top.tpr run.xtc --frame 500 --png frame500.png --size 1600 1200
     """
-    outputs = _Outputs(save, movie, png, size, rate, force=force, quiet=quiet)
     chosen = (start, stop, step, begin, end)
     outputs.check(chooses_frames=any(each is not None for each in chosen))
-    topology, trajectories = _divided(files)
     linked = [each for text in series for each in viewer.parse_series(text)]
     opened = options.open_files(
-        topology,
-        trajectories,
+        *_divided(files),
         quiet=quiet,
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
@@ -178,119 +141,54 @@ def view(
         time_step=time_step,
         **remote,
     )
-    options.read_topology(opened, quiet=quiet)
     with contextlib.closing(opened):
-        frames = None if frame is None else resolve_frames([frame], opened.n_frames, "--frame")
+        options.read_topology(opened, quiet=quiet)
         scene = viewer.Scene(
             opened,
             _layers(opened, select, layers),
             as_stored=as_stored,
-            quantise=quantise or save is not None,
+            quantise=quantise or outputs.save is not None,
             series=linked,
-            first=0 if frames is None else int(frame_numbers(frames)[0]),
+            first=0 if frame is None else _numbers(opened, [frame], "--frame")[0],
         )
-        for remark in scene.remarks:
-            click.echo(f"note: {escaped(remark)}", err=True)
         if not outputs.paths:
             _serve(scene, port, no_browser=no_browser, quiet=quiet)
             signals.end_within(_END)
             return
-        numbers = resolve_frames(options.choose_frames(opened, *chosen), scene.n_frames, "frames")
         with contextlib.closing(scene):
-            outputs.write(scene, frame_numbers(numbers).tolist(), picture_first=frames is None)
+            _print_notes(scene)
+            numbers = _numbers(opened, options.choose_frames(opened, *chosen), "frames")
+            outputs.write(scene, numbers, picture_first=frame is None, quiet=quiet)
 
 
-@dataclass(frozen=True)
-class _Outputs:
-    """The files that are written in place of serving the page.
+def _numbers(
+    opened: Trajectory, chosen: list[int] | slice | NDArray[np.int64], name: str
+) -> list[int]:
+    """Return the numbers of chosen frames."""
+    numbers: list[int] = frame_numbers(resolve_frames(chosen, opened.n_frames, name)).tolist()
+    return numbers
 
-    Attributes
-    ----------
-    save, movie, png
-        Their paths; None for those that are not asked for.
-    size
-        Width and height of pictures and movies, pixels.
-    rate
-        Pictures of a movie per second.
-    force
-        Whether a saved page may have more than 50 MB.
-    quiet
-        Whether nothing is printed.
-    """
 
-    save: Path | None
-    movie: Path | None
-    png: Path | None
-    size: tuple[int, int]
-    rate: int
-    force: bool
-    quiet: bool
-
-    @property
-    def paths(self) -> list[Path]:
-        """The paths of all files."""
-        return [path for path in (self.save, self.movie, self.png) if path is not None]
-
-    def check(self, *, chooses_frames: bool) -> None:
-        """Raise an error for options that go with others, and for packages that are missing.
-
-        Raises
-        ------
-        UsageError
-            If options do not go together.
-        MissingPackageError
-            If a package, a browser or the programs of the page are not installed.
-        """
-        if not self.paths and (self.force or chooses_frames):
-            raise click.UsageError(
-                "--start, --stop, --step, --begin, --end and --force go with --save, --movie or"
-                " --png"
-            )
-        if any(length % 2 for length in self.size):
-            raise click.BadParameter(
-                "width and height of a movie must be even", param_hint="--size"
-            )
-        if self.paths != [self.save]:
-            _check_server()
-        if self.movie is not None or self.png is not None:
-            recordings.find_browser()
-        if missing := viewer.missing_files():
-            raise MissingPackageError(
-                f"trajet view: {', '.join(missing)} are not part of this installation: take a"
-                " wheel, or run `make viewer` in the sources, which needs npm"
-            )
-
-    def write(self, scene: viewer.Scene, numbers: Sequence[int], *, picture_first: bool) -> None:
-        """Write all files of chosen frames, and print their sizes.
-
-        `picture_first` is whether the picture has the first of the chosen frames, not that of the
-        scene.
-        """
-        if self.save is not None:
-            n_bytes = viewer.save(scene, self.save, numbers, force=self.force)
-            amount = f"{len(numbers)} frames of {scene.n_atoms} atoms, {n_bytes / 1e6:.1f} MB"
-            self._say(self.save, amount)
-        pixels = f"{self.size[0]} x {self.size[1]} pixels"
-        if self.movie is not None:
-            recordings.record(scene, self.movie, numbers, self.size, self.rate)
-            self._say(self.movie, f"{len(numbers)} frame{'s' * (len(numbers) > 1)}, {pixels}")
-        if self.png is not None:
-            shown = numbers[0] if picture_first else scene.first
-            recordings.record(scene, self.png, [shown], self.size, None)
-            self._say(self.png, f"frame {shown}, {pixels}")
-
-    def _say(self, path: Path, text: str) -> None:
-        if not self.quiet:
-            click.echo(f"{path}: {text}")
+def _print_notes(scene: viewer.Scene) -> None:
+    """Print why positions are not repaired or superposed, if they are not."""
+    for remark in scene.remarks:
+        click.echo(f"note: {escaped(remark)}", err=True)
 
 
 def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> None:
-    """Serve the page until a signal ends the command."""
+    """Serve the page until a signal ends the command.
+
+    Raises
+    ------
+    TrajetError, OSError
+        If frame 0 cannot be read.
+    """
     from trajet import server
 
     at = server.Address("127.0.0.1", port)
     access = server.Access(server.new_token(), at.names())
     address = f"http://127.0.0.1:{at.port}/{access.token}/"
+    preparation = _Preparation(scene)
 
     def failed(error: Exception) -> None:
         click.echo(f"trajet: {one_line(error)}", err=True)
@@ -298,6 +196,7 @@ def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> 
     with contextlib.ExitStack() as kept:
 
         def started() -> None:
+            preparation.start()
             if no_browser:
                 _introduce(address, at.port)
             else:
@@ -313,7 +212,7 @@ def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> 
             if is_unseen and app.n_requests == 0 and app.quiet_for > _UNSEEN:
                 click.echo(f"no browser has opened the page so far: open {address}", err=True)
                 is_unseen = False
-            return False
+            return preparation.error is not None
 
         server.serve(
             app,
@@ -324,22 +223,34 @@ def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> 
             started=started,
             is_done=tick,
         )
+    if preparation.error is not None:
+        raise preparation.error
 
 
-def _check_server() -> None:
-    """Raise an error if the packages of the server are not installed.
+class _Preparation(threading.Thread):
+    """Prepares a scene while the browser starts and loads the page, and prints its notes.
 
-    Raises
-    ------
-    MissingPackageError
-        If one is missing.
+    Attributes
+    ----------
+    error
+        The error that prevents it, if any.
     """
-    try:
-        importlib.import_module("trajet.server")
-    except ImportError as error:
-        raise MissingPackageError(
-            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
-        ) from error
+
+    def __init__(self, scene: viewer.Scene) -> None:
+        super().__init__(daemon=True)
+        self._scene = scene
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Prepare the scene."""
+        try:
+            _print_notes(self._scene)
+        except Exception as error:
+            self.error = error
+            return
+        # Requests that need it meet the same error.
+        with contextlib.suppress(TrajetError, OSError, MemoryError):
+            self._scene.structure(0)
 
 
 def _divided(files: list[str]) -> tuple[str | None, list[str]]:

@@ -109,7 +109,7 @@ class ViewApp:
         return Response(await self._in_thread(path.read_bytes), media_type=media_type)
 
     async def _description(self, _: Request) -> Response:
-        return _json(self._scene.describe())
+        return _json(await self._in_thread(self._scene.describe))
 
     async def _structure(self, request: Request) -> Response:
         layer = number_in(request)

@@ -48,6 +48,8 @@ def view(
         quantise=quantise,
         series=_series(series),
     )
+    # Errors belong to the cell that made the widget.
+    scene.prepare()
     return View(scene, height=height)
 
 

@@ -76,8 +76,6 @@ class Scene:
     ----------
     first
         Number of the frame that is shown first.
-    remarks
-        Reasons why positions are not repaired or fitted, for the user.
     """
 
     def __init__(
@@ -99,20 +97,55 @@ class Scene:
                 "the colour values needs a result with values per atom or residue: add a series"
                 " such as rmsf, a contact map, or areas by residue"
             )
-        self._quantise = quantise
-        self.remarks: list[str] = []
+        self._as_stored, self._quantise = as_stored, quantise
         self._columns = _sorted(*(layer.selection for layer in self.layers))
         self._first = np.searchsorted(self._columns, _sorted(self.layers[0].selection))
+        self._remarks: list[str] = []
         self._guesses_bonds = False
-        repaired = self._repaired(self.layers[0].selection)
-        self.has_repaired = repaired is not trajectory
-        self.shows_stored = as_stored or not self.has_repaired
-        self._cursors = {True: _Frames(trajectory, self._columns)}
-        self._cursors[False] = (
-            _Frames(repaired, self._columns) if self.has_repaired else self._cursors[True]
-        )
+        # Frames as stored, and repaired ones, by `stored`; empty before they are prepared.
+        self._cursors: dict[bool, _Frames] = {}
+        self._preparing = threading.Lock()
         self._structures: dict[int, bytes] = {}
         self._lock = threading.Lock()
+
+    def prepare(self) -> None:
+        """Repair molecules and superpose frames, where possible, before they are asked for.
+
+        Large systems take a second, in which the page can be loaded.
+
+        Raises
+        ------
+        TrajetError, OSError
+            If frame 0 cannot be read.
+        """
+        with self._preparing:
+            if self._cursors:
+                return
+            self._remarks, self._guesses_bonds = [], False
+            repaired = self._repaired(self.layers[0].selection)
+            stored = _Frames(self._trajectory, self._columns)
+            is_same = repaired is self._trajectory
+            self._cursors = {
+                True: stored,
+                False: stored if is_same else _Frames(repaired, self._columns),
+            }
+
+    @property
+    def remarks(self) -> list[str]:
+        """Reasons why positions are not repaired or fitted, for the user."""
+        self.prepare()
+        return self._remarks
+
+    @property
+    def has_repaired(self) -> bool:
+        """Whether there are positions that are not as stored."""
+        self.prepare()
+        return self._cursors[False] is not self._cursors[True]
+
+    @property
+    def shows_stored(self) -> bool:
+        """Whether positions are shown as stored at first."""
+        return self._as_stored or not self.has_repaired
 
     @property
     def n_frames(self) -> int:
@@ -192,10 +225,11 @@ class Scene:
         TrajetError, OSError
             If frame 0 cannot be read.
         """
+        shows_stored = self.shows_stored
         with self._lock:
             if layer not in self._structures:
                 columns = _sorted(self.layers[layer].selection)
-                positions, _ = self._cursors[self.shows_stored].read(0)
+                positions, _ = self._cursors[shows_stored].read(0)
                 indices = self._trajectory.indices_of(columns)
                 self._structures[layer] = structure_of(
                     self._trajectory.topology,
@@ -222,6 +256,7 @@ class Scene:
         TrajetError, OSError
             If the frame cannot be read.
         """
+        self.prepare()
         positions, metadata = self._cursors[stored].read(number)
         data, origin, quantum = quantised(positions) if self._quantise else plain(positions)
         vectors = metadata.box.vectors if metadata.box.exists else np.zeros((3, 3))
@@ -280,7 +315,7 @@ class Scene:
         try:
             return found.fit(fitted)
         except SelectionError as error:
-            self.remarks.append(self.without_paths(f"frames are not superposed: {error}"))
+            self._remarks.append(self.without_paths(f"frames are not superposed: {error}"))
         return found
 
     def _whole(self, around: Selection | None) -> Trajectory:
@@ -298,7 +333,7 @@ class Scene:
             found.check_known(found.transforms, self._columns)
         except SelectionError as error:
             self._guesses_bonds = False
-            self.remarks.append(self.without_paths(f"molecules may be broken: {error}"))
+            self._remarks.append(self.without_paths(f"molecules may be broken: {error}"))
             return trajectory
         return found
 
