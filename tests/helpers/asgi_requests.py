@@ -26,6 +26,19 @@ def request(
     body: bytes = b"",
 ) -> Answer:
     """Make one request to an application."""
+    return asyncio.run(requested(app, path, query, host=host, method=method, body=body))
+
+
+async def requested(
+    app: ASGIApp,
+    path: str,
+    query: str = "",
+    *,
+    host: str = "127.0.0.1",
+    method: str = "GET",
+    body: bytes = b"",
+) -> Answer:
+    """Make one request to an application, in the event loop of the caller."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -54,7 +67,7 @@ def request(
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(app(scope, receive, send))
+    await app(scope, receive, send)
     headers = {key.decode().lower(): value.decode() for key, value in sent[0]["headers"]}
     content = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(sent[0]["status"], headers, content)

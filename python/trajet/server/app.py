@@ -6,14 +6,14 @@ from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
-from anyio import CapacityLimiter, Semaphore, fail_after, to_thread
+from anyio import CapacityLimiter, Semaphore, current_time, fail_after, sleep, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from trajet._trajet import TrajetError
-from trajet.server.frames import Frames, RequestError
+from trajet.server.frames import Frames, OpeningError, RequestError
 from trajet.server.ranges import PIECE, OpenFile, PiecesResponse, file_response
 from trajet.server.table import Table
 
@@ -25,6 +25,11 @@ _FRAMES = 8
 LARGEST_BODY = 16 * 2**20
 # Seconds within which the body of a request must arrive.
 _BODY_WITHIN = 20
+# Seconds for which a request waits for a trajectory that another one opens, seconds between two
+# looks, and those after which its client may ask again.
+_OPENED_WITHIN = 20.0
+_LOOK = 0.05
+_AGAIN = 5
 _INDEX_OF, _INDEX = ".", ".trajet-index"
 # Fields of a form: more take long to take apart.
 _MOST_FIELDS = 8
@@ -73,9 +78,8 @@ class App:
         self.frames.close()
 
     async def _file(self, request: Request) -> Response:
-        file = await self._in_thread(
-            partial(self._open_file, _name_in(request)), self._file_readers
-        )
+        open_file = partial(self._open_file, _name_in(request))
+        file = await self._when_open(partial(self._in_thread, open_file, self._file_readers))
         return file_response(request, file, self._file_readers)
 
     def _open_file(self, name: str) -> OpenFile:
@@ -98,7 +102,8 @@ class App:
 
     async def _n_frames(self, request: Request) -> Response:
         count = partial(self.frames.n_frames, _name_in(request))
-        return PlainTextResponse(str(await self._in_thread(count, self._frame_readers)))
+        found = await self._when_open(partial(self._in_thread, count, self._frame_readers))
+        return PlainTextResponse(str(found))
 
     async def _frame(self, request: Request) -> Response:
         number = number_in(request)
@@ -109,17 +114,37 @@ class App:
             ranges = _field(body, "atomIndices")
             return self.frames.frame(_name_in(request), number, ranges)
 
-        await self._frames.acquire()
-        try:
-            frame = await self._in_thread(read, self._frame_readers)
-        except BaseException:
-            self._frames.release()
-            raise
+        async def read_frame() -> bytes:
+            await self._frames.acquire()
+            try:
+                return await self._in_thread(read, self._frame_readers)
+            except BaseException:
+                self._frames.release()
+                raise
+
+        frame = await self._when_open(read_frame)
         headers = {
             "Content-Length": str(len(frame)),
             "Content-Type": "application/octet-stream",
         }
         return PiecesResponse(_pieces(frame), self._frames.release, headers=headers)
+
+    async def _when_open(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """Call a function again while another request opens its trajectory; no thread waits.
+
+        Raises
+        ------
+        OpeningError
+            If that takes long.
+        """
+        deadline = current_time() + _OPENED_WITHIN
+        while True:
+            try:
+                return await call()
+            except OpeningError:
+                if current_time() > deadline:
+                    raise
+            await sleep(_LOOK)
 
     async def _in_thread(self, call: Callable[[], _T], limiter: CapacityLimiter) -> _T:
         """Call a function in a thread.
@@ -206,7 +231,8 @@ def answered(
         try:
             return await endpoint(request)
         except RequestError as error:
-            return PlainTextResponse(f"{error}\n", error.status)
+            headers = {"Retry-After": str(_AGAIN)} if isinstance(error, OpeningError) else None
+            return PlainTextResponse(f"{error}\n", error.status, headers)
         except ClientDisconnect:
             return Response(status_code=400)
 

@@ -9,6 +9,8 @@ form field `atomIndices` chooses atoms: ranges `first,last + 1` with semicolons 
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +28,9 @@ from trajet.trajectory.cursor import Cursor
 # Trajectories that are kept open, and selections of each whose preparation is kept.
 _TRAJECTORIES = 16
 _CURSORS = 4
+# Trajectories that are opened at a time: some threads are left for those that are open. Opening
+# counts the frames of a file, which may take minutes.
+_OPENINGS = 4
 # State of a file: inode, size and time of the last change.
 _State = tuple[int, int, int]
 
@@ -44,14 +49,29 @@ class RequestError(ValueError):
         self.status = status
 
 
+class OpeningError(RequestError):
+    """A trajectory that is being opened for another request, or waits for others to be opened."""
+
+    def __init__(self) -> None:
+        super().__init__("the trajectory is being opened: ask again in a while", 503)
+
+
 @dataclass
 class _Entry:
-    """A trajectory, the state of its files when it was opened, and cursors by ranges of atoms."""
+    """A trajectory, the state of its files when it was opened, and cursors by ranges of atoms.
+
+    `lock` is held by the request that reads it; `is_opening` belongs to `Frames`.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
+    is_opening: bool = False
     trajectory: Trajectory | None = None
     state: _State | None = None
     cursors: OrderedDict[str, Cursor] = field(default_factory=OrderedDict)
+
+    def is_open(self, target: str) -> bool:
+        """Return whether the trajectory is open and its files have not changed since."""
+        return self.trajectory is not None and self.state == _state(target)
 
     def open(self, target: str) -> Trajectory:
         """Return the open trajectory; it is opened anew if its files have changed.
@@ -104,6 +124,7 @@ class Frames:
         self._table = table
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()
+        self._n_opening = 0
 
     def n_frames(self, name: str) -> int:
         """Return the number of frames of a trajectory.
@@ -113,8 +134,7 @@ class Frames:
         RequestError
             If there is no such trajectory.
         """
-        target, entry = self._find(name)
-        with entry.lock:
+        with self._opened(name) as (target, entry):
             return entry.open(target).n_frames
 
     def index_of(self, name: str) -> Path | None:
@@ -125,8 +145,7 @@ class Frames:
         RequestError
             If there is no such trajectory.
         """
-        target, entry = self._find(name)
-        with entry.lock:
+        with self._opened(name) as (target, entry):
             return entry.open(target).index_path
 
     def frame(self, name: str, number: int, ranges: str) -> bytes:
@@ -144,8 +163,7 @@ class Frames:
         TrajetError, OSError
             If the frame cannot be read.
         """
-        target, entry = self._find(name)
-        with entry.lock:
+        with self._opened(name) as (target, entry):
             cursor = entry.cursor(target, ranges)
             if not 0 <= number < cursor.n_frames:
                 raise RequestError(f"no such frame: there are {cursor.n_frames}, from 0 on")
@@ -170,6 +188,43 @@ class Frames:
         for entry in entries.values():
             with entry.lock:
                 entry.close()
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[tuple[str, _Entry]]:
+        """Hold the lock of a trajectory that is open, or that this request opens.
+
+        While one request opens it, others for it are refused: each would keep a thread waiting.
+
+        Raises
+        ------
+        RequestError
+            If there is no such trajectory.
+        OpeningError
+            If it is being opened, or too many others are.
+        """
+        target, entry = self._find(name)
+        is_open = entry.is_open(target)
+        with self._lock:
+            if entry.is_opening or (not is_open and self._n_opening >= _OPENINGS):
+                raise OpeningError
+            if not is_open:
+                entry.is_opening = True
+                self._n_opening += 1
+        try:
+            with entry.lock:
+                if not is_open:
+                    entry.open(target)
+                    self._end_opening(entry)
+                    is_open = True
+                yield target, entry
+        finally:
+            if not is_open:
+                self._end_opening(entry)
+
+    def _end_opening(self, entry: _Entry) -> None:
+        with self._lock:
+            entry.is_opening = False
+            self._n_opening -= 1
 
     def _find(self, name: str) -> tuple[str, _Entry]:
         """Return what to open for a name, and where its open trajectory is kept.
