@@ -20,7 +20,8 @@ export function menu(properties, choices) {
 export function inBytes(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let k = 0;
-  while (n >= 1000 && k < units.length - 1) {
+  // Three digits of 999.5 are 1000.
+  while (n >= 999.5 && k < units.length - 1) {
     n /= 1000;
     k++;
   }

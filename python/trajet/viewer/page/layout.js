@@ -12,7 +12,7 @@ export function layOut(root) {
   root.tabIndex = 0;
   const header = made("header", {},
     named("h1", "title"),
-    named("output", "read", { title: "Bytes of the trajectory that were read, and those that were not" }));
+    named("output", "read", { title: "Bytes read for frames, of the size of the trajectory" }));
   const switches = [
     named("label", "stored-switch", { hidden: true },
       named("input", "stored", { type: "checkbox" }), " positions as stored"),
@@ -25,9 +25,9 @@ export function layOut(root) {
     named("section", "picture", { ariaLabel: "Molecules" }),
     made("aside", {}, layers, named("section", "plots", { ariaLabel: "Plots" })));
   const footer = made("footer", {},
-    named("button", "back", { title: "Previous frame (←)", textContent: "‹" }),
+    named("button", "back", { title: "Previous frame (←)", ariaLabel: "Previous frame", textContent: "‹" }),
     named("button", "play", { title: "Play (space)", textContent: "Play" }),
-    named("button", "forward", { title: "Next frame (→)", textContent: "›" }),
+    named("button", "forward", { title: "Next frame (→)", ariaLabel: "Next frame", textContent: "›" }),
     named("input", "seek", { type: "range", min: 0, value: 0, ariaLabel: "Frame" }),
     named("output", "label"),
     made("label", {}, "frame ", named("input", "number", { type: "number", min: 0, value: 0 })),

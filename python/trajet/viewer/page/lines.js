@@ -87,7 +87,8 @@ function listen(plot, choose) {
     chosen(event);
   });
   plot.over.addEventListener("pointermove", (event) => {
-    if (event.buttons & 1) chosen(event);
+    // Drags that began elsewhere, such as in the picture, choose nothing.
+    if (plot.over.hasPointerCapture(event.pointerId)) chosen(event);
   });
 }
 

@@ -34,27 +34,42 @@ export class Molecules {
     const { PluginContext, DefaultPluginSpec, PluginConfig } = molstar.lib.plugin;
     const made = new Molecules();
     made.colours = { ...COLOURS };
+    // All are asked for at once, before the canvas is made.
+    const structures = scene.layers.map((_, number) => source.structure(number));
+    for (const structure of structures) structure.catch(() => {});
     const spec = DefaultPluginSpec();
     spec.config = [
       [PluginConfig.VolumeStreaming.Enabled, false],
       ...(spec.config ?? []),
     ];
     made.plugin = new PluginContext(spec);
-    await made.plugin.init();
-    made.plugin.representation.structure.themes.colorThemeRegistry.add(THEME_OF_RESIDUES);
-    if (!(await made.plugin.mountAsync(element))) {
+    try {
+      await made.fill(element, scene, structures);
+    } catch (error) {
+      // Browsers have few contexts of WebGL.
+      made.close();
+      throw error;
+    }
+    return made;
+  }
+
+  // Make the canvas, the layers and the cell.
+  async fill(element, scene, structures) {
+    const { plugin } = this;
+    await plugin.init();
+    plugin.representation.structure.themes.colorThemeRegistry.add(THEME_OF_RESIDUES);
+    if (!(await plugin.mountAsync(element))) {
       throw new Error("this browser has no WebGL, which draws the molecules");
     }
-    made.plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
-    made.isPlain = drawsInSoftware(made.plugin);
-    if (made.isPlain) made.plugin.canvas3d.setProps(PLAIN);
-    made.layers = [];
+    plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
+    this.isPlain = drawsInSoftware(plugin);
+    if (this.isPlain) plugin.canvas3d.setProps(PLAIN);
+    this.layers = [];
     for (const [number, layer] of scene.layers.entries()) {
-      made.layers.push(await made.addLayer(layer, await source.structure(number)));
+      this.layers.push(await this.addLayer(layer, await structures[number]));
     }
-    made.cell = await made.addLines(cubeOfEight(), { style: "covale", width: 1, colour: 0x8a94a0 });
-    made.dashes = [];
-    return made;
+    this.cell = await this.addLines(cubeOfEight(), { style: "covale", width: 1, colour: 0x8a94a0 });
+    this.dashes = [];
   }
 
   async addLayer(layer, data) {

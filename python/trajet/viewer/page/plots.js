@@ -51,6 +51,10 @@ export class Plots {
       made("ul", { name: "remarks" }, ...items)));
   }
 
+  close() {
+    for (const { plot } of this.plots) plot?.destroy();
+  }
+
   setFrame(number) {
     this.frame = number;
     for (const plot of this.plots) plot.setFrame(number);

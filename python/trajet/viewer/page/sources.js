@@ -4,28 +4,45 @@
 // each returns a promise.
 
 export class ServerSource {
-  async scene() {
-    return (await answer("scene.json")).json();
+  scene() {
+    return answer("scene.json", "json");
   }
 
   async structure(layer) {
-    return new Uint8Array(await (await answer(`structure/${layer}`)).arrayBuffer());
+    return new Uint8Array(await answer(`structure/${layer}`, "arrayBuffer"));
   }
 
-  async frame(number, stored, signal) {
+  frame(number, stored, signal) {
     const query = stored ? "?positions=stored" : "";
-    return (await answer(`frame/${number}${query}`, { signal })).arrayBuffer();
+    return answer(`frame/${number}${query}`, "arrayBuffer", { signal });
   }
 
-  async series(number) {
-    return (await answer(`series/${number}`)).json();
+  series(number) {
+    return answer(`series/${number}`, "json");
   }
 }
 
-async function answer(name, options) {
-  const response = await fetch(name, options);
-  if (!response.ok) throw new Error((await response.text()).trim());
-  return response;
+// Longer texts are pages of a proxy.
+const LONGEST_ERROR = 300;
+
+// Return a promise of the body of an answer, of the kind of a method of `Response`.
+async function answer(name, kind, options) {
+  let response;
+  let body;
+  try {
+    response = await fetch(name, options);
+    body = await response[response.ok ? kind : "text"]();
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the server does not answer: trajet view has ended, or the connection is lost");
+  }
+  if (response.ok) return body;
+  if (response.status === 401) {
+    throw new Error("this address is no longer valid: trajet view has another one whenever it starts");
+  }
+  const text = body.trim();
+  const isOwn = text && text.length <= LONGEST_ERROR;
+  throw new Error(isOwn ? text : `the server answers with status ${response.status}`);
 }
 
 // The pieces of a saved page, each compressed: trajet.viewer.saved has the layout.
@@ -90,9 +107,26 @@ export async function unpacked(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Run a program that defines a global variable, unless it is there.
+// Run a program that defines a global variable, unless it is there. Several viewers of a notebook run
+// it once: parts of one copy do not know those of another.
 export async function loaded(name, program) {
-  if (name in globalThis) return;
+  const running = (globalThis.trajetPrograms ??= new Map());
+  while (!(name in globalThis)) {
+    if (running.has(name)) {
+      // The viewer that runs it may be closed meanwhile.
+      await running.get(name).catch(() => {});
+      continue;
+    }
+    running.set(name, run(name, program));
+    try {
+      await running.get(name);
+    } finally {
+      running.delete(name);
+    }
+  }
+}
+
+async function run(name, program) {
   const text = new TextDecoder().decode(await program());
   globalThis[name] = new Function(`${text}\nreturn ${name};`)();
 }

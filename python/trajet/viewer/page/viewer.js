@@ -7,6 +7,9 @@ import { COLOUR_NAMES, Molecules, REPRESENTATIONS } from "./molecules.js";
 import { scale } from "./matrices.js";
 import { Plots } from "./plots.js";
 
+// Milliseconds after which the page says that it waits for a frame.
+const PATIENCE = 3000;
+
 export class Viewer {
   // Show the scene of a source within an element; `shown` is called with the number of each frame.
   constructor(root, source, shown = () => {}) {
@@ -16,7 +19,10 @@ export class Viewer {
     this.part = layOut(root);
     // Frames are counted by their position among those that there are.
     this.index = this.wanted = 0;
-    this.isPlaying = this.isBusy = this.isStale = this.isStarted = this.isClosed = false;
+    this.isPlaying = this.isStarted = this.isClosed = this.isTyping = false;
+    // The frame that is drawn next with its position, and the promise of the one drawn last, while
+    // frames are drawn. The promise of the position that was asked for last.
+    this.arrived = this.drawing = this.latest = null;
     // Whether the frame that is shown has a cell, and the number of the last `play`.
     this.hasCell = null;
     this.run = 0;
@@ -34,7 +40,8 @@ export class Viewer {
       part.title.textContent = scene.title;
       this.numbers = new FrameNumbers(scene);
       part.seek.max = this.numbers.length - 1;
-      part.number.max = this.numbers.at(this.numbers.length - 1);
+      // Saved frames may descend.
+      part.number.max = Math.max(this.numbers.at(0), this.numbers.at(this.numbers.length - 1));
       part.remarks.append(...scene.remarks.map((textContent) => made("li", { textContent })));
       part.stored.checked = scene.shows_stored;
       part["stored-switch"].hidden = !scene.has_repaired;
@@ -44,6 +51,11 @@ export class Viewer {
         if (Number(option.value) > this.frames.mostKept) option.remove();
       }
       this.molecules = await Molecules.create(part.picture, scene, this.source);
+      // A cell that runs again removes its view, which may not have been there yet.
+      if (this.isClosed) {
+        this.molecules.close();
+        return;
+      }
       scene.layers.forEach((layer, k) => this.addLayer(layer, k));
       const choose = {
         frame: (number) => this.choose(number),
@@ -53,6 +65,7 @@ export class Viewer {
         (found, number) => this.take(found, number));
       this.isStarted = true;
       await this.show(this.numbers.nearest(first()));
+      if (this.isClosed) return;
       this.molecules.look();
       this.listen();
       this.root.dataset.ready = "yes";
@@ -63,6 +76,7 @@ export class Viewer {
 
   // Take the values and the hydrogen bonds of a result into the picture.
   async take(found, number) {
+    if (this.isClosed) return;
     if (found.bonds) {
       await this.molecules.addDashes(found);
       await this.show(this.wanted);
@@ -106,41 +120,58 @@ export class Viewer {
     this.part.layers.append(made("div", { name: "layer" }, name, style, legend));
   }
 
-  // Show a frame, and fetch those that follow while playing. The last call wins.
+  // Show a frame, and fetch those that follow while playing. The last call wins: its promise is
+  // fulfilled when its frame is drawn.
   async show(index) {
     this.wanted = index;
-    const ahead = this.isPlaying ? this.following(index) : [];
-    let frame = await this.frames.get(this.averaged(index), ahead);
-    const hasCell = frame.vectors.some((value) => value !== 0);
-    if (hasCell !== this.hasCell) {
-      this.hasCell = hasCell;
-      frame = await this.frames.get(this.averaged(index), ahead);
-    }
+    const frame = await this.loaded(index);
     if (this.wanted !== index || this.isClosed) return;
-    if (this.isBusy) {
-      this.isStale = true;
-      return;
-    }
-    this.isBusy = true;
-    this.isStale = false;
+    this.arrived = [index, frame];
+    this.drawing ??= this.draw().finally(() => (this.drawing = null));
+    await this.drawing;
+  }
+
+  // Return a promise of a frame, or of the average of its neighbours.
+  async loaded(index) {
+    const ahead = this.isPlaying ? this.following(index) : [];
+    const waiting = `waiting for frame ${this.numbers.at(index)} …`;
+    const timer = setTimeout(() => this.say(waiting), PATIENCE);
     try {
-      await this.molecules.setFrame(frame.number, frame);
+      const frame = await this.frames.get(this.averaged(index), ahead);
+      if (hasCell(frame) === this.hasCell) return frame;
+      this.hasCell = hasCell(frame);
+      return await this.frames.get(this.averaged(index), ahead);
     } finally {
-      this.isBusy = false;
+      clearTimeout(timer);
     }
-    this.index = index;
+  }
+
+  // Draw the frame that has arrived last, one at a time.
+  async draw() {
+    while (this.arrived && !this.isClosed) {
+      const [index, frame] = this.arrived;
+      this.arrived = null;
+      await this.molecules.setFrame(frame.number, frame);
+      if (this.isClosed) return;
+      this.index = index;
+      this.hasCell = hasCell(frame);
+      this.describe(frame);
+      this.shown(frame.number);
+    }
+  }
+
+  // Make the controls and the plots those of the frame that is drawn.
+  describe(frame) {
     const { part } = this;
-    part.label.textContent = this.label(frame);
-    part.seek.value = index;
-    part.number.value = frame.number;
+    part.label.textContent = part.seek.ariaValueText = this.label(frame);
+    part.seek.value = this.index;
+    if (!this.isTyping) part.number.value = frame.number;
     this.plots?.setFrame(frame.number);
     this.sayWhatWasRead();
-    part["cell-switch"].hidden = !hasCell;
-    this.showCell(hasCell);
+    part["cell-switch"].hidden = !this.hasCell;
+    this.showCell(this.hasCell);
     part["smooth-switch"].hidden = !this.isSmoothed();
     part.message.hidden = true;
-    this.shown(frame.number);
-    if (this.isStale) await this.show(this.wanted);
   }
 
   showCell(hasCell) {
@@ -188,11 +219,10 @@ export class Viewer {
 
   sayWhatWasRead() {
     const { scene, frames, numbers } = this;
-    const left = Math.max(0, scene.size - frames.bytesRead);
     const read = scene.frames
       ? `${inWords(numbers.length)} of ${inWords(scene.n_frames)} frames are in this file`
-      : `${inBytes(frames.bytesRead)} read, ${inBytes(left)} not read · ` +
-        `${frames.fetched.size} of ${scene.n_frames} frames fetched`;
+      : `${inBytes(frames.bytesRead)} read of ${inBytes(scene.size)} · ` +
+        `${inWords(frames.fetched.size)} of ${inWords(scene.n_frames)} frames fetched`;
     this.part.read.textContent =
       `${read} · ${inWords(scene.n_shown)} of ${inWords(scene.n_atoms)} atoms`;
   }
@@ -200,7 +230,16 @@ export class Viewer {
   // Show the frame at a position; before the first or after the last, that one.
   seek(index) {
     const inside = Math.min(Math.max(0, index), this.numbers.length - 1);
-    return this.show(inside).catch((error) => this.complain(error));
+    this.latest = this.show(inside).catch((error) => this.complain(error));
+    return this.latest;
+  }
+
+  // Wait until the frame that was chosen last is drawn.
+  async settled() {
+    for (let last = null; last !== this.latest;) {
+      last = this.latest;
+      await last;
+    }
   }
 
   // Show the frame nearest to a number; before the start nothing, which asks for the first frame.
@@ -212,9 +251,12 @@ export class Viewer {
   async play() {
     this.setPlaying(!this.isPlaying);
     const run = ++this.run;
-    while (this.isPlaying && run === this.run && !this.isClosed) {
+    const goesOn = () => this.isPlaying && run === this.run && !this.isClosed;
+    while (goesOn()) {
       const begun = performance.now();
-      // After a frame that cannot be read, the next one.
+      // A frame that was chosen meanwhile is shown before those that follow it.
+      await this.settled();
+      if (!goesOn()) break;
       await this.seek(this.next(this.wanted));
       const rest = 1000 / Number(this.part.speed.value) - (performance.now() - begun);
       await new Promise((done) => setTimeout(done, Math.max(0, rest)));
@@ -232,39 +274,76 @@ export class Viewer {
     part.back.onclick = () => this.seek(this.wanted - 1);
     part.forward.onclick = () => this.seek(this.wanted + 1);
     part.seek.oninput = () => this.seek(Number(part.seek.value));
-    part.number.onchange = () => this.choose(Number(part.number.value));
-    part.smooth.onchange = () => this.seek(this.index);
+    part.number.oninput = () => (this.isTyping = true);
+    part.number.onblur = () => (this.isTyping = false);
+    part.number.onchange = () => this.takeNumber();
+    part.smooth.onchange = () => this.seek(this.wanted);
     part.cell.onchange = () => this.showCell(true);
     part.stored.onchange = async () => {
       this.frames.showStored(part.stored.checked);
-      await this.seek(this.index);
+      await this.seek(this.wanted);
       this.molecules.look();
     };
     this.root.addEventListener("keydown", (event) => {
-      if (event.target.matches("input, select, button")) return;
-      if (event.key === " ") this.play();
-      else if (event.key === "ArrowLeft") this.seek(this.wanted - 1);
-      else if (event.key === "ArrowRight") this.seek(this.wanted + 1);
-      else return;
+      if (!this.takeKey(event)) return;
       event.preventDefault();
       event.stopPropagation();
     });
   }
 
+  // Show the frame whose number was typed; nothing is no number.
+  takeNumber() {
+    this.isTyping = false;
+    const { value } = this.part.number;
+    if (value === "") this.part.number.value = this.numbers.at(this.index);
+    else this.choose(Number(value));
+  }
+
+  // Return whether a key was one of the viewer's. Controls have keys of their own: menus and the
+  // slider the arrows, buttons and check boxes the space.
+  takeKey({ key, target, altKey, ctrlKey, metaKey }) {
+    if (altKey || ctrlKey || metaKey) return false;
+    const { number } = this.part;
+    if (target === number) {
+      const step = { ArrowUp: 1, ArrowDown: -1 }[key];
+      if (!step) return false;
+      // From frame to frame, also where not all numbers have one.
+      const from = this.isTyping ? this.numbers.nearest(Number(number.value)) : this.wanted;
+      this.isTyping = false;
+      this.seek(from + step);
+      return true;
+    }
+    if (target.matches("select, input:not([type=checkbox])")) return false;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (step) this.seek(this.wanted + step);
+    else if (key === " " && !target.matches("button, input, summary")) this.play();
+    else return false;
+    return true;
+  }
+
   close() {
     this.isClosed = true;
     this.frames?.keepOnly(new Set());
+    this.plots?.close();
     this.molecules?.close();
   }
 
   complain(error) {
     // A request that was ended, as another frame was chosen.
-    if (error.name === "AbortError") return;
+    if (error.name === "AbortError" || this.isClosed) return;
     // Otherwise the same frame is asked for again and again.
     this.setPlaying(false);
-    this.part.message.textContent = error.message;
+    this.say(error.message);
+  }
+
+  say(text) {
+    this.part.message.textContent = text;
     this.part.message.hidden = false;
   }
+}
+
+function hasCell(frame) {
+  return frame.vectors.some((value) => value !== 0);
 }
 
 function inWords(n) {

@@ -13,6 +13,7 @@ export class KernelSource {
     // Requests that the kernel has, by their id, and those that it gets afterwards.
     this.waiting = new Map();
     this.queue = [];
+    this.isClosed = false;
     this.hear = (content, buffers) => this.take(content, buffers);
     model.on("msg:custom", this.hear);
   }
@@ -23,6 +24,7 @@ export class KernelSource {
     // Answers reach all views of a widget.
     const id = crypto.getRandomValues(new Uint32Array(2)).join("-");
     return new Promise((resolve, reject) => {
+      if (this.isClosed) throw closed();
       this.queue.push({ message: { ...request, id }, signal, resolve, reject });
       this.send();
     });
@@ -75,11 +77,16 @@ export class KernelSource {
   }
 
   close() {
+    this.isClosed = true;
     this.model.off("msg:custom", this.hear);
     const left = [...this.waiting.values(), ...this.queue.splice(0)];
     this.waiting.clear();
-    for (const { reject } of left) reject(new DOMException("the view was closed", "AbortError"));
+    for (const { reject } of left) reject(closed());
   }
+}
+
+function closed() {
+  return new DOMException("the view was closed", "AbortError");
 }
 
 function render({ model, el }) {
