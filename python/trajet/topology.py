@@ -208,7 +208,8 @@ class Topology(_Columns, _ResidueColumns):
         Raises
         ------
         SelectionError
-            If the topology has neither molecules nor bonds.
+            If the topology has neither molecules nor bonds, or some bonds only: those of a PDB file
+            with CONECT records of a ligand leave more than a tenth of the residues unconnected.
         """
         listed_molecules = self.column("molnums")
         if listed_molecules is not None:
@@ -218,6 +219,11 @@ class Topology(_Columns, _ResidueColumns):
             raise SelectionError(
                 f"{self} has neither molecules nor bonds: use a topology that has, such as a TPR,"
                 " PSF or PRMTOP"
+            )
+        if self.lack_of_bonds:
+            raise SelectionError(
+                f"{self.lack_of_bonds}, so that its molecules are not known: use a topology with"
+                " all bonds, such as a TPR, PSF or PRMTOP, or residues in place of molecules"
             )
         return fragments
 
@@ -232,6 +238,24 @@ class Topology(_Columns, _ResidueColumns):
     def bonds(self) -> NDArray[np.int64] | None:
         """Bonds, `(n_bonds, 2)`, int64, indices of atoms; None if the file lists none."""
         return self.native.bonds
+
+    @cached_property
+    def lack_of_bonds(self) -> str:
+        """What the bonds lack, as the beginning of an error; an empty text if they are all there.
+
+        CONECT records of a PDB file are often those of ligands and disulfides alone, which leave
+        more than a tenth of the residues unconnected.
+        """
+        if self.native.bonds is None:
+            return f"{self} has no bonds"
+        unconnected = self.native.unconnected()
+        if unconnected is None:
+            return ""
+        n, of, atom = unconnected
+        return (
+            f"{n} of {of} residues are not connected by the bonds of {self}, the first has"
+            f" {self.atoms.describe(atom)}"
+        )
 
     @cached_property
     def connections(self) -> NDArray[np.int64] | None:

@@ -85,6 +85,31 @@ def test_replicas_are_in_natural_order_and_numbered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1", "10", "0"], [0, 1, 10]),
+        (["300.5", "310"], [300.5, 310.0]),
+        (["0.10", "0.25"], [0.1, 0.25]),
+        # Numbers of versions and mutants would be equal, or look like others.
+        (["1.1", "1.10", "1.2"], ["1.1", "1.2", "1.10"]),
+        (["01", "1"], ["01", "1"]),
+        (["0.12345678901234567", "0.12345678901234568"],) * 2,
+        (["0.0", "-0.0"], ["-0.0", "0.0"]),
+    ],
+)
+def test_keys_are_numbers_if_none_is_lost(
+    tmp_path: Path, texts: list[str], expected: list[float | str]
+) -> None:
+    """Two texts are never one key, whose members would count as replicas."""
+    for text in texts:
+        (tmp_path / f"m_{text}.xtc").touch()
+    found = tj.ensemble(str(tmp_path / "m_{mutant}.xtc"), topology=tmp_path / "x.gro")
+    keys = [member.keys["mutant"] for member in found]
+    assert sorted(keys, key=str) == sorted(expected, key=str)
+    assert [type(key) for key in keys] == [type(expected[0])] * len(texts)
+
+
+@pytest.mark.parametrize(
     ("members", "error", "message"),
     [
         ([], ValueError, "at least one member"),

@@ -50,7 +50,11 @@ def test_frames_without_a_cell_or_volume_are_errors(
     system: PeriodicSystem, tmp_path: Path, name: str
 ) -> None:
     """For reads, analyses on threads, and copies, which leave no file."""
-    for box, words in ((None, "has no unit cell"), (np.diag([3.0, 3, 0]), "has no volume")):
+    for box, words in (
+        (None, "has no unit cell"),
+        (np.diag([3.0, 3, 0]), "has no volume"),
+        (np.diag([0.1, 0.1, 0.1]), "stands for none"),
+    ):
         traj = NEED_CELLS[name](written(system, tmp_path, box))
         chosen = traj.select("resname ALA")
         for act in (
@@ -64,6 +68,26 @@ def test_frames_without_a_cell_or_volume_are_errors(
     # Superposition and translation need none.
     plain = written(system, tmp_path, None).fit("resname ALA").translate([1, 0, 0])
     assert np.isfinite(plain.read().positions).all()
+
+
+def test_placeholders_of_cells_give_no_distances(system: PeriodicSystem, tmp_path: Path) -> None:
+    """A cell of 1 Å, as in files made from structures without one, is an error or not used."""
+    traj = written(system, tmp_path, np.diag([0.1, 0.1, 0.1]))
+    (tmp_path / "none").mkdir()
+    without = written(system, tmp_path / "none", None)
+    pair, twin = ([each.select(f"index {k}") for k in (0, 50)] for each in (traj, without))
+    with pytest.raises(tj.AnalysisError, match=r"stands for none.*\(pbc=False, --no-pbc\)"):
+        tj.min_distance(*pair)
+    found = tj.min_distance(*pair, pbc=False).values
+    assert np.array_equal(found, tj.min_distance(*twin).values)
+    with pytest.raises(tj.SelectionError, match="stands for none"):
+        traj.select("around 4 resid 1")
+    with pytest.raises(tj.AnalysisError, match="stands for none"):
+        tj.count(traj.select("around 4 resid 1", updating=True))
+    # Copies hold what the file holds.
+    tj.convert(traj, tmp_path / "copy.xtc")
+    cells = tj.open(None, tmp_path / "copy.xtc").read().cells
+    assert cells[0] == pytest.approx([1, 1, 1, 90, 90, 90])
 
 
 def test_topologies_without_bonds_name_the_remedy() -> None:

@@ -56,9 +56,9 @@ pub fn check_weights(weights: Option<&[f64]>, n_atoms: usize) -> Result<(), Inva
 /// # Errors
 /// [`FrameError`] if the cell has no volume. Treating such a frame as non-periodic would hide the defect.
 pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
-    Cell::of_frame(block.meta.cells[i], block.meta.turned[i]).map_err(|no_volume| {
+    Cell::of_frame(block.meta.cells[i], block.meta.turned[i]).map_err(|no_cell| {
         let why = format!(
-            "{no_volume}: leave this frame out, or take positions as they are (pbc=False, --no-pbc)"
+            "{no_cell}: leave this frame out, or take positions as they are (pbc=False, --no-pbc)"
         );
         FrameError { frame: block.meta.frames[i], why }
     })

@@ -51,7 +51,7 @@ impl Updating {
             ));
         }
         let cell = Cell::of_frame(block.meta.cells[i], block.meta.turned[i])
-            .map_err(|no_volume| refused(format!("{no_volume}: leave this frame out")))?;
+            .map_err(|no_cell| refused(format!("{no_cell}: leave this frame out")))?;
         let lock = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = lock().pop().unwrap_or_default();
         let selected = self.selection.select(positions, cell.as_ref(), &mut memory);

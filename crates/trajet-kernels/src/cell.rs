@@ -32,19 +32,35 @@ const FLATTEST: f64 = 1.0 / (1 << 26) as f64;
 /// In a reduced basis, the coordinates of a minimum image are smaller than this.
 const MAX_COORDINATE: f64 = 4.0;
 
-/// Numbers of a frame's cell, lengths and angles, that span no volume.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NoVolume(pub [f64; 6]);
+/// No system fits into a cell of which every length is less than this (Å). Programs that need a cell write such ones, of
+/// 1 Å, for structures without; two-dimensional systems have one length of 1.
+const SHORTEST_CELL: f64 = 2.0;
 
-impl fmt::Display for NoVolume {
+/// Numbers of a frame's cell, lengths and angles, of which no cell can be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoCell(pub [f64; 6]);
+
+impl fmt::Display for NoCell {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0[..3].iter().all(|length| length.is_nan()) {
             let why = "cell_lengths or cell_angles hold NetCDF's fill value";
             return write!(to, "its unit cell was never written ({why})");
         }
         let numbers = self.0.map(|number| number.to_string()).join(", ");
+        if is_placeholder(&self.0) {
+            return write!(
+                to,
+                "its unit cell ({numbers}) holds no molecule: it stands for none, as in files made from structures \
+                 without periodic boundaries"
+            );
+        }
         write!(to, "its unit cell ({numbers}) has no volume")
     }
+}
+
+/// Returns whether a cell stands for none.
+fn is_placeholder(lengths_and_angles: &[f64; 6]) -> bool {
+    lengths_and_angles[..3].iter().all(|&length| length > 0.0 && length < SHORTEST_CELL)
 }
 
 /// A periodic cell.
@@ -75,20 +91,34 @@ impl Cell {
     /// these are in another orientation. `Ok(None)` if the frame has no cell: all numbers are NaN.
     ///
     /// # Errors
-    /// [`NoVolume`] as for [`Cell::new`], and if only the lengths are NaN: the file declares cells, but that of the
-    /// frame was never written.
+    /// [`NoCell`] as for [`Cell::new`]; if all lengths are less than 2 Å, as of placeholders; and if only the lengths
+    /// are NaN: the file declares cells, but that of the frame was never written.
     pub fn of_frame(
         lengths_and_angles: [f64; 6],
         turned: Option<[f64; 9]>,
-    ) -> Result<Option<Self>, NoVolume> {
+    ) -> Result<Option<Self>, NoCell> {
         if lengths_and_angles.iter().all(|number| number.is_nan()) {
             return Ok(None);
         }
         let cell = match turned {
+            _ if is_placeholder(&lengths_and_angles) => None,
             None => Cell::new(lengths_and_angles),
             Some(rows) => Cell::of_vectors(vectors_of_rows(rows)),
         };
-        cell.map(Some).ok_or(NoVolume(lengths_and_angles))
+        cell.map(Some).ok_or(NoCell(lengths_and_angles))
+    }
+
+    /// Returns the cell of a structure, given by its vectors if the file states them, or by lengths and angles. `None` as
+    /// for [`Cell::new`], and for placeholders, all lengths of which are less than 2 Å.
+    pub fn of_structure(
+        lengths_and_angles: Option<[f64; 6]>,
+        vectors: Option<[Vector; 3]>,
+    ) -> Option<Self> {
+        let vectors = match vectors {
+            Some(vectors) => vectors,
+            None => vectors_of(lengths_and_angles?)?,
+        };
+        if Cell::is_placeholder(&vectors) { None } else { Cell::of_vectors(vectors) }
     }
 
     /// Returns the cell of three vectors (Å) in any orientation. `None` if they are coplanar within the resolution of
@@ -120,6 +150,11 @@ impl Cell {
             images_along_given,
             surely_shortest,
         })
+    }
+
+    /// Returns whether vectors are those of a cell that stands for none; see [`Cell::of_structure`].
+    pub fn is_placeholder(vectors: &[Vector; 3]) -> bool {
+        vectors.iter().all(|&vector| square(vector) > 0.0 && square(vector) < SHORTEST_CELL.powi(2))
     }
 
     /// Returns the box vectors as rows. Those made from lengths and angles have the first along x and the second in the
@@ -442,6 +477,22 @@ pub(crate) mod tests {
         ([length.clone(), length.clone(), length], [angle.clone(), angle.clone(), angle])
             .prop_map(|([a, b, c], [alpha, beta, gamma])| [a, b, c, alpha, beta, gamma])
             .prop_filter("three vectors in a plane", |&numbers| Cell::new(numbers).is_some())
+    }
+
+    #[test]
+    fn cells_that_stand_for_none_are_refused() {
+        let cubic = |a: f64, b: f64| [a, b, b, 90.0, 90.0, 90.0];
+        for (cell, refused) in [
+            (cubic(1.0, 1.0), true),
+            (cubic(0.1, 0.1), true),
+            // A two-dimensional system, and a primitive cell of a crystal.
+            (cubic(1.0, 30.0), false),
+            (cubic(2.5, 2.5), false),
+        ] {
+            assert_eq!(Cell::of_frame(cell, None).is_err(), refused, "{cell:?}");
+            assert_eq!(Cell::of_structure(Some(cell), None).is_none(), refused, "{cell:?}");
+        }
+        assert!(NoCell(cubic(1.0, 1.0)).to_string().contains("stands for none"));
     }
 
     fn point(size: f64) -> impl Strategy<Value = Vector> {

@@ -25,7 +25,8 @@ pub(crate) fn pair_distances<'py>(
     if one.ncols() != 3 || one.dim() != other.dim() {
         return Err(PyValueError::new_err("positions must have the same shape (n, 3)"));
     }
-    let cell = vectors.and_then(|vectors| Cell::of_vectors(arrays::box_vectors(&vectors)?));
+    let cell =
+        vectors.and_then(|vectors| Cell::of_structure(None, Some(arrays::box_vectors(&vectors)?)));
     let point =
         |row: numpy::ndarray::ArrayView1<'_, f32>| [0, 1, 2].map(|axis| f64::from(row[axis]));
     let distances: Vec<f64> = one
@@ -58,7 +59,8 @@ pub(crate) fn contact_pairs<'py>(
     vectors: Option<Aligned2<'_, f64>>,
     cutoff: f64,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let cell = vectors.and_then(|vectors| Cell::of_vectors(arrays::box_vectors(&vectors)?));
+    let cell =
+        vectors.and_then(|vectors| Cell::of_structure(None, Some(arrays::box_vectors(&vectors)?)));
     let shapes_fit = one.as_array().ncols() == 3
         && other.as_ref().is_none_or(|other| other.as_array().ncols() == 3);
     if !shapes_fit {

@@ -326,6 +326,20 @@ impl Topology {
         Ok(Some(PyArray1::from_vec(py, numbers)))
     }
 
+    /// Returns the residues that the bonds do not connect, how many residues have several atoms, and the first atom of
+    /// the first; None if the topology lists no bonds, or connects most residues.
+    fn unconnected(&self, py: Python<'_>) -> PyResult<Option<(usize, usize, u32)>> {
+        let found = py.detach(|| {
+            let fragments = self.native.fragments()?;
+            Some(self.native.unconnected(&fragments))
+        });
+        let Some(found) = found.transpose().map_err(|error| not_guessed(py, &error))? else {
+            return Ok(None);
+        };
+        let most = found.first_atom.filter(|_| found.is_most());
+        Ok(most.map(|atom| (found.residues, found.of, atom)))
+    }
+
     /// Remarks of the reader.
     #[getter]
     fn remarks(&self) -> Vec<String> {
@@ -504,10 +518,7 @@ impl StructureFile {
     fn guess_bonds<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let topology = Arc::make_mut(&mut self.topology);
         let unknown = py.detach(|| {
-            let cell = match (self.vectors, self.cell) {
-                (Some(vectors), _) => Cell::of_vectors(vectors),
-                (None, cell) => cell.and_then(Cell::new),
-            };
+            let cell = Cell::of_structure(self.cell, self.vectors);
             // Files with some bonds (CONECT) have them replaced.
             topology.bonds = None;
             topology.guess_bonds(self.positions.as_deref().unwrap_or_default(), cell.as_ref())

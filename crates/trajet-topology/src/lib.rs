@@ -34,6 +34,7 @@ pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use guess::NotGuessed;
 pub use topology::{
-    Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,
+    Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, Unconnected,
+    connected,
 };
 pub use write::{NotWritten, write};

@@ -346,7 +346,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
 /// A text that says that there is none, or that it has no volume.
 pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
     let cell = Cell::of_frame(info.cell, info.turned)
-        .map_err(|no_volume| format!("{no_volume}: leave this frame out"))?;
+        .map_err(|no_cell| format!("{no_cell}: leave this frame out"))?;
     cell.ok_or_else(|| {
         "has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
          change that needs a cell"

@@ -143,7 +143,7 @@ def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray
     Raises
     ------
     SelectionError
-        If it has none.
+        If it has none, or some only.
     """
     if guess_bonds:
         guessed = topology.guessed_bonds
@@ -152,10 +152,10 @@ def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray
             f" {topology}"
         )
         return guessed
-    if (listed := topology.bonds) is None:
+    if (listed := topology.bonds) is None or topology.lack_of_bonds:
         raise SelectionError(
-            f"{topology} has no bonds, which connect each hydrogen to its donor: use a topology"
-            " with bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
+            f"{topology.lack_of_bonds}; bonds connect each hydrogen to its donor: use a topology"
+            " with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
             " guess_bonds=True (--guess-bonds)"
         )
     return listed

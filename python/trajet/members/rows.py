@@ -4,6 +4,7 @@ import glob
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -269,16 +270,29 @@ def _typed(
         columns[name] = column
         if not all(isinstance(value, str) for value in column):
             continue
-        texts = [str(value) for value in column]
-        # "01" stays a text.
-        if all(re.fullmatch(r"0|-?[1-9][0-9]*", text) for text in texts):
-            columns[name] = [int(text) for text in texts]
-        elif all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text) for text in texts) and any(
-            "." in text for text in texts
-        ):
-            columns[name] = [float(text) for text in texts]
+        columns[name] = _numbers([str(value) for value in column]) or column
     for k, row in enumerate(rows):
         yield {name: columns[name][k] for name in names}, (row.topology, row.trajectories)
+
+
+def _numbers(texts: list[str]) -> list[Key] | None:
+    """Return texts as numbers; None if two of them would be equal, or one would look like another.
+
+    "01" stays a text, and so do "1.1" and "1.10", of mutants or versions.
+    """
+    if all(re.fullmatch(r"0|-?[1-9][0-9]*", text) for text in texts):
+        return [int(text) for text in texts]
+    if not all(re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", text) for text in texts):
+        return None
+    # More digits than a float holds would be shown as others.
+    if any(len(re.sub(r"\D", "", text).lstrip("0")) > sys.float_info.dig for text in texts):
+        return None
+    digits = {len(text.partition(".")[2]) for text in texts}
+    ends_in_zero = any("." in text and text.endswith("0") for text in texts)
+    numbers: list[Key] = [float(text) for text in texts]
+    if (ends_in_zero and len(digits) > 1) or len(set(numbers)) != len(set(texts)):
+        return None
+    return numbers
 
 
 def _distinct(rows: list[Row]) -> list[Row]:

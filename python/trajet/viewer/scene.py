@@ -324,7 +324,7 @@ class Scene:
         with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
             if not Box.of_cell(cursor.read(0).cell, cursor.vectors).exists:
                 return trajectory
-        self._guesses_bonds = trajectory.topology.bonds is None
+        self._guesses_bonds = bool(trajectory.topology.lack_of_bonds)
         try:
             if around is None:
                 found = trajectory.whole(guess_bonds=self._guesses_bonds)
@@ -340,9 +340,10 @@ class Scene:
     def _bonds(self) -> NDArray[np.int64] | None:
         """Return the bonds of the topology, or those that were guessed; None if there are none."""
         topology = self._trajectory.topology
-        if topology.bonds is not None:
-            return topology.bonds
-        return topology.guessed_bonds if self._guesses_bonds else None
+        if self._guesses_bonds:
+            return topology.guessed_bonds
+        # The page finds bonds by distances where only some are listed.
+        return None if topology.lack_of_bonds else topology.bonds
 
     def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""

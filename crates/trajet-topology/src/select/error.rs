@@ -144,6 +144,17 @@ pub enum SelectError {
     /// The topology has no bonds.
     #[error("the topology has no bonds, which the selection follows")]
     MissingBonds,
+    /// The topology lists some bonds only.
+    #[error(
+        "{residues} of {of} residues are not connected by the bonds of the topology, which the selection follows: use a \
+         topology with all bonds, such as a TPR, PSF or PRMTOP"
+    )]
+    SomeBonds {
+        /// Residues of several atoms that bonds do not connect.
+        residues: usize,
+        /// The number of all residues of several atoms.
+        of: usize,
+    },
     /// The selection names insertion codes.
     #[error("the selection names insertion codes, and the topology has none")]
     NoInsertionCodes,

@@ -9,7 +9,7 @@ use super::expression::Property;
 use super::field::IntegerField;
 use super::mask::Mask;
 use super::ranks::NONE;
-use crate::Topology;
+use crate::{Bonds, NotGuessed, Topology};
 
 /// A label for each atom.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl Labels {
             Property::Text(field) => field.labels(topology)?,
             Property::Integer(field) => field.labels(topology)?,
             Property::Float(field) => field.labels(topology)?,
-            Property::Fragment => topology.fragments().ok_or(SelectError::MissingBonds)?,
+            Property::Fragment => fragments(topology)?,
             Property::Axis(_) => unreachable!("coordinates are compared elsewhere"),
         };
         let labels = of_atoms.iter().filter(|&&label| label != NONE);
@@ -53,6 +53,31 @@ impl Labels {
     }
 }
 
+/// Returns the bonds of a topology.
+///
+/// # Errors
+/// [`SelectError::MissingBonds`], [`SelectError::SomeBonds`], [`SelectError::Memory`].
+pub(super) fn all_bonds(topology: &Topology) -> Result<&Bonds, SelectError> {
+    fragments(topology)?;
+    topology.bonds.as_ref().ok_or(SelectError::MissingBonds)
+}
+
+/// Returns the sets of bonded atoms; see [`Topology::fragments`].
+///
+/// # Errors
+/// As [`all_bonds`].
+fn fragments(topology: &Topology) -> Result<Vec<u32>, SelectError> {
+    let fragments = topology.fragments().ok_or(SelectError::MissingBonds)?;
+    let found = topology.unconnected(&fragments).map_err(|fault| match fault {
+        NotGuessed::Memory { needed, what } => SelectError::Memory { needed, what },
+        _ => unreachable!("nothing is guessed"),
+    })?;
+    match found.is_most() {
+        true => Err(SelectError::SomeBonds { residues: found.residues, of: found.of }),
+        false => Ok(fragments),
+    }
+}
+
 /// Data of the topology that a term needs, or why they are missing. The error is returned when they are used, so a term
 /// that no atom reaches needs none of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,6 +87,7 @@ pub(super) struct Lookup<T>(Result<T, Missing>);
 enum Missing {
     Column(Cow<'static, str>),
     Bonds,
+    SomeBonds { residues: usize, of: usize },
 }
 
 impl<T> Lookup<T> {
@@ -74,6 +100,9 @@ impl<T> Lookup<T> {
             Ok(found) => Ok(found),
             Err(SelectError::MissingColumn { column }) => Err(Missing::Column(column)),
             Err(SelectError::MissingBonds) => Err(Missing::Bonds),
+            Err(SelectError::SomeBonds { residues, of }) => {
+                Err(Missing::SomeBonds { residues, of })
+            }
             Err(other) => return Err(other),
         }))
     }
@@ -82,6 +111,7 @@ impl<T> Lookup<T> {
         self.0.as_ref().map_err(|missing| match missing {
             Missing::Column(column) => SelectError::MissingColumn { column: column.clone() },
             Missing::Bonds => SelectError::MissingBonds,
+            &Missing::SomeBonds { residues, of } => SelectError::SomeBonds { residues, of },
         })
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::SelectError;
 use super::expression::{Comparison, Expression, Operator, Property, Region};
 use super::input::{Coordinates, Groups};
-use super::labels::{Labels, Lookup};
+use super::labels::{Labels, Lookup, all_bonds};
 use super::mask::Mask;
 use super::{fixed, geometry};
 use crate::{Bonds, Topology};
@@ -97,7 +97,7 @@ fn reduce_among_all(
             }
         },
         Expression::Bonded(set) => {
-            let bonds = topology.bonds.as_ref().ok_or(SelectError::MissingBonds);
+            let bonds = all_bonds(topology);
             match inner(set)? {
                 Reduced::Fixed(mask) => return Ok(Reduced::Fixed(fixed::bonded(bonds?, &mask))),
                 Reduced::Moving(set) => Moving::Bonded(Lookup::new(bonds.cloned())?, set),

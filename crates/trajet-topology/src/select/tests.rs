@@ -148,6 +148,22 @@ fn a_coordinate_equals_the_decimal_number_that_it_was_read_from() {
 }
 
 #[test]
+fn selections_along_bonds_need_those_of_most_residues() {
+    let mut some = topology();
+    // A bond of one residue, as of the CONECT records of a ligand.
+    some.bonds = Some(Bonds::new(vec![[9, 10]]));
+    for text in ["same fragment as index 11", "bonded index 9"] {
+        let selected = Selection::parse(text).unwrap().evaluate(&some, None);
+        assert!(matches!(selected, Err(SelectError::SomeBonds { .. })), "{text}: {selected:?}");
+    }
+    let found = some.unconnected(&some.fragments().unwrap()).unwrap();
+    assert!(found.is_most() && found.first_atom == Some(0));
+    let all = topology();
+    let found = all.unconnected(&all.fragments().unwrap()).unwrap();
+    assert_eq!((found.residues, found.is_most()), (0, false));
+}
+
+#[test]
 fn same_and_bonded_follow_columns_and_bonds() {
     assert_eq!(select("bonded name CB"), [1]);
     assert_eq!(select("bonded index 0 1"), [0, 1, 2, 3]);
