@@ -7,18 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.doc_examples import Example, examples, place_of, run_python
-from helpers.golden_files import Adk
+from helpers.doc_examples import Example, examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
 ALL = examples(DOCUMENT)
 
 
 @pytest.fixture
-def place(adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder in which the examples run; workers of Dask are forked there."""
     monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
-    return place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    return place_of_sample(DOCUMENT, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_commands_of_the_page_run(example: Example, place: Path) -> None:
         ["bash", "-e", "-c", example.text], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    calpha = tj.open("adk.psf", "adk.xtc").select("name CA")
+    calpha = tj.open("peptide_in_water.psf", "peptide_in_water.xtc").select("name CA")
     here = tj.rmsd(calpha, pool=tj.LocalPool(threads=1)).values
     for kept in place.glob("*.npz"):
         assert np.load(kept)["values"].tobytes() == here.tobytes()

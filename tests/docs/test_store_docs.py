@@ -5,18 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.doc_examples import examples, place_of, run_python
-from helpers.golden_files import Adk
+from helpers.doc_examples import examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "store.md"
 PROFILE = re.compile(r"^```toml\n(# (\S+)\n.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
 
-def test_examples_of_the_page_run(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They run in the order of the document, in a folder with the files that it names."""
-    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    place = place_of_sample(DOCUMENT, tmp_path, monkeypatch)
     text = DOCUMENT.read_text(encoding="utf-8")
     ((profile, name),) = PROFILE.findall(text)
     (place / name).write_text(profile)
@@ -36,4 +33,4 @@ def test_examples_of_the_page_run(
         assert done.returncode == 0, (example.line, done.stderr)
         assert done.stderr == "", example.line
     assert ran >= 8
-    assert (place / "links" / "adk@core.xtc").is_file()
+    assert (place / "links" / "run@protein.xtc").is_file()

@@ -10,16 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.doc_examples import place_of
-from helpers.golden_files import Adk
+from helpers.doc_examples import place_of_sample
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
 
 
 @pytest.fixture
-def place(long_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder in which the examples run."""
-    return place_of(DOCUMENT, long_adk, tmp_path, monkeypatch)
+    return place_of_sample(DOCUMENT, tmp_path, monkeypatch)
 
 
 def finished(*command: str) -> None:
@@ -31,10 +30,10 @@ def finished(*command: str) -> None:
 
 def assert_right() -> None:
     """Assert that the result has the bits of one thread."""
-    calpha = tj.open("adk.psf", "adk.xtc").select("name CA")
+    calpha = tj.open("peptide_in_water.psf", "peptide_in_water.xtc").select("name CA")
     here = tj.rmsd(calpha, pool=tj.LocalPool(threads=1))
     with np.load("rmsd.npz") as kept:
-        assert kept["values"].shape == (980,)
+        assert kept["values"].shape == (100,)
         assert kept["values"].tobytes() == here.values.tobytes()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import trajet as tj
 
 from helpers.golden_files import Adk
 
@@ -59,6 +60,17 @@ def place_of(document: Path, adk: Adk, folder: Path, monkeypatch: pytest.MonkeyP
     """Go to a folder with the trajectory and the files of a document, this environment active."""
     for path in (adk.psf, adk.xtc):
         shutil.copy(path, folder / f"adk{path.suffix}")
+    return _prepared(document, folder, monkeypatch)
+
+
+def place_of_sample(document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go to a folder with the peptide in water and the files of a document, as `place_of`."""
+    for path in tj.samples.peptide_in_water().files:
+        shutil.copy(path, folder)
+    return _prepared(document, folder, monkeypatch)
+
+
+def _prepared(document: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for example in examples(document):
         if example.file is not None:
             (folder / example.file).write_text(example.text)
