@@ -61,6 +61,24 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
         ) from error
 
 
+def allocate(file: int, begin: int, size: int) -> None:
+    """Take room on the disk for bytes of an open file that are not written yet.
+
+    Raises
+    ------
+    OSError
+        If there is no room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, begin, size)
+        return
+    # macOS has no such function.
+    zeros = memoryview(bytes(min(size, 2**20)))
+    end = begin + size
+    while begin < end:
+        begin += os.pwrite(file, zeros[: end - begin], begin)
+
+
 def check_folder(path: Path) -> None:
     """Raise an error if `path` is not a folder for NumPy files and cannot become one.
 

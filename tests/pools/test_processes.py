@@ -235,6 +235,20 @@ def test_rows_go_to_the_disk_if_memory_is_full(
     assert not list(Path("/dev/shm").glob(f"trajet-*-{os.getpid()}-*"))
 
 
+def test_rows_are_collected_on_systems_other_than_linux(
+    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without /proc, files in memory and posix_fallocate, in a file that is removed."""
+    monkeypatch.setattr(shared, "_OPEN_FILES", tmp_path / "no-proc")
+    monkeypatch.setattr(shared, "in_memory", lambda: None)
+    monkeypatch.delattr(os, "posix_fallocate")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    values = tj.rmsd(atoms, pool=tj.ProcessPool(workers=2)).values
+    assert values.tobytes() == tj.rmsd(atoms).values.tobytes()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("n_workers", "size"), [(1, 2**20), (64, 2**18), (1000, 2**16)])
 def test_pipes_of_tasks_are_wide_unless_there_are_many(n_workers: int, size: int) -> None:
     """All of them together take 16 MiB, or what the system gives a pipe by itself."""

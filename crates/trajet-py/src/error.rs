@@ -119,6 +119,19 @@ fn make_panics_ordinary(module: &Bound<'_, PyModule>, describe: &Bound<'_, PyAny
     module.add("PanicException", panic)
 }
 
+/// Returns the exception for an error of a store.
+pub(crate) fn from_store(py: Python<'_>, error: &trajet_store::Error) -> PyErr {
+    use trajet_store::Error;
+
+    match error {
+        Error::Input(error) => from_io(py, error),
+        Error::Run(RunError::Interrupted) | Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+        Error::Run(error) => from_run(py, error),
+        Error::Io { source, .. } => from_os(source, error.to_string()),
+        other => raised(py, "StoreError", other.to_string()),
+    }
+}
+
 pub(crate) fn raised(py: Python<'_>, name: &str, message: String) -> PyErr {
     let make = || py.import("trajet._trajet")?.getattr(name)?.call1((message,));
     make().map_or_else(|error| error, PyErr::from_value)

@@ -14,6 +14,7 @@ mod geometry;
 mod h5md;
 mod leftovers;
 mod lifetimes;
+mod mount;
 mod pairwise;
 mod parts;
 mod plan;

@@ -5,23 +5,20 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
-use trajet_engine::RunError;
-use trajet_engine::run::POLL_INTERVAL;
 use trajet_files::index::Stamp;
 use trajet_files::remote::DEFAULT_CONNECTIONS;
 use trajet_files::source::Source;
 use trajet_files::{Meter, OpenOptions};
 use trajet_formats::h5md::Description;
 use trajet_store::hdf5::{Job, Writer};
-use trajet_store::mount::Mount;
 use trajet_store::{Access, AddedFiles, Error, PartitionOutcome, Spec, Store};
 
 use crate::control::FromPython;
-use crate::error::{from_io, from_os, from_run, raised};
+use crate::error::{from_io, from_store, raised};
 use crate::h5md::PyDescription;
+use crate::mount;
 use crate::reader::Reader;
 use crate::remote::remote_options;
 use crate::report::report_dict;
@@ -298,14 +295,7 @@ impl PyStore {
         ready: Py<PyAny>,
         say: Py<PyAny>,
     ) -> PyResult<()> {
-        let store = self.inner.clone();
-        let begun = py.detach(|| Mount::begin(store, &folder, threads));
-        let mut mount = begun.map_err(|error| from_store(py, &error))?;
-        let watched = ready.call0(py).and_then(|_| watch(py, &mount, &say));
-        let ended = py.detach(|| mount.end());
-        forward_messages(py, &mount, &say)?;
-        watched?;
-        ended.map_err(|error| from_store(py, &error))
+        mount::serve(py, &self.inner, &folder, threads, &ready, &say)
     }
 }
 
@@ -332,38 +322,10 @@ pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(digest).map_err(|error| from_io(py, &error))
 }
 
-/// Waits for the end of a mount, or for Ctrl-C, and forwards its messages.
-fn watch(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
-    loop {
-        let has_ended = mount.has_ended();
-        forward_messages(py, mount, say)?;
-        if has_ended {
-            return Ok(());
-        }
-        py.detach(|| std::thread::sleep(POLL_INTERVAL));
-        py.check_signals()?;
-    }
-}
-
-fn forward_messages(py: Python<'_>, mount: &Mount, say: &Py<PyAny>) -> PyResult<()> {
-    mount.messages().into_iter().try_for_each(|message| say.call1(py, (message,)).map(drop))
-}
-
 /// Converts the outcome of partitioning to a report with "n_frames" and "remarks".
 fn done_dict(py: Python<'_>, done: PartitionOutcome) -> PyResult<Bound<'_, PyDict>> {
     let dict = report_dict(py, &done.report)?;
     dict.set_item("n_frames", done.n_frames)?;
     dict.set_item("remarks", done.remarks)?;
     Ok(dict)
-}
-
-/// Returns the exception for an error of a store.
-fn from_store(py: Python<'_>, error: &Error) -> PyErr {
-    match error {
-        Error::Input(error) => from_io(py, error),
-        Error::Run(RunError::Interrupted) | Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-        Error::Run(error) => from_run(py, error),
-        Error::Io { source, .. } => from_os(source, error.to_string()),
-        other => raised(py, "StoreError", other.to_string()),
-    }
 }

@@ -17,6 +17,8 @@ mod limits;
 mod links;
 mod location;
 pub mod manifest;
+/// Needs FUSE as Linux has it.
+#[cfg(target_os = "linux")]
 pub mod mount;
 mod omitted_fields;
 pub mod partitioned;

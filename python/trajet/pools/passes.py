@@ -1,6 +1,5 @@
 """Passes of a plan, the tasks of a pass, and memory for its arrays."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -179,7 +178,7 @@ def _section_in_file(
         numbers = np.lib.format.open_memmap(own, "w+", np.dtype(dtype), shape)
         with own.open("r+b") as file:
             # A write to mapped memory cannot report a full disk.
-            os.posix_fallocate(file.fileno(), 0, own.stat().st_size)
+            output.allocate(file.fileno(), numbers.offset, numbers.nbytes)
     except OutputError:
         raise
     except OSError as error:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 
+# Open files of this process, as Linux shows them to others.
+_OPEN_FILES = Path("/proc/self/fd")
+
 
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
@@ -81,8 +84,8 @@ def in_memory() -> Path | None:
 def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
     """Return memory that other processes can write, and the path by which they open it.
 
-    It is on disk if memory has no room for it. The path is valid while `kept` is open; the file has
-    no name that a killed process would leave behind.
+    It is on disk if memory has no room for it. The path is valid while `kept` is open; on Linux the
+    file has no name that a killed process would leave behind.
 
     Raises
     ------
@@ -106,16 +109,28 @@ def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
 
 
 def _reserved(kept: ExitStack, place: Path, size: int) -> IO[bytes]:
-    """Return a file without a name, whose bytes are allocated already."""
-    import tempfile
-
+    """Return a temporary file, whose bytes are allocated already."""
     with ExitStack() as own:
-        file = own.enter_context(tempfile.TemporaryFile(dir=place))
-        os.posix_fallocate(file.fileno(), 0, size)
+        file = own.enter_context(temporary_file(place))
+        output.allocate(file.fileno(), 0, size)
         kept.enter_context(own.pop_all())
     return file
 
 
+def temporary_file(place: Path | None = None) -> IO[bytes]:
+    """Return a temporary file that is removed when it is closed; None: in the usual folder.
+
+    It has a name only where other processes could not open it otherwise, see `path_of`.
+    """
+    import tempfile
+
+    if _OPEN_FILES.is_dir():
+        return tempfile.TemporaryFile(dir=place)
+    return tempfile.NamedTemporaryFile(dir=place)
+
+
 def path_of(file: IO[bytes]) -> Path:
-    """Return the path by which other processes of this machine open an open file of this one."""
-    return Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    """Return the path by which other processes of this machine open a file of `temporary_file`."""
+    if _OPEN_FILES.is_dir():
+        return Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    return Path(file.name)

@@ -12,7 +12,6 @@ import pickle
 import secrets
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
-from trajet.pools.shared import path_of
+from trajet.pools.shared import path_of, temporary_file
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm, Request, Win
@@ -110,8 +109,9 @@ class Communicator:
             signals.abort_ranks = self._interrupted
 
     def _one_memory(self) -> bool:
-        with tempfile.TemporaryFile() as file:
+        with temporary_file() as file:
             file.write(secrets.token_bytes(16))
+            file.flush()
             file.seek(0)
             path, mark = self.comm.bcast((path_of(file), file.read()))
             try:
