@@ -2,6 +2,7 @@
 
 import os
 import platform
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,10 @@ def system() -> str:
     `platform.platform` starts a process for that.
     """
     found = os.uname()
-    library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    library = None
+    # Other C libraries know no such name, or no value of it.
+    with suppress(OSError, ValueError):
+        library = os.confstr("CS_GNU_LIBC_VERSION")
     words = [found.sysname, found.release, found.machine, library and f"with-{library}"]
     return "-".join(word.replace(" ", "") for word in words if word)
 

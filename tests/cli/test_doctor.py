@@ -1,13 +1,17 @@
 """`trajet doctor` says what trajet finds on a machine."""
 
+import errno
 import importlib.metadata
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers.commands import succeed
+from trajet import machine, memory
 from trajet.cli.group import commands
 
 
@@ -65,6 +69,40 @@ def test_secrets_in_the_environment_are_not_shown(monkeypatch: pytest.MonkeyPatc
     assert found["TRAJET_TOKEN"] == "is set"
     assert found["TRAJET_INSTRUCTION_SET"] == "scalar"
     assert "a-secret-of-the-server" not in str(found)
+
+
+def test_machines_that_lack_what_others_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No /proc, another C library, no interpreter, no metadata, and a home of somebody else."""
+
+    def metadata(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    def confstr(name: str) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    def stat(path: Path, *, follow_symlinks: bool = True) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    for name in ("_MEMORY", "_GROUPS"):
+        monkeypatch.setattr(memory, name, tmp_path / "no-proc")
+    monkeypatch.setattr(importlib.metadata, "requires", metadata)
+    monkeypatch.setattr(os, "confstr", confstr)
+    monkeypatch.setattr(sys, "executable", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(Path, "stat", stat)
+    machine.system.cache_clear()
+    try:
+        found = of_command()
+    finally:
+        machine.system.cache_clear()
+    here = os.uname()
+    assert found["system"] == f"{here.sysname}-{here.release}-{here.machine}"
+    assert found["memory"] == "unknown"
+    assert found["MPI"].startswith("not known: Python cannot be started")
+    assert found["cache folder"] == f"{tmp_path / 'cache' / 'trajet'} (writable)"
+    assert "pip" in found["packages"]
 
 
 def test_storage_is_measured_and_left_empty(tmp_path: Path) -> None:

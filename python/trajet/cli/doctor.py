@@ -111,6 +111,7 @@ def _slurm() -> str:
         "SLURM_NTASKS": "tasks",
         "SLURM_CPUS_PER_TASK": "cores per task",
         "SLURM_MEM_PER_NODE": "MB per node",
+        "SLURM_MEM_PER_CPU": "MB per core",
     }
     known = [f"{os.environ[key]} {what}" for key, what in named.items() if key in os.environ]
     return ", ".join(known) or "no numbers of tasks and cores"
@@ -135,6 +136,8 @@ def _mpi() -> str:
             library = f"not usable: {lines[-1]}"
     except subprocess.TimeoutExpired:
         library = f"not usable: no answer in {_MPI_SECONDS} s"
+    except OSError as error:
+        library = f"not known: {sys.executable or 'Python'} cannot be started: {one_line(error)}"
     launcher = next((name for name in ("mpiexec", "srun") if shutil.which(name)), "no mpiexec")
     return f"{library}; {launcher}"
 
@@ -151,6 +154,11 @@ def _fuse() -> str:
     """Return whether `trajet store mount` can work here."""
     if not os.path.exists("/dev/fuse"):
         return "no /dev/fuse: trajet store mount does not work"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        # Such as in containers.
+        return f"{one_line(error)}: trajet store mount does not work"
     if os.geteuid() and not shutil.which("fusermount3"):
         return "/dev/fuse, no fusermount3 (package fuse3): trajet store mount needs it"
     return "usable"
@@ -161,7 +169,8 @@ def _cache_folder() -> str:
     folder = cache.folder()
     if folder is None:
         return "none: there is no home folder"
-    there = next(one for one in (folder, *folder.parents) if one.exists())
+    # `Path.exists` raises an error below a folder of somebody else.
+    there = next(one for one in (folder, *folder.parents) if os.path.exists(one))
     state = "writable" if os.access(there, os.W_OK) else "not writable"
     return f"{folder} ({state})"
 
@@ -169,7 +178,12 @@ def _cache_folder() -> str:
 def _packages() -> Iterator[tuple[str, str]]:
     """Yield the version of each package that trajet uses, or what to install for which extra."""
     extras: dict[str, list[str]] = {}
-    for line in importlib.metadata.requires("trajet") or []:
+    try:
+        lines = importlib.metadata.requires("trajet") or []
+    except importlib.metadata.PackageNotFoundError:
+        yield "packages", "not known: trajet was not installed by pip, but found on the path"
+        return
+    for line in lines:
         requirement, _, marker = line.partition(";")
         extra = re.search(r"""extra == ['"](\w+)['"]""", marker)
         name = re.split(r"[^\w.-]", requirement.strip(), maxsplit=1)[0]

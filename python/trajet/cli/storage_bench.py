@@ -1,5 +1,6 @@
 """`trajet bench storage`: latency, bandwidth, requests a second and opening of a storage."""
 
+import errno
 import mmap
 import os
 import random
@@ -108,6 +109,8 @@ def measure(path: Path, *, readers: int, size: int) -> Measured:
     ValueError
         If the file has fewer bytes than two large requests.
     """
+    if not hasattr(os, "O_DIRECT") or not hasattr(os, "posix_fadvise"):
+        raise OSError(errno.ENOTSUP, "storage is measured on Linux only", str(path))
     with _files_in(path, size) as (file, small):
         n_bytes = file.stat().st_size
         if n_bytes < 2 * _LARGE:

@@ -33,10 +33,13 @@ def h5py(why: str) -> ModuleType:
     """
     try:
         import h5py as module
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise MissingPackageError(
             f"{why}: h5py is needed for HDF5 files: pip install 'trajet[h5md]'"
         ) from error
+    except ImportError as error:
+        # Such as a library of MPI that it was built with.
+        raise MissingPackageError(f"{why}: h5py cannot be loaded: {error}") from error
     library: ModuleType = module
     return library
 
