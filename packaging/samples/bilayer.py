@@ -11,7 +11,7 @@ import files
 import numpy as np
 import openmm as mm
 from numpy.typing import NDArray
-from openmm import app, unit
+from openmm import app
 
 SIGMA, KT = 0.8, 2.494339
 EPSILON = KT / 1.02
@@ -110,14 +110,7 @@ def make(folder: Path) -> None:
     mm.LocalEnergyMinimizer.minimize(context)
     context.setVelocitiesToTemperature(300, 2)
     integrator.step(N_EQUILIBRATION)
-    frames = []
-    for _ in range(N_FRAMES):
-        integrator.step(round(INTERVAL / STEP))
-        state = context.getState(positions=True)
-        vectors = state.getPeriodicBoxVectors(asNumpy=True).value_in_unit(unit.nanometer)
-        at = state.getPositions(asNumpy=True).value_in_unit(unit.nanometer)
-        # Each bead is put into the box, as GROMACS does.
-        frames.append((at - np.floor(at / np.diag(vectors)) * np.diag(vectors), vectors))
     bonds = [(bond[0].index, bond[1].index) for bond in topology.bonds()]
     files.write_psf(folder / "bilayer.psf", "200 lipids of Cooke and Deserno", atoms, bonds)
+    frames = files.frames_of(context, N_FRAMES, round(INTERVAL / STEP))
     files.write_xtc(folder / "bilayer.xtc", topology, frames, INTERVAL)

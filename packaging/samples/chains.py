@@ -5,6 +5,7 @@ doi:10.1107/S0108767391001071.
 """
 
 import io
+import random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,5 +81,7 @@ def peptide(sequence: str, dihedrals: list[tuple[float, float]], *, capped: bool
     fixer.missingResidues = {}
     fixer.findMissingAtoms()
     fixer.addMissingAtoms(seed=1)
+    # Hydrogens are put at random places, and moved to their own.
+    random.seed(1)
     fixer.addMissingHydrogens(7.0)
     return app.Modeller(fixer.topology, fixer.positions)

@@ -1,6 +1,6 @@
-"""Writes the files of a sample: a PSF topology and an XTC trajectory."""
+"""Simulates the frames of a sample and writes its files: a PSF topology and an XTC trajectory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,6 +54,26 @@ def write_topology(path: Path, title: str, topology: app.Topology, system: mm.Sy
             )
         )  # fmt: skip
     write_psf(path, title, atoms, [(bond[0].index, bond[1].index) for bond in topology.bonds()])
+
+
+def frames_of(
+    context: mm.Context, n_frames: int, steps: int
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Simulate, and yield a frame after every `steps` steps: positions and box vectors, nm.
+
+    Each atom is put into the box, as GROMACS does. Systems without a box are centred, and their
+    vectors are 0.
+    """
+    is_periodic = context.getSystem().usesPeriodicBoundaryConditions()
+    for _ in range(n_frames):
+        context.getIntegrator().step(steps)
+        state = context.getState(positions=True)
+        at = state.getPositions(asNumpy=True).value_in_unit(unit.nanometer)
+        if not is_periodic:
+            yield at - at.mean(axis=0), np.zeros((3, 3))
+            continue
+        vectors = state.getPeriodicBoxVectors(asNumpy=True).value_in_unit(unit.nanometer)
+        yield at - np.floor(at / np.diag(vectors)) * np.diag(vectors), vectors
 
 
 def write_xtc(

@@ -7,8 +7,12 @@ It takes OpenMM 8.6.1 and PDBFixer 1.12, in an environment of their own, and abo
 """
 
 import hashlib
+import os
 import sys
 from pathlib import Path
+
+# Read when OpenMM is imported. Several threads add forces in any order: no two runs were the same.
+os.environ["OPENMM_CPU_THREADS"] = "1"
 
 import bilayer
 import peptide

@@ -156,20 +156,13 @@ def make(folder: Path) -> None:
     forces.addForce(barostat)
     integrator = mm.LangevinMiddleIntegrator(300, 1, STEP)
     integrator.setRandomNumberSeed(21)
-    context = mm.Context(forces, integrator, mm.Platform.getPlatformByName("CPU"), {"Threads": "2"})
+    context = mm.Context(forces, integrator, mm.Platform.getPlatformByName("CPU"), {"Threads": "1"})
     context.setPositions(model.positions)
     mm.LocalEnergyMinimizer.minimize(context, maxIterations=300)
     context.setVelocitiesToTemperature(300, 22)
     integrator.step(N_EQUILIBRATION)
-    frames = []
-    for _ in range(N_FRAMES):
-        integrator.step(round(INTERVAL / STEP))
-        state = context.getState(positions=True)
-        vectors = state.getPeriodicBoxVectors(asNumpy=True).value_in_unit(unit.nanometer)
-        at = state.getPositions(asNumpy=True).value_in_unit(unit.nanometer)
-        # Each atom is put into the box, as GROMACS does.
-        frames.append((at - np.floor(at / np.diag(vectors)) * np.diag(vectors), vectors))
     files.write_topology(
         folder / "peptide_in_water.psf", "CLN025, phenol, water, ions", model.topology, forces
     )
+    frames = files.frames_of(context, N_FRAMES, round(INTERVAL / STEP))
     files.write_xtc(folder / "peptide_in_water.xtc", model.topology, frames, INTERVAL)

@@ -8,7 +8,6 @@ steps of 4 fs.
 from pathlib import Path
 
 import files
-import numpy as np
 import openmm as mm
 from chains import peptide
 from openmm import app, unit
@@ -58,10 +57,5 @@ def make(folder: Path) -> None:
             mm.LocalEnergyMinimizer.minimize(context)
             context.setVelocitiesToTemperature(300, 100 * seed + replica)
             integrator.step(N_EQUILIBRATION)
-            frames = []
-            for _ in range(N_FRAMES):
-                integrator.step(round(INTERVAL / STEP))
-                at = context.getState(positions=True).getPositions(asNumpy=True)
-                at = at.value_in_unit(unit.nanometer)
-                frames.append((at - at.mean(axis=0), np.zeros((3, 3))))
+            frames = files.frames_of(context, N_FRAMES, round(INTERVAL / STEP))
             files.write_xtc(system_folder / f"rep{replica}.xtc", model.topology, frames, INTERVAL)
