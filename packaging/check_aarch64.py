@@ -9,6 +9,8 @@ given.
 """
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,25 +27,12 @@ from helpers.made_coordinates import MADE  # noqa: E402
 
 KEPT = ROOT / "target" / "aarch64"
 SYSTEM, SITE = KEPT / "system", KEPT / "site"
-# Python 3.11, and the libraries that it and its modules load.
-DEBIAN = [
-    *("python3.11-minimal", "libpython3.11-minimal", "libpython3.11-stdlib", "libc6", "libgcc-s1"),
-    *("libstdc++6", "zlib1g", "libexpat1", "libffi8", "libbz2-1.0", "liblzma5", "libssl3"),
-    *("libsqlite3-0", "libuuid1", "libncursesw6", "libtinfo6", "libreadline8", "libcrypt1"),
-]
+# Packages of Debian for arm64: Python, and what the wheels of other packages load.
+DEBIAN = ("python3:arm64", "libstdc++6:arm64")
 # What newer wheels of NumPy and matplotlib call the systems that they run on.
 PLATFORMS = [f"manylinux_2_{minor}_aarch64" for minor in (17, 26, 27, 28)]
-# Of the tests' helpers, pytest is imported.
-PACKAGES = [
-    f"numpy=={np.__version__}",
-    "matplotlib",
-    "click",
-    "tqdm",
-    "jinja2",
-    "threadpoolctl",
-    "pytest",
-]
-QEMU = ["qemu-aarch64", "-L", SYSTEM, SYSTEM / "usr/bin/python3.11"]
+PYTHON = SYSTEM / "usr/bin/python3"
+QEMU = ["qemu-aarch64", "-L", SYSTEM, PYTHON]
 # The formats to which the samples are converted.
 ENDINGS = (".trr", ".dcd", ".nc")
 
@@ -87,27 +76,34 @@ def files() -> list[Path]:
 
 
 def unpack_python() -> None:
-    """Unpack Debian's Python for arm64."""
+    """Unpack Debian's Python for arm64, with all that it depends on."""
     if SYSTEM.exists():
         return
     packages, own = KEPT / "packages", KEPT / "system.part"
     packages.mkdir(parents=True, exist_ok=True)
-    names = [f"{name}:arm64" for name in DEBIAN]
-    subprocess.run(["apt-get", "download", "--quiet", *names], check=True, cwd=packages)
+    weak = ("recommends", "suggests", "conflicts", "breaks", "replaces", "enhances")
+    depends = ["apt-cache", "depends", "--recurse", *(f"--no-{kind}" for kind in weak), *DEBIAN]
+    # Packages begin a line, others than those for arm64 are only needed to install them.
+    names = {line for line in printed(depends, {}) if re.fullmatch(r"\S+:arm64", line)}
+    subprocess.run(["apt-get", "download", "--quiet", *sorted(names)], check=True, cwd=packages)
     for package in packages.glob("*.deb"):
         subprocess.run(["dpkg", "--extract", package, own], check=True)
     own.rename(SYSTEM)
 
 
 def unpack_packages(wheel: Path) -> None:
-    """Unpack the wheel, and those of the packages that it needs."""
-    install = [
-        *(sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target", str(SITE)),
-        *("--only-binary=:all:", "--python-version=3.11", "--no-compile"),
-        *(f"--platform={name}" for name in PLATFORMS),
-    ]
-    subprocess.run([*install, *PACKAGES], check=True)
-    subprocess.run([*install, "--no-deps", str(wheel)], check=True)
+    """Unpack the wheel, and those of the packages that it and the tests' helpers need."""
+    version = os.readlink(PYTHON).removeprefix("python")
+    shutil.rmtree(SITE, ignore_errors=True)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--no-compile"),
+            *("--target", SITE, "--only-binary=:all:", f"--python-version={version}"),
+            *(f"--platform={name}" for name in PLATFORMS),
+            *(wheel, f"numpy=={np.__version__}", "pytest"),
+        ],
+        check=True,
+    )
 
 
 def printed(command: list[str | Path], variables: dict[str, str]) -> list[str]:

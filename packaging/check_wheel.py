@@ -1,8 +1,8 @@
 """Install a wheel into an environment of its own, without Rust on the path, and run it there.
 
 The numbers must be those of the package that is installed here, on every instruction set of this
-processor, including the baseline of every x86-64, of the samples that the wheel contains. `trajet
-demo` must run, and the plug-in for VMD must load into a program without Python.
+processor, the baseline of all processors among them, of the samples that the wheel contains.
+`trajet demo` must run, and the plug-in for VMD must load into a program without Python.
 """
 
 import os
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,16 @@ PATH = "/usr/bin:/bin"
 LOAD = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).vmdplugin_init())"
 # glibc of manylinux2014.
 NEWEST_GLIBC = 17
+LARGEST_WHEEL = 15_000_000  # bytes
+# What `make viewer` fetches, with its licences.
+VIEWER = {"molstar.js", "molstar-LICENSE", "uPlot.js", "uPlot.min.css", "uPlot-LICENSE"}
 
 
 def main() -> None:
     """Check the wheel that the command line names."""
-    wheel = Path(sys.argv[1])
+    (given,) = sys.argv[1:]
+    wheel = Path(given)
+    check_content(wheel)
     with tempfile.TemporaryDirectory() as folder:
         # Copies, as an index is kept beside a trajectory.
         row = tj.samples.peptide_variants().rows[0]
@@ -61,6 +67,19 @@ def main() -> None:
         print(f"{wheel.name}: the same numbers of a store")
         check_plugin(python, {"PATH": PATH, "HOME": folder})
         print(f"{wheel.name}: the plug-in for VMD loads")
+
+
+def check_content(wheel: Path) -> None:
+    """Compare size and contents with what a wheel must have."""
+    if (size := wheel.stat().st_size) > LARGEST_WHEEL:
+        sys.exit(f"{wheel.name}: has {size} bytes, more than {LARGEST_WHEEL}")
+    with zipfile.ZipFile(wheel) as packed:
+        names = packed.namelist()
+    parts = {f"viewer/vendor/{name}" for name in VIEWER}
+    parts |= {"molfile/trajet_molfile.so", "LICENSES-OF-CRATES.txt"}
+    if missing := {f"trajet/{part}" for part in parts} - {*names}:
+        sys.exit(f"{wheel.name}: is without {', '.join(sorted(missing))}")
+    print(f"{wheel.name}: {size} bytes, {len(names)} files")
 
 
 def check_samples(python: Path, folder: Path) -> None:
@@ -104,7 +123,8 @@ def check_plugin(python: Path, variables: dict[str, str]) -> None:
     path = Path(done.stdout.rstrip("\n"))
     subprocess.run([sys.executable, "-I", "-c", LOAD, path], check=True, env=variables)
     wanted = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())}
-    if max(wanted) > NEWEST_GLIBC:
+    # macOS has none.
+    if max(wanted, default=0) > NEWEST_GLIBC:
         sys.exit(f"{path.name} wants GLIBC_2.{max(wanted)}")
 
 
