@@ -279,3 +279,54 @@ def test_chains_far_from_each_other_are_whole(tmp_path: Path) -> None:
         both.atoms.write(tmp_path / "both.xtc")
     traj = tj.open(tmp_path / "both.gro", tmp_path / "both.xtc")
     assert tj.rmsd(traj.select("protein")).report["remarks"] == []
+
+
+def chains(folder: Path, places: np.ndarray, length: int = 12) -> tj.Selection:
+    """Return the CA atoms of straight chains that begin at `places`, `(frames, chains, 3)`."""
+    n_frames, n_chains, _ = places.shape
+    along = np.zeros((length, 3))
+    along[:, 0] = 3.8 * np.arange(length)
+    positions = (places[:, :, np.newaxis] + along).reshape(n_frames, -1, 3)
+    records = [
+        f"ATOM  {k + 1:>5}  CA  ALA {'ABCDEFGH'[k // length]}{k % length + 1:>4}    "
+        f"{0:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00           C"
+        for k in range(n_chains * length)
+    ]
+    (folder / "chains.pdb").write_text("\n".join([*records, "END", ""]))
+    cell = [60.0, 60, 60, 90, 90, 90]
+    tj.write(folder / "chains.xtc", positions.astype(np.float32), cells=cell, force=True)
+    return tj.open(folder / "chains.pdb", folder / "chains.xtc", sidecar=False).select("name CA")
+
+
+def on_chains(report: Report) -> list[str]:
+    """Return the remarks on chains in different images."""
+    return [remark for remark in report["remarks"] if "different images" in remark]
+
+
+@settings(max_examples=30, deadline=None)
+@given(moved=st.lists(st.lists(st.integers(-1, 1), min_size=3, max_size=3), min_size=2, max_size=6))
+def test_chains_in_different_images_give_a_remark(
+    tmp_path_factory: pytest.TempPathFactory, moved: list[list[int]]
+) -> None:
+    """If one of two chains that touch lies in another image, in any frame, the first included."""
+    places = np.zeros((len(moved), 2, 3))
+    places[:, 1] = [0, 6, 0] + 60 * np.array(moved)
+    chosen = chains(tmp_path_factory.mktemp("chains"), places)
+    apart = [k for k, image in enumerate(moved) if any(image)]
+    found = on_chains(tj.gyration(chosen).report)
+    assert len(found) == bool(apart)
+    if apart:
+        assert f"{len(apart)} of {len(moved)} frames, the first is frame {apart[0]}" in found[0]
+        # Each chain by itself is whole.
+        assert not on_chains(tj.centers(chosen, by="chain").report)
+        assert not on_chains(tj.gyration(chosen.trajectory.select("chainID B")).report)
+
+
+def test_a_fibril_over_the_box_is_no_chain_in_another_image(tmp_path: Path) -> None:
+    """Chains at both ends touch over the box, and are connected by those between."""
+    places = np.zeros((3, 8, 3))
+    places[:, :, 1] = 7.5 * np.arange(8)
+    assert not on_chains(tj.rmsd(chains(tmp_path, places)).report)
+    places[2, 5:, 1] -= 60
+    (remark,) = on_chains(tj.rmsd(chains(tmp_path, places)).report)
+    assert "1 of 3 frames, the first is frame 2" in remark

@@ -1,8 +1,9 @@
-"""Molecules that are broken over the periodic box.
+"""Molecules that are broken over the periodic box, and chains that lie in different images.
 
 Neighbouring atoms are compared: CA atoms of consecutive residues, and consecutive atoms of a
 residue. A molecule is broken if such neighbours lie on either side of the box. A molecule that is
-broken only between other atoms is not found.
+broken only between other atoms is not found. Chains that touch in frame 0 are compared likewise, by
+the closest pair of CA atoms.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
+from trajet._trajet import TrajetError
 from trajet.box import Box
+from trajet.labels import chain_numbers
 from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory import Selection
@@ -26,6 +30,13 @@ _BACKBONE = {"CA": 5.0, "BB": 5.0}
 _BONDED = 3.0
 # The largest of all these distances, Å.
 _LONGEST = max(_BONDED, *_BACKBONE.values())
+# Chains touch where such atoms are closer than this, and may move apart by so much more, Å.
+_TOUCHING, _FURTHER = 8.0, 3.0
+_FURTHEST = _TOUCHING + _FURTHER
+# Fewest such atoms of a chain, and most chains that are compared.
+_LEAST_OF_CHAIN, _MOST_CHAINS = 10, 500
+# Residues of calcium, whose atom is called CA.
+_CALCIUM = ("CA", "CA2", "CA2+", "CAL")
 
 
 @dataclass(frozen=True)
@@ -39,20 +50,33 @@ class Neighbours:
     pairs
         `(n, 2)`, int64, columns of the trajectory; each pair once.
     limits
-        `(n,)`, float32, the largest distance of each pair in a whole molecule, Å.
+        `(n,)`, float32, the largest distance of each pair in a whole molecule, or of chains that
+        touch, Å.
+    n_within
+        Number of pairs of one molecule; the others are of two chains.
     """
 
     selections: Sequence[Selection]
     pairs: NDArray[np.int64]
     limits: NDArray[np.float32]
+    n_within: int
 
     @classmethod
-    def of(cls, selections: Sequence[Selection]) -> "Neighbours":
-        """Return the pairs; none if there is no topology, which would have to be read."""
+    def of(cls, selections: Sequence[Selection], *, with_chains: bool = True) -> "Neighbours":
+        """Return the pairs; none if there is no topology, which would have to be read.
+
+        Pairs of two chains are among them unless `with_chains` is False.
+        """
         pairs, limits = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         for selection in selections:
             if selection.trajectory.has_topology:
                 own, own_limits = _neighbours(selection.topology_atoms)
+                pairs.append(selection.columns[own])
+                limits.append(own_limits)
+        n_within = sum(map(len, pairs))
+        for selection in selections:
+            if with_chains and selection.trajectory.has_topology:
+                own, own_limits = _touching(selection)
                 pairs.append(selection.columns[own])
                 limits.append(own_limits)
         all_pairs, all_limits = np.concatenate(pairs), np.concatenate(limits)
@@ -60,7 +84,8 @@ class Neighbours:
             _, once = np.unique(all_pairs, axis=0, return_index=True)
             once.sort()
             all_pairs, all_limits = all_pairs[once], all_limits[once]
-        return cls(selections, all_pairs, all_limits.astype(np.float32))
+            n_within = int(np.searchsorted(once, n_within))
+        return cls(selections, all_pairs, all_limits.astype(np.float32), n_within)
 
     def added_to(self, plan: "Plan") -> "Plan":
         """Return the plan of a run that also looks for broken molecules."""
@@ -82,6 +107,8 @@ class Neighbours:
         if n_frames > 1:
             where = f"{n_broken} of {n_frames} frames, the first is frame {first_frame}"
         words = " and ".join(atoms.describe(i) for i in at)
+        if pair >= self.n_within:
+            return [_remark_on_chains(whose.label, where, words, written, nearest)]
         return [_remark(whose.label, where, words, written, nearest)]
 
 
@@ -132,6 +159,72 @@ def _remark(label: str, where: str, atoms: str, written: float, nearest: float) 
         f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: make molecules whole with"
         " --whole (selection.whole()), unless they are infinite"
     )
+
+
+def _remark_on_chains(label: str, where: str, atoms: str, written: float, nearest: float) -> str:
+    """Return the remark on chains in different images, given two of their atoms that touch."""
+    return (
+        f"selection {quoted(label)}, {where}: chains lie in different images of the box, and"
+        f" positions are taken as they are written: {atoms}, of chains that touch in frame 0, are"
+        f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: put chains together with"
+        " --repair or --cluster (trajectory.repair(), .cluster())"
+    )
+
+
+def _touching(selection: Selection) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the closest pairs of atoms of chains that touch in frame 0, and their limits.
+
+    Chains that touch as they are written are pairs. Others are pairs only if nearest images touch,
+    and no chains between connect them: those at the ends of a fibril touch over the box.
+
+    Returns
+    -------
+    pairs
+        `(n, 2)`, int64, indices into the group.
+    limits
+        `(n,)`, float64, the largest distance at which a pair counts as touching, Å.
+    """
+    none = np.zeros((0, 2), np.int64), np.zeros(0)
+    atoms = selection.topology_atoms
+    there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))
+    chains = chain_numbers(Atoms(atoms.topology, atoms.indices[there]))
+    names, chains, counts = np.unique(chains, return_inverse=True, return_counts=True)
+    is_chain = counts >= _LEAST_OF_CHAIN
+    if not 2 <= np.count_nonzero(is_chain) <= _MOST_CHAINS:
+        return none
+    kept = is_chain[chains] & ~_is_calcium(atoms, there)
+    there, chains = there[kept], chains[kept]
+    trajectory = selection.trajectory
+    try:
+        block = trajectory.read_columns([0], selection.columns[there], None, counted=False)
+    except (TrajetError, OSError):
+        # The run needs not read this frame; if it does, it meets the error.
+        return none
+    box, positions = Box.of(block), block.positions[0]
+    if not (np.isfinite(positions).all() and _shortest_height(box.cell) > 2 * _FURTHEST):
+        return none
+    close = _trajet.contact_pairs(positions, None, box.vectors, _TOUCHING)
+    close = close[chains[close[:, 0]] != chains[close[:, 1]]]
+    one, other = np.moveaxis(positions[close], 1, 0)
+    written = np.linalg.norm(np.subtract(other, one, dtype=np.float64), axis=1)
+    nearest = box.distances(one, other)
+    chosen: list[int] = []
+    # First those that touch as they are written, each the closest.
+    joined = np.arange(len(names))
+    for k in np.lexsort((nearest, written > _TOUCHING)).tolist():
+        a, b = joined[chains[close[k]]]
+        if a != b:
+            joined[joined == a] = b
+            chosen.append(k)
+    return there[close[chosen]], nearest[chosen] + _FURTHER
+
+
+def _is_calcium(atoms: Atoms, there: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which atoms, given by their places in a group, are of residues of calcium."""
+    names = atoms.topology.column("resnames")
+    if names is None:
+        return np.zeros(len(there), np.bool_)
+    return np.isin(names[atoms.residues[there]], _CALCIUM)
 
 
 def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -130,6 +130,7 @@ def center_distances(
         plan,
         t_select=selection_seconds(*own, *others),
         as_written=[*own, *others],
+        chains_apart=by != "selection",
         **run,
     )
     remarks += outcome.cells.missing() if pbc else []

@@ -96,7 +96,12 @@ def centers(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+        main.trajectory,
+        plan,
+        t_select=selection_seconds(main),
+        as_written=[main],
+        chains_apart=by != "selection",
+        **run,
     )
     centers = outcome.floats("centers")
     parameters = {

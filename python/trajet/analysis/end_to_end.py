@@ -90,7 +90,12 @@ def end_to_end(
         )
 
     outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+        main.trajectory,
+        plan,
+        t_select=selection_seconds(main),
+        as_written=[main],
+        chains_apart=by != "selection",
+        **run,
     )
     distances = outcome.floats("distances")
     parameters = {

@@ -157,6 +157,7 @@ def rdf_pairs(
         smaller_state=FEWER_BINS,
         # Centres of molecules that are broken lie between their parts.
         as_written=() if by == "atom" else selections,
+        chains_apart=True,
         **run,
     )
     remarks += range_remarks(outcome.cells, last)

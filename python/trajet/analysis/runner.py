@@ -293,6 +293,9 @@ class RunRequest:
     as_written
         Selections whose positions are taken as they are written: a remark says in how many frames
         molecules are broken over the box.
+    chains_apart
+        Whether each chain of these selections is taken by itself; otherwise the remark also says in
+        how many frames chains lie in different images.
     in_blocks
         Whether the outcome has the arrays of 65 to 128 blocks of frames: nodes of the fixed tree of
         merges, which are the same on every pool.
@@ -310,6 +313,7 @@ class RunRequest:
     too_large: str = ""
     smaller_state: str = "choose fewer atoms"
     as_written: Sequence[Selection] = ()
+    chains_apart: bool = False
     in_blocks: bool = False
 
     def frame_numbers(self) -> NDArray[np.int64]:
@@ -393,7 +397,10 @@ def run_jointly(
         return read, output, cast(RunReport, report)
 
     begin = time.perf_counter()
-    neighbours = [Neighbours.of(request.as_written) for request in requests]
+    neighbours = [
+        Neighbours.of(request.as_written, with_chains=not request.chains_apart)
+        for request in requests
+    ]
     fewer_connections: list[str] = []
     numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     chosen = frame_numbers(numbers)
