@@ -217,6 +217,18 @@ def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -
     assert one.values.shape == (2, 2, 2)
 
 
+def test_charges_that_are_all_zero_are_unknown(tmp_path: Path) -> None:
+    """VMD writes such PSF files: a density of 0 would be no answer."""
+    lines = Path(datafiles.PSF).read_text().splitlines()
+    begin = next(k for k, line in enumerate(lines) if "!NATOM" in line) + 1
+    for k in range(begin, begin + 3341):
+        lines[k] = f"{lines[k][:34]}{0:10.6f}{lines[k][44:]}"
+    (tmp_path / "zero.psf").write_text("\n".join([*lines, ""]))
+    everything = tj.open(tmp_path / "zero.psf", datafiles.DCD).select("all")
+    with pytest.raises(tj.SelectionError, match=r"all charges of .*zero\.psf are 0"):
+        tj.linear_density(everything, quantity="charge")
+
+
 def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> None:
     """OpenDX is read by another program; NPZ and CSV hold all digits."""
     result = tj.density(wet.select("name CA"), spacing=3.7)

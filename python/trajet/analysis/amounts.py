@@ -43,7 +43,7 @@ def amounts_of(
     ValueError
         If the quantity is none of these.
     SelectionError
-        If an atom has no mass, or the topology has no charges.
+        If an atom has no mass, or the topology has no charges, or they are all 0.
     """
     if quantity not in UNITS:
         raise ValueError(f"quantity must be 'number', 'mass' or 'charge', not {quantity!r}")
@@ -57,5 +57,10 @@ def amounts_of(
         raise SelectionError(
             f"{atoms.topology} has no charges of {quoted(selection.label)}: use a topology with"
             " charges, such as a TPR, PSF or PRMTOP"
+        )
+    if not np.any(atoms.topology.column("charges")):
+        raise SelectionError(
+            f"all charges of {atoms.topology} are 0, which programs write where they are unknown:"
+            " use a topology with charges, such as a TPR, PSF or PRMTOP"
         )
     return np.ascontiguousarray(charges, np.float64)
