@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    PS_PER_NS,
     axes_of,
     bare,
     figure_of,
@@ -20,6 +19,15 @@ from trajet.plots.drawing import (
     wrapped,
 )
 from trajet.plots.look import COLOURS, LINES, PLAIN, Look
+from trajet.plots.shared_axes import (
+    PS_PER_NS,
+    lag_axis,
+    limit,
+    limits,
+    reveal,
+    shared_label,
+    take_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +45,8 @@ def radial(
 ) -> "Figure":
     """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å), with its intervals if known."""
     axes = axes_of(ax, (6.4, 4.0))
+    take_unit(axes, "Å", "r (Å)")
+    before = limits(axes, "x")
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
     (colour,), (name,) = look.colours(1), look.names([""])
@@ -44,10 +54,10 @@ def radial(
     if half_widths is not None:
         low, high = g - half_widths, g + half_widths
         axes.fill_between(r, low, high, color=colour, alpha=0.3, linewidth=0, label="95 % interval")
-    axes.set_xlabel("r (Å)")
-    axes.set_ylabel("g(r)")
+    axes.set_xlabel(shared_label(axes, "x", "r (Å)"))
+    axes.set_ylabel(shared_label(axes, "y", "g(r)"))
     titled(axes, look.title(title))
-    axes.set_xlim(edges[0], edges[-1])
+    limit(axes, "x", (edges[0], edges[-1]), before)
     show_range(axes, np.append(g, 1.0))
     bare(axes)
     if half_widths is not None or look.is_named:
@@ -82,9 +92,9 @@ def displacement(
     """
     axes = axes_of(ax, (6.4, 4.4))
     shown = (lags > 0) & (values > 0)
-    x, x_label, unit = lags[shown], "lag (ps)", 1.0
-    if len(x) and x[-1] >= 10 * PS_PER_NS:
-        x_label, unit = "lag (ns)", PS_PER_NS
+    x = lags[shown]
+    _, name_of_unit = lag_axis(axes, x, x[-1] if len(x) else 0.0)
+    unit = PS_PER_NS if name_of_unit == "ns" else 1.0
     (colour,), (name,) = look.colours(1), look.names(["MSD"])
     other = COLOURS[1] if look.color is None else colour
     axes.plot(
@@ -112,8 +122,8 @@ def displacement(
     if len(x):
         axes.set_xscale("log")
         axes.set_yscale("log")
-    axes.set_xlabel(x_label)
-    axes.set_ylabel("MSD (Å²)")
+    axes.set_xlabel(shared_label(axes, "x", f"lag ({name_of_unit})"))
+    axes.set_ylabel(shared_label(axes, "y", "MSD (Å²)"))
     titled(axes, look.title(title))
     bare(axes)
     if len(x):
@@ -131,17 +141,19 @@ def radials(
 ) -> "Figure":
     """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
     axes = axes_of(ax, (6.4, 4.0))
+    take_unit(axes, "Å", "r (Å)")
+    before = limits(axes, "x")
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
     names, colours = look.names(labels), look.colours(len(labels))
     for k, (values, label, colour) in enumerate(zip(g, names, colours, strict=True)):
         style, width = LINES[k // len(COLOURS) % len(LINES)], line_width(1.5)
         axes.plot(r, values, color=colour, linestyle=style, linewidth=width, label=shortened(label))
-    axes.set_xlabel("r (Å)")
-    axes.set_ylabel("g(r)")
+    axes.set_xlabel(shared_label(axes, "x", "r (Å)"))
+    axes.set_ylabel(shared_label(axes, "y", "g(r)"))
     title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
     titled(axes, look.title(title))
-    axes.set_xlim(edges[0], edges[-1])
+    limit(axes, "x", (edges[0], edges[-1]), before)
     show_range(axes, np.append(g, 1.0))
     bare(axes)
     if len(labels) > 1 or look.is_named:
@@ -162,6 +174,7 @@ def density_profile(
 ) -> "Figure":
     """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å), with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
+    take_unit(axes, "Å", f"{axis} (Å)")
     names, colours = look.names(labels), look.colours(len(labels))
     for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
         style = LINES[k // len(COLOURS) % len(LINES)]
@@ -181,9 +194,10 @@ def density_profile(
     if values.size and np.nanmin(values, initial=0) < 0:
         axes.axhline(0, color="0.6", linewidth=0.8)
     show_range(axes, values)
+    reveal(axes, "x", edges)
     bands = "" if half_widths is None else "; bands: 95 % intervals"
-    label_below(axes, f"{axis} (Å){bands}", "")
-    axes.set_ylabel(wrapped(quantity, height_of(axes)))
+    label_below(axes, shared_label(axes, "x", f"{axis} (Å)") + bands, "")
+    axes.set_ylabel(wrapped(shared_label(axes, "y", quantity), height_of(axes)))
     axes.margins(x=0)
     bare(axes)
     if len(labels) > 1 or look.is_named:

@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 
 from trajet.plots.look import PLAIN, Look
 from trajet.plots.room import keep_clear
+from trajet.plots.shared_axes import (
+    in_unit,
+    label_of_times,
+    lowest_value,
+    note_values,
+    reveal,
+    unit_of_times,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-PS_PER_NS = 1000.0
 MOST_BINS = 60
 LEGEND_CHARACTERS = 100
 LONGEST_LABEL = 80
@@ -306,7 +313,7 @@ def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
 
     This is the one rule for all lines: the axis begins at 0 if no value is negative, and the values
     then take at least half of it. Bars and areas always begin at 0. Changes within rounding of the
-    values are not magnified.
+    values are not magnified. Values that are there already are not cut off.
 
     Parameters
     ----------
@@ -319,6 +326,8 @@ def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
     finite = values[np.isfinite(values)]
     if not finite.size:
         return
+    note_values(axes, finite)
+    reveal(axes, "y", finite)
     low, high = float(finite.min()), float(finite.max())
     least = LEAST_RANGE * max(abs(low), abs(high))
     if high - low < least:
@@ -331,7 +340,13 @@ def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
 
 
 def begin_at_zero(axes: "Axes") -> None:
-    """Let the y axis begin at 0, as for areas, also where bands go below; it may grow later."""
+    """Let the y axis begin at 0, as for areas, also where bands go below; it may grow later.
+
+    If values in the axes are negative, it shows them.
+    """
+    if lowest_value(axes) < 0:
+        axes.autoscale_view()
+        return
     axes.update_datalim([(0.0, 0.0)], updatex=False)
     for drawn in [*axes.lines, *axes.patches, *axes.collections]:
         drawn.sticky_edges.y.append(0.0)
@@ -355,12 +370,9 @@ def bare(axes: "Axes") -> None:
 def abscissa(
     times: NDArray[np.float64], frames: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], str]:
-    """Return the values of the x axis and its label."""
-    if len(times) < 2 or not (np.diff(times) > 0).all():
-        return frames.astype(np.float64), "frame"
-    if times[-1] - times[0] >= 10 * PS_PER_NS:
-        return times / PS_PER_NS, "time (ns)"
-    return times, "time (ps)"
+    """Return the values of the x axis of a figure of its own, and its label."""
+    unit = unit_of_times(times)
+    return in_unit(times, frames, unit), label_of_times(unit)
 
 
 def shortened(label: str, most: int = LONGEST_LABEL) -> str:

@@ -16,6 +16,7 @@ from trajet.plots.drawing import (
     two_axes,
 )
 from trajet.plots.look import COLOURS, PLAIN, Look
+from trajet.plots.shared_axes import limit, limits, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +61,9 @@ def components(
     names = [f"component {k + 1}, {100 * share:.1f} % (Å)" for k, share in enumerate(shares[:2])]
     time, time_label = abscissa(times, frames)
     if projections.shape[1] == 1:
-        _points(left, time, projections[:, 0], time, look)
-        left.set_xlabel(time_label)
+        x, x_label = time_axis(left, times, frames)
+        _points(left, x, projections[:, 0], time, look)
+        left.set_xlabel(x_label)
         left.set_ylabel(names[0])
         show_range(left, projections[:, 0])
     else:
@@ -143,7 +145,8 @@ def clusters(
     from matplotlib.ticker import MaxNLocator
 
     left, right = two_axes(ax, (8.0, 4.0), width_ratios=(4, 1), sharey=True)
-    x, x_label = abscissa(times, frames)
+    x, x_label = time_axis(left, times, frames)
+    before = limits(left, "y")
     size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
     (colour,) = look.colours(1)
     left.scatter(x, labels, s=size, color=colour)
@@ -151,7 +154,7 @@ def clusters(
     left.set_ylabel("cluster")
     titled(left, look.only_title(title))
     left.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    left.set_ylim(max(1, len(sizes)) - 0.5, -0.5)
+    limit(left, "y", (max(1, len(sizes)) - 0.5, -0.5), before)
     bare(left)
     if right is None:
         return figure_of(left)

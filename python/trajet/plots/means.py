@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
     MOST_BINS,
-    abscissa,
     axes_of,
     bare,
     begin_at_zero,
@@ -25,6 +24,7 @@ from trajet.plots.drawing import (
     wrapped,
 )
 from trajet.plots.look import COLOURS, PLAIN, Look
+from trajet.plots.shared_axes import lag_axis, limit, limits, shared_label, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,10 +149,13 @@ def convergence(
         Axes for the means; None for a figure of its own with both.
     """
     left, right = two_axes(ax, (9.0, 4.0), width_ratios=(3, 2))
-    x, x_label = lengths, f"length of the series ({unit})"
+    before = limits(left, "y")
+    x, shown = lengths, unit
     if unit == "ps" and len(lengths):
-        x, time = abscissa(lengths, np.arange(len(lengths)))
-        x_label = time.replace("time", "length of the series")
+        x, shown = lag_axis(left, lengths, float(np.ptp(lengths)))
+    else:
+        take_unit(left, "frame", "numbers of frames")
+    x_label = shared_label(left, "x", f"length of the series ({shown})")
     names, colours = look.names(labels), look.colours(len(labels))
     for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
         mean, half = means[:, k], half_widths[:, k]
@@ -168,10 +171,10 @@ def convergence(
         left.fill_between(x, low, high, where=clear, color=colour, alpha=_ALPHA, linewidth=0)
         if right is not None:
             right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=3)
-    _limit(left, means, half_widths)
+    _limit(left, means, half_widths, before)
     hatched = "" if resolved.all() else "; hatched: not resolved"
     label_below(left, x_label, f"band: 95 % interval of the mean{hatched}")
-    left.set_ylabel(wrapped(f"mean {quantity}", height_of(left)))
+    left.set_ylabel(wrapped(shared_label(left, "y", f"mean {quantity}"), height_of(left)))
     titled(left, look.title(title))
     left.margins(x=0)
     bare(left)
@@ -186,10 +189,16 @@ def convergence(
     return figure_of(left)
 
 
-def _limit(axes: "Axes", means: NDArray[np.float64], half_widths: NDArray[np.float64]) -> None:
+def _limit(
+    axes: "Axes",
+    means: NDArray[np.float64],
+    half_widths: NDArray[np.float64],
+    before: tuple[float, float] | None,
+) -> None:
     """Let the y axis show the means, and the last band as far as it is no wider than they range.
 
-    Bands of short parts are huge: they would hide how the mean changes.
+    Bands of short parts are huge: they would hide how the mean changes. What was within the limits
+    `before` stays there.
     """
     seen = means[np.isfinite(means)]
     most = np.ptp(seen) if seen.size else 0.0
@@ -198,7 +207,7 @@ def _limit(axes: "Axes", means: NDArray[np.float64], half_widths: NDArray[np.flo
     ends = ends[np.isfinite(ends)]
     if ends.size and np.ptp(ends) > 0:
         margin = 0.05 * np.ptp(ends)
-        axes.set_ylim(ends.min() - margin, ends.max() + margin)
+        limit(axes, "y", (ends.min() - margin, ends.max() + margin), before)
 
 
 def histogram(
@@ -214,6 +223,7 @@ def histogram(
     """Draw the distribution of series (`(n_frames, n_series)`), with their means as bands."""
     axes = axes_of(ax, (6.4, 4.0))
     is_alone = not axes.has_data()
+    take_unit(axes, "values", f"values, {quantity}")
     seen = values[np.isfinite(values)]
     count = min(MOST_BINS, max(10, int(np.sqrt(len(values)))))
     bins = np.histogram_bin_edges(seen, count).tolist()
@@ -233,7 +243,7 @@ def histogram(
                 label=shortened(label),
             )
     words = draw_bands(axes, means, colours, upright=True, is_alone=is_alone)
-    label_below(axes, quantity, words)
+    label_below(axes, shared_label(axes, "x", quantity), words)
     axes.set_ylabel("density")
     titled(axes, look.title(title))
     axes.margins(x=0)

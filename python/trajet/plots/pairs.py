@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    abscissa,
     axes_of,
     figure_of,
     height_of,
@@ -18,6 +17,7 @@ from trajet.plots.drawing import (
 )
 from trajet.plots.look import PLAIN, Look
 from trajet.plots.residues import draw_chains_of_image
+from trajet.plots.shared_axes import even_time_axis, even_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,11 +156,10 @@ def frame_pairs(
     for (times, frames), axis, label in zip(
         sides, (axes.xaxis, axes.yaxis), (labels[-1], labels[0]), strict=True
     ):
-        x, x_label = abscissa(times, frames)
-        even = len(x) > 1 and bool(np.allclose(np.diff(x), (x[-1] - x[0]) / (len(x) - 1)))
-        if not even:
-            # Frames that are chosen one by one: an image has equal steps.
-            x, x_label = np.arange(len(frames), dtype=np.float64), "frame of the choice"
+        if axis is axes.xaxis:
+            x, x_label = even_time_axis(axes, times, frames)
+        else:
+            x, x_label = even_times(times, frames)
         half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
         extent += [x[0] - half, x[-1] + half] if len(x) else [0.0, 1.0]
         length = height_of(axes) if axis is axes.yaxis else width_of(axes)

@@ -25,6 +25,15 @@ from trajet.plots.drawing import (
 )
 from trajet.plots.look import PLAIN, Look
 from trajet.plots.residues import draw_chains_of_image
+from trajet.plots.shared_axes import (
+    OF_CHOICE,
+    even_time_axis,
+    lag_axis,
+    limit,
+    limits,
+    shared_label,
+    take_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,13 +81,19 @@ def secondary_structure(
     codes
         `(n_frames, n_residues)`, numbers of classes in their order.
     times, frames
-        `(n_frames,)`, ps and frame numbers; the x axis is that of `series`.
+        `(n_frames,)`, ps and frame numbers; the x axis is that of `series`. If the steps between
+        frames are not equal, it counts the chosen frames.
     classes
         Names of the classes by letters.
     labels
         Names of the residues, some of which are written beside the axis.
     title
         Title of the figure.
+
+    Raises
+    ------
+    ValueError
+        If the given axes, or others that share their x axis, show something else along it.
     """
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -86,8 +101,9 @@ def secondary_structure(
     colours = {letter: CLASS_COLOURS[letter] for letter in classes}
     if look.color is not None:
         colours = dict(zip(classes, look.colours(len(classes)), strict=True))
-    x, x_label = abscissa(times, frames)
     axes = axes_of(ax, (9.0, 5.0))
+    x, x_label = even_time_axis(axes, times, frames)
+    before = limits(axes, "x")
     # Each frame and each residue is a cell around its place.
     half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
     ends = (x[0] - half, x[-1] + half) if len(x) else (0.0, 1.0)
@@ -105,7 +121,9 @@ def secondary_structure(
     axes.set_yticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
     draw_chains_of_image(axes, labels, "y")
     if len(x) > 1:
-        axes.set_xlim(x[0], x[-1])
+        # It begins at the first time; chosen frames are seen whole. Axes beside it may still grow.
+        shown = ends if x_label == OF_CHOICE else (x[0], x[-1])
+        limit(axes, "x", shown, before, keep_auto=True)
     axes.set_xlabel(x_label)
     axes.set_ylabel("residue")
     title = look.only_title(title)
@@ -242,19 +260,23 @@ def _correlations(
     look: Look,
 ) -> None:
     """Draw correlation functions."""
+    x, unit = lag_axis(axes, times)
+    before = limits(axes, "y")
     names, colours = look.names(list(curves)), look.colours(len(curves))
     for label, colour, values in zip(names, colours, curves.values(), strict=True):
-        axes.plot(times, values, color=colour, linewidth=line_width(1.5), label=shortened(label))
-    axes.set_xlabel("lag (ps)")
-    axes.set_ylabel("correlation")
+        axes.plot(x, values, color=colour, linewidth=line_width(1.5), label=shortened(label))
+    axes.set_xlabel(shared_label(axes, "x", f"lag ({unit})"))
+    axes.set_ylabel(shared_label(axes, "y", "correlation"))
     axes.margins(x=0)
-    axes.set_ylim(0, 1.02)
+    limit(axes, "y", (0, 1.02), before)
     bare(axes)
 
 
 def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str], colour: str) -> None:
     """Draw horizontal bars, the first one on top."""
     shown = values[: len(labels)]
+    # Bars of other pairs would stand beside names that are not theirs.
+    take_unit(axes, ("occupancy", *labels), "names of pairs")
     axes.barh(np.arange(len(shown)), shown, color=colour, height=0.7)
     axes.set_yticks(
         np.arange(len(shown)),

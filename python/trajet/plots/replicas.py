@@ -20,6 +20,7 @@ from trajet.plots.drawing import (
     wrapped,
 )
 from trajet.plots.look import PLAIN, Look
+from trajet.plots.shared_axes import PS_PER_NS, lowest_value, reveal, shared_label, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,6 +165,7 @@ def _replica_panel(axes: "Axes", panel: ReplicaPanel, look: Look) -> None:
     curves = panel.curves
     colours = look.colours_of([curve.label for curve in curves])
     labels = look.names([curve.label for curve in curves])
+    x_label, per_unit = _take_x(axes, panel)
     for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
         n = len(curve.replicas)
         label = shortened(f"{labels[k]} ({n} replica{'s' * (n > 1)})")
@@ -171,18 +173,30 @@ def _replica_panel(axes: "Axes", panel: ReplicaPanel, look: Look) -> None:
             shift = _SPREAD * ((k + 0.5) / len(curves) - 0.5)
             _points(axes, curve, colour, label, shift)
             continue
+        x = curve.x / per_unit
         for values in curve.replicas:
-            axes.plot(curve.x, values, color=colour, linewidth=line_width(0.5), alpha=0.45)
+            axes.plot(x, values, color=colour, linewidth=line_width(0.5), alpha=0.45)
         low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
-        axes.fill_between(curve.x, low, high, color=colour, alpha=0.2, linewidth=0)
-        axes.plot(curve.x, curve.mean, color=colour, linewidth=line_width(1.6), label=label)
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+        reveal(axes, "x", x)
+        axes.plot(x, curve.mean, color=colour, linewidth=line_width(1.6), label=label)
         axes.margins(x=0)
     if panel.names is not None:
         _name(axes, panel.names)
     _show_replicas(axes, curves)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
+    axes.set_xlabel(shared_label(axes, "x", x_label))
+    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
     bare(axes)
+
+
+def _take_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> tuple[str, float]:
+    """Return the label of the x axis and the unit of its numbers in theirs; see `take_unit`."""
+    if panel.names is not None:
+        take_unit(axes, ("names", *panel.names), "names of quantities")
+        return panel.x_label, 1.0
+    stem, _, unit = panel.x_label.removesuffix(")").rpartition(" (")
+    taken = take_unit(axes, unit if stem else panel.x_label, panel.x_label)
+    return (f"{stem} (ns)", PS_PER_NS) if (unit, taken) == ("ps", "ns") else (panel.x_label, 1.0)
 
 
 def _show_replicas(axes: "Axes", curves: Sequence[ReplicaCurve]) -> None:
@@ -193,7 +207,7 @@ def _show_replicas(axes: "Axes", curves: Sequence[ReplicaCurve]) -> None:
     values = np.concatenate([curve.replicas.ravel() for curve in curves])
     show_range(axes, values)
     finite = values[np.isfinite(values)]
-    if finite.size and finite.min() >= 0 > axes.get_ylim()[0]:
+    if finite.size and lowest_value(axes) >= 0 > axes.get_ylim()[0]:
         axes.set_ylim(bottom=0.0, auto=None)
 
 
@@ -230,7 +244,8 @@ def replica_difference(
 
 def _difference_panel(axes: "Axes", panel: DifferencePanel, marked: str, look: Look) -> None:
     """Draw the differences of one quantity; the significant ones are `marked` in the legend."""
-    x, difference, half_width = panel.x, panel.difference, panel.half_width
+    x_label, per_unit = _take_x(axes, panel)
+    x, difference, half_width = panel.x / per_unit, panel.difference, panel.half_width
     axes.axhline(0.0, color="0.4", linewidth=0.8)
     colour = _CHANGE if look.color is None else look.colours(1)[0]
     interval = "95 % by Welch's t"
@@ -254,8 +269,9 @@ def _difference_panel(axes: "Axes", panel: DifferencePanel, marked: str, look: L
             label=marked,
             zorder=3,
         )
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(wrapped(f"change of {panel.quantity}", height_of(axes)))
+    axes.set_xlabel(shared_label(axes, "x", x_label))
+    label = shared_label(axes, "y", f"change of {panel.quantity}")
+    axes.set_ylabel(wrapped(label, height_of(axes)))
     bare(axes)
 
 

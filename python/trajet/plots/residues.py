@@ -1,6 +1,7 @@
 """Positions of residues and atoms along an axis, with chains apart from one another."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +20,8 @@ _GAP = 0.02
 _MOST_TICKS = 16
 # Space between two names, in characters.
 _BETWEEN = 2
+# The name of a residue before its number, in a label.
+_NAME = re.compile(r"(^|:)[A-Za-z]{3}(?=-?\d)")
 # Most chains that are named.
 _MOST_CHAINS = 12
 
@@ -43,6 +46,23 @@ class Places:
     parts: list[slice]
     chains: list[str]
     residues: NDArray[np.int64] | None = None
+
+    def unit(self, labels: Sequence[str] | None) -> Hashable:
+        """Return what is the same for other elements if these have the same positions.
+
+        Parameters
+        ----------
+        labels
+            Names of the elements, which must be the same apart from names of residues, since
+            mutants are compared; None for residue numbers, of which those of several chains must
+            have the same ends.
+        """
+        if labels is not None:
+            return "names", *self.chains, *(_NAME.sub(r"\1", label) for label in labels)
+        if self.residues is None:
+            return "residue"
+        ends = [(int(self.residues[part][0]), int(self.residues[part][-1])) for part in self.parts]
+        return "residue", *self.chains, *ends
 
 
 def places_of(n: int, chains: Sequence[str] | None) -> Places:

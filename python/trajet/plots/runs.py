@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    PS_PER_NS,
-    abscissa,
     bare,
     entitle,
     figure_of,
@@ -24,6 +22,14 @@ from trajet.plots.drawing import (
     wrapped,
 )
 from trajet.plots.look import LINES, PLAIN, Look
+from trajet.plots.shared_axes import (
+    in_unit,
+    label_of_times,
+    shared_label,
+    take_time_unit,
+    take_unit,
+    words_on_averages,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +134,8 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
         named = dict.fromkeys(groups, groups[0])
     # Many runs of one group have colours of their own: the name of the group has none of them.
     is_alone = len(groups) == 1 and not is_named
-    xs, x_label = _abscissas(runs)
+    unit = take_time_unit(axes, [run.times for run in runs])
+    xs = [in_unit(run.times, run.frames, unit) for run in runs]
     seen: dict[str, int] = {}
     smoothed = 1
     for run, x, colour, label in zip(runs, xs, colours, labels, strict=True):
@@ -141,9 +148,9 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
         name = shortened(f"{groups[0]} ({len(runs)} runs)")
         axes.plot([], [], color="0.5", linewidth=line_width(1.2), label=name)
     show_range(axes, np.concatenate([run.values for run in runs]))
-    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
-    label_below(axes, x_label + bold, "")
-    axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
+    x_label = shared_label(axes, "x", label_of_times(unit))
+    label_below(axes, x_label + words_on_averages(axes, smoothed), "")
+    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
     axes.margins(x=0)
     bare(axes)
 
@@ -183,6 +190,8 @@ def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
     """Draw the distributions of a series of all runs."""
     groups = [one.group for one in panel.intervals]
     colours = look.colours_of(groups)
+    runs = [f"{run.group} {run.name}" for run in panel.runs]
+    take_unit(axes, ("runs", *runs), "names of runs")
     names: list[str] = []
     place = 0.0
     ticks: list[float] = []
@@ -206,7 +215,7 @@ def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
     if len(names) >= _TURNED_FROM and any(len(name) > 3 for name in names):
         for text in axes.get_xticklabels():
             text.set(rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_ylabel(wrapped(panel.quantity, height_of(axes)))
+    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
     show_range(axes, np.concatenate([run.values for run in panel.runs]))
     bare(axes)
 
@@ -226,14 +235,3 @@ def _violin(axes: "Axes", values: NDArray[np.float64], x: float, colour: str) ->
 
 def _label(group: str, name: str) -> str:
     return ", ".join(filter(None, [group, name]))
-
-
-def _abscissas(runs: Sequence[Run]) -> tuple[list[NDArray[np.float64]], str]:
-    """Return the x values of all runs in one unit, and their label."""
-    found = [abscissa(run.times, run.frames) for run in runs]
-    labels = {label for _, label in found}
-    if "frame" in labels:
-        return [run.frames.astype(np.float64) for run in runs], "frame"
-    if len(labels) == 1:
-        return [x for x, _ in found], labels.pop()
-    return [run.times / PS_PER_NS for run in runs], "time (ns)"

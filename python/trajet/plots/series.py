@@ -36,6 +36,15 @@ from trajet.plots.residues import (
     places_of_residues,
     title_pad,
 )
+from trajet.plots.shared_axes import (
+    limit,
+    limits,
+    note_values,
+    shared_label,
+    take_unit,
+    time_axis,
+    words_on_averages,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +75,7 @@ def series(
         `(n_frames,)` or `(n_frames, n_series)`.
     times, frames
         `(n_frames,)`, ps and frame numbers. If times do not increase, as in concatenated files, the
-        x axis shows frame numbers.
+        x axis shows frame numbers. In axes with other results it has their unit.
     labels
         Name of each series.
     quantity, title
@@ -80,13 +89,18 @@ def series(
     -------
     matplotlib.figure.Figure
         The figure, which is not registered with pyplot: save it or show it.
+
+    Raises
+    ------
+    ValueError
+        If the given axes, or others that share their x axis, show something else along it.
     """
     from matplotlib.ticker import MaxNLocator
 
     left, right = two_axes(ax, (8.0, 4.0), width_ratios=(5, 1), sharey=True, panels=1)
     is_alone = not left.has_data()
     columns = values.reshape(len(times), len(labels))
-    x, x_label = abscissa(times, frames)
+    x, x_label = time_axis(left, times, frames)
     names, colours = look.names(labels), look.colours(len(labels))
     seen = columns[np.isfinite(columns)]
     is_whole = bool(seen.size) and np.array_equal(seen, np.round(seen))
@@ -103,12 +117,12 @@ def series(
             continue
         _draw_beside(right, finite, bins, colour)
     show_range(left, columns)
-    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
     words = ""
     if means is not None:
         words = draw_bands(left, means, colours, is_alone=is_alone)
-    label_below(left, x_label + bold, words)
-    left.set_ylabel(wrapped(quantity, height_of(left)))
+    x_label = shared_label(left, "x", x_label) + words_on_averages(left, smoothed)
+    label_below(left, x_label, words)
+    left.set_ylabel(wrapped(shared_label(left, "y", quantity), height_of(left)))
     titled(left, look.title(title))
     left.margins(x=0)
     if is_whole:
@@ -159,17 +173,19 @@ def angles(
 
     They are drawn as points: lines would cross the jump at 180 degrees.
     """
-    x, x_label = abscissa(times, frames)
     axes = axes_of(ax, (8.0, 4.0))
+    x, x_label = time_axis(axes, times, frames)
+    before = limits(axes, "y")
     size = max(1.0, min(12.0, 3000.0 / max(1, len(x))))
     names = look.names(labels[: len(COLOURS)])
     for column, (label, colour) in enumerate(zip(names, look.colours(len(names)), strict=True)):
         axes.scatter(x, values[:, column], s=size, color=colour, label=shortened(label))
     shown = f"the first {len(COLOURS)} of {len(labels)} " if len(labels) > len(COLOURS) else ""
     titled(axes, look.title(f"{shown}dihedral angles"))
-    axes.set_xlabel(x_label)
-    axes.set_ylabel("angle (degrees)")
-    axes.set_ylim(-180, 180)
+    note_values(axes, values)
+    axes.set_xlabel(shared_label(axes, "x", x_label))
+    axes.set_ylabel(shared_label(axes, "y", "angle (degrees)"))
+    limit(axes, "y", (-180, 180), before)
     axes.set_yticks(range(-180, 181, 60))
     axes.margins(x=0.01)
     bare(axes)
@@ -271,6 +287,8 @@ def mean_profile(
     (colour,) = look.colours(1)
     (name,) = look.names(["mean"])
     places = places_of(n, chains)
+    take_unit(axes, places.unit(labels), f"names of {along}s")
+    note_values(axes, mean)
     x = places.x
     if n <= _MOST_BARS:
         axes.bar(x, mean, width=0.8, color=colour, alpha=0.55, linewidth=0, label=name)
@@ -300,8 +318,8 @@ def mean_profile(
             )
     name_elements(axes, places, labels)
     draw_chains(axes, places)
-    axes.set_xlabel(along)
-    axes.set_ylabel(wrapped(quantity, height_of(axes)))
+    axes.set_xlabel(shared_label(axes, "x", along))
+    axes.set_ylabel(wrapped(shared_label(axes, "y", quantity), height_of(axes)))
     titled(axes, look.title(title), pad=title_pad(places))
     axes.margins(x=0.005)
     begin_at_zero(axes)
@@ -332,6 +350,11 @@ def profile(
     along = places_of_residues(residues, chains)
     places = along or places_of(len(atoms), chains)
     axes = axes_of(ax, (8.0, 4.0))
+    x_label = "residue" if along else "atom of the selection"
+    shown = "residue numbers of chains" if places.chains else x_label
+    numbered = [""] * len(atoms) if labels is None else labels
+    take_unit(axes, places.unit(None if along else numbered), shown)
+    note_values(axes, values)
     (colour,) = look.colours(1)
     (name,) = look.names([""])
     for k, part in enumerate(places.parts):
@@ -344,11 +367,11 @@ def profile(
             shortened(name) if k == 0 else "",
             is_first=k == 0,
         )
-    axes.set_xlabel("residue" if along else "atom of the selection")
+    axes.set_xlabel(shared_label(axes, "x", x_label))
     if along is None and labels is not None:
         _name_atoms(axes, places, labels)
     draw_chains(axes, places)
-    axes.set_ylabel(wrapped(quantity, height_of(axes)))
+    axes.set_ylabel(wrapped(shared_label(axes, "y", quantity), height_of(axes)))
     titled(axes, look.title(title), pad=title_pad(places))
     axes.margins(x=0)
     begin_at_zero(axes)

@@ -1,0 +1,36 @@
+"""The record of what axes show; matplotlib is imported with this module."""
+
+from collections.abc import Hashable
+
+from matplotlib.artist import Artist
+from matplotlib.backend_bases import RendererBase
+
+
+class AxesContent(Artist):
+    """What results have drawn into axes; it draws nothing, and goes when axes are cleared.
+
+    Attributes
+    ----------
+    unit
+        What numbers along the x axis are, such as "ps" or "residue"; None if no result has said it.
+    labels
+        Labels of the axes "x" and "y" of all results, in order.
+    smoothed
+        Widths of all running averages, frames.
+    lowest
+        The lowest value of all results.
+    limited
+        The sides "x" and "y" whose limits a result has set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.unit: Hashable = None
+        self.labels: dict[str, list[str]] = {"x": [], "y": []}
+        self.smoothed: set[int] = set()
+        self.lowest = float("inf")
+        self.limited: set[str] = set()
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw nothing."""

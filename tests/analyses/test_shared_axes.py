@@ -1,0 +1,308 @@
+"""Laws of axes that several results share: numbers stand at their places, and none are cut off."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.made_reports import report, worker
+from helpers.made_results import ensemble_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from trajet import plots
+from trajet.result.series import GroupSeries
+
+UNITS = {"time (ps)": 1.0, "time (ns)": 1000.0}
+
+
+def made(
+    times: Any, values: Any = None, frames: Any = None, unit: str = "Å", name: str = "rmsd"
+) -> GroupSeries:
+    """Return a result with one series at these times (ps)."""
+    times = np.asarray(times, np.float64)
+    values = np.arange(len(times)) if values is None else values
+    frames = np.arange(len(times)) if frames is None else np.asarray(frames)
+    columns = np.asarray(values, np.float64)[:, np.newaxis]
+    return GroupSeries(columns, times, frames, unit, ("a",), name, report([worker(0)]))
+
+
+def empty_axes() -> Axes:
+    """Return axes of a user."""
+    return Figure(figsize=(4, 3)).subplots()
+
+
+def label_of(axes: Axes) -> str:
+    """Return what the x axis shows."""
+    return axes.get_xlabel().partition("\n")[0].partition(";")[0]
+
+
+def data_of(axes: Axes) -> list[NDArray[np.float64]]:
+    """Return the x values of all curves but lines of means."""
+    return [
+        np.asarray(line.get_xdata(), np.float64)
+        for line in axes.lines
+        if line.get_transform() == axes.transData
+    ]
+
+
+TIMES = st.builds(
+    lambda step, n, order: (step * (np.arange(n) + 1.0))[:: -1 if order else 1],
+    st.sampled_from([0.5, 10.0, 900.0, 3000.0]),
+    st.integers(1, 30),
+    st.sampled_from([False, False, False, True]),
+)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(TIMES, min_size=1, max_size=4), st.booleans())
+def test_every_frame_stands_at_its_time_or_number(several: list[Any], beside: bool) -> None:
+    """In the unit of the label, also in axes one below the other; else it is an error."""
+    panels = Figure().subplots(2, 1, sharex=True)
+    drawn: list[tuple[Axes, GroupSeries]] = []
+    for k, times in enumerate(several):
+        axes, result = panels[k % 2 if beside else 0], made(times, frames=7 * np.arange(len(times)))
+        try:
+            result.plot(axes, label=f"{k}")
+        except ValueError as error:
+            assert "draw it into axes of its own" in str(error)
+            assert label_of(panels[0]) in UNITS and times[0] > times[-1]
+        else:
+            drawn.append((axes, result))
+    assert len({label_of(axes) for axes, _ in drawn}) == 1
+    for axes in panels:
+        results = [result for one, result in drawn if one is axes]
+        for x, result in zip(data_of(axes), results, strict=True):
+            unit = UNITS.get(label_of(axes))
+            there = result.frames if unit is None else result.times / unit
+            np.testing.assert_allclose(x, there)
+            low, high = axes.get_xlim()
+            assert low <= x.min() and x.max() <= high
+
+
+def test_the_first_result_chooses_the_unit() -> None:
+    """Cleared axes are new, and a single frame stands at its time."""
+    axes = empty_axes()
+    short, long = made(50.0 * np.arange(20)), made(5000.0 * np.arange(20))
+    short.plot(axes, label="short")
+    long.plot(axes, label="long")
+    made([700.0]).plot(axes, label="one")
+    assert label_of(axes) == "time (ps)"
+    assert [x[-1] for x in data_of(axes)] == [950.0, 95_000.0, 700.0]
+    axes.clear()
+    long.plot(axes, label="long")
+    assert label_of(axes) == "time (ns)"
+
+
+def test_lags_have_the_unit_of_the_first() -> None:
+    """Curve, line of the fit and its range."""
+    axes = empty_axes()
+    for step in (10.0, 900.0):
+        lags = step * np.arange(30.0)
+        plots.displacement(
+            lags + 1,
+            lags,
+            fit=(lags[3], lags[9]),
+            line=(1.0, 1.0),
+            legend="fit",
+            title="msd",
+            ax=axes,
+        )
+    assert axes.get_xlabel() == "lag (ps)"
+    assert [x[-1] for x in data_of(axes)] == [290.0, 290.0, 26_100.0, 26_100.0]
+    spans = [patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches]
+    np.testing.assert_allclose([[box.x0, box.x1] for box in spans], [[30, 90], [2700, 8100]])
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["series", "line", "profile", "density", "convergence"]),
+            st.sampled_from([-50.0, -1.0, 0.0, 3.0, 1e4]),
+            st.sampled_from([0.5, 20.0]),
+        ),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_no_value_is_cut_off(drawn: list[tuple[str, float, float]]) -> None:
+    """By a later result with other values, in any order, and with a line of the user."""
+    # One kind of abscissa: lines of a user, which come first, go with all.
+    kind = next((kind for kind, _, _ in drawn if kind != "line"), "series")
+    axes, lowest, highest = empty_axes(), np.inf, -np.inf
+    for given_kind, low, span in sorted(drawn, key=lambda one: one[0] != "line"):
+        values = low + span * np.linspace(0, 1, 12)
+        if given_kind == "line":
+            axes.plot(np.arange(12), values)
+        elif kind == "profile":
+            numbers = np.arange(12)
+            plots.profile(
+                *(values, numbers, numbers),
+                labels=None,
+                chains=None,
+                quantity="q",
+                title="",
+                ax=axes,
+            )
+        elif kind == "density":
+            plots.density_profile(
+                np.arange(13.0),
+                values[:, np.newaxis],
+                labels=("a",),
+                axis="z",
+                quantity="q",
+                ax=axes,
+            )
+        else:
+            chosen: Any = given_kind if given_kind == "convergence" else None
+            made(np.arange(12), values).plot(axes, kind=chosen)
+            if chosen:
+                means = [values[:n].mean() for n in range(4, 13)]
+                values = np.array(means)
+        lowest, highest = min(lowest, values.min()), max(highest, values.max())
+    bottom, top = axes.get_ylim()
+    assert bottom <= lowest and highest <= top
+
+
+def test_bands_below_zero_are_cut_as_before() -> None:
+    """They go below what values can be."""
+    axes = empty_axes()
+    for _ in range(2):
+        plots.density_profile(
+            np.arange(5.0),
+            np.array([[0.0], [1.0], [2.0], [0.0]]),
+            labels=("a",),
+            axis="z",
+            quantity="q",
+            half_widths=np.full((4, 1), 5.0),
+            ax=axes,
+        )
+        assert axes.get_ylim()[0] == 0.0
+
+
+def test_shorter_ranges_cut_nothing() -> None:
+    """Of radial distributions, of angles beside larger numbers, and of clusters."""
+    axes = empty_axes()
+    for longest in (20.0, 5.0):
+        plots.radial(np.linspace(0, longest, 11), np.ones(10), title="g", ax=axes)
+    assert axes.get_xlim() == (0.0, 20.0)
+    axes, frames, times = empty_axes(), np.arange(4), np.arange(4.0)
+    made(frames, [0.0, 1.0, 2.0, 900.0]).plot(axes)
+    angles = np.zeros((4, 1))
+    plots.angles(angles, times, frames, labels=("a",), ax=axes)
+    assert axes.get_ylim()[1] >= 900
+    axes = empty_axes()
+    for of in ([0, 1, 2, 3], [0, 0, 0, 0]):
+        labels = np.array(of)
+        plots.clusters(labels, np.bincount(labels), times, frames, title="", ax=axes)
+    assert axes.get_ylim() == (3.5, -0.5)
+
+
+def test_axes_name_all_that_they_show() -> None:
+    """Quantities, directions, and the widths of all running averages."""
+    axes, x = empty_axes(), np.arange(300.0)
+    made(x, np.sin(x)).plot(axes, label="a", smooth=7)
+    made(x, np.cos(x), unit="Å", name="gyration").plot(axes, label="b", smooth=False)
+    assert len(axes.get_ylabel().replace("\n", " ").split(", ")) == 2
+    assert "bold: mean of 7 neighbouring" in axes.get_xlabel().replace("\n", " ")
+    made(x, np.cos(x), unit="Å", name="gyration").plot(axes, label="c", smooth=3)
+    assert "bold: mean of 3 or 7 neighbouring" in axes.get_xlabel().replace("\n", " ")
+    axes = empty_axes()
+    for direction in "xyx":
+        plots.density_profile(
+            *(np.arange(3.0), np.ones((2, 1))),
+            labels=("a",),
+            axis=direction,
+            quantity="q",
+            ax=axes,
+        )
+    assert axes.get_xlabel() == "x (Å), y (Å)"
+
+
+def bars(labels: tuple[str, ...], ax: Axes) -> None:
+    """Draw a value for each residue."""
+    plots.mean_profile(
+        np.ones((3, len(labels))),
+        labels=labels,
+        chains=None,
+        along="residue",
+        quantity="q",
+        title="",
+        ax=ax,
+    )
+
+
+def residues(numbers: list[int], ax: Axes) -> None:
+    """Draw a value for each of some residue numbers, or for atoms if these do not increase."""
+    of = np.array(numbers)
+    plots.profile(
+        np.ones(len(of)),
+        np.arange(len(of)),
+        of,
+        labels=[f"ALA{k}:CA" for k in numbers],
+        chains=None,
+        quantity="q",
+        title="",
+        ax=ax,
+    )
+
+
+def test_other_abscissas_are_an_error() -> None:
+    """It says what is there and what the result has; mutants and other numbers are drawn."""
+    axes = empty_axes()
+    residues([3, 4, 9], axes)
+    residues([1, 2], axes)
+    with pytest.raises(ValueError, match=r"shows residue, and this result has atom of the sel"):
+        residues([1, 1, 2], axes)
+    with pytest.raises(ValueError, match=r"shows residue, and this result has time \(ps\)"):
+        made([1.0, 2.0]).plot(axes)
+    assert axes.get_xlabel() == "residue" and len(axes.lines) == 2
+    axes = empty_axes()
+    bars(("ALA1", "GLY2"), axes)
+    bars(("SER1", "GLY2"), axes)
+    with pytest.raises(ValueError, match="has names of residues"):
+        bars(("ALA1", "GLY3"), axes)
+    axes = empty_axes()
+    plots.occupancies(np.ones(2), ["a", "b"], title="", ax=axes)
+    with pytest.raises(ValueError, match="has names of pairs"):
+        plots.occupancies(np.ones(2), ["a", "c"], title="", ax=axes)
+
+
+def test_ensembles_take_the_unit_of_the_axes() -> None:
+    """An overlay beside a single result."""
+    axes = empty_axes()
+    made(50.0 * np.arange(20)).plot(axes, label="one")
+    ensemble = ensemble_of({"wt": [made(900.0 * np.arange(20)) for _ in range(2)]})
+    ensemble.plot(axes, kind="overlay")
+    assert label_of(axes) == "time (ps)"
+    assert [x[-1] for x in data_of(axes)] == [950.0, 17_100.0, 17_100.0]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.sampled_from([1.0, 1.0001, 2.0, 87.0]), min_size=1, max_size=8),
+    st.sampled_from([1.0, 50_000.0]),
+)
+def test_cells_of_images_are_at_their_times(steps: list[float], scale: float) -> None:
+    """Each frame of secondary structure is a cell around its time, or one of the choice."""
+    times = scale * np.cumsum([1.0, *steps])
+    codes = np.arange(len(times), dtype=np.uint8)[:, np.newaxis] % 2
+    figure = plots.secondary_structure(
+        codes,
+        times,
+        np.arange(len(times)),
+        classes={"H": "helix", "E": "strand"},
+        labels=("ALA1",),
+        title="",
+    )
+    axes = figure.axes[0]
+    left, right, _, _ = axes.images[0].get_extent()
+    edges = np.linspace(left, right, len(times) + 1)
+    unit = UNITS.get(axes.get_xlabel())
+    x = np.arange(len(times)) if unit is None else times / unit
+    slack = 1e-3 * (right - left)
+    assert (edges[:-1] - slack <= x).all() and (x <= edges[1:] + slack).all()
+    assert unit or axes.get_xlabel() == "frame of the choice"
+    assert (unit is None) <= (len(set(steps)) > 1)
