@@ -418,3 +418,32 @@ def test_missing_viewer_is_one_line(adk: Adk) -> None:
     """An installation without the viewer says what to do, before any file is read."""
     line = commands.fail("view", adk.psf, adk.xtc, "--select", "nothing at all")
     assert ("make viewer" if viewer.missing_files() else "nothing at all") in line
+
+
+def test_usual_layers_have_ligands_and_tell_beads_apart() -> None:
+    """Neither water nor single ions are drawn; lipids of one name are coloured by their beads."""
+    peptide = tj.samples.peptide_in_water().open()
+    made = [(each.label, each.representation) for each in viewer.default_layers(peptide)]
+    assert made == [("protein or nucleic", "cartoon"), ("resname IPH", "ball")]
+    (beads,) = viewer.default_layers(tj.samples.bilayer().open())
+    assert (beads.representation, beads.colour) == ("spheres", "name")
+    zinc = tj.open(datafiles.GRO_MEMPROT, datafiles.XTC_MEMPROT)
+    assert viewer.default_layers(zinc)[1].label == "resname POPE POPG"
+
+
+def test_bonds_are_guessed_where_a_file_has_those_of_ligands_only() -> None:
+    """CONECT records of a PDB file; molecules are made whole all the same."""
+    ligand = tj.open(datafiles.CONECT)
+    assert ligand.topology.bonds is not None
+    scene = viewer.Scene(ligand, viewer.default_layers(ligand))
+    assert (scene.remarks, scene.has_repaired) == ([], True)
+    scene.close()
+
+
+def test_chains_of_a_file_without_them_begin_where_residues_do() -> None:
+    """A GRO file has one segment: the two proteins are told apart."""
+    dimer = tj.open(datafiles.GRO_MEMPROT, datafiles.XTC_MEMPROT)
+    scene = viewer.Scene(dimer, [make_layer(dimer.select("protein"))], as_stored=True)
+    chains = table(scene.structure(0), "_atom_site")["auth_asym_id"]
+    assert sorted(set(chains)) == ["c1", "c2"]
+    scene.close()

@@ -32,7 +32,8 @@ _UNSEEN = 10.0
 @click.option(
     "--select",
     metavar="SELECTION",
-    help="Atoms of the first layer. Default: protein and nucleic acids, or else all.",
+    help="Atoms of the first layer. Default: protein and nucleic acids, and in a second layer"
+    " ligands, lipids and the like; or else all.",
 )
 @click.option(
     "--layer",
@@ -40,7 +41,7 @@ _UNSEEN = 10.0
     multiple=True,
     metavar="SELECTION[:STYLE[:COLOUR]]",
     help="A layer. STYLE: cartoon, ball, spheres, lines, surface or points; COLOUR: chain, residue,"
-    " element, secondary, sequence or values (of --series). May be repeated.",
+    " name, element, secondary, sequence or values (of --series). May be repeated.",
 )
 @click.option(
     "--series",

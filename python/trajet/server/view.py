@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from trajet._trajet import FrameError, TrajetError
+from trajet._trajet import FrameError, SelectionError, TrajetError
 from trajet.server.app import answered, number_in
 from trajet.server.frames import RequestError
 from trajet.server.recording import Recording
@@ -151,12 +151,12 @@ class ViewApp:
         Raises
         ------
         RequestError
-            For errors of trajectories, without their texts, and for frames that an analysis or the
-            page cannot use, with a text.
+            For errors of trajectories, without their texts, and for frames and atoms that an
+            analysis or the page cannot use, with a text.
         """
         try:
             return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
-        except FrameError as error:
+        except (FrameError, SelectionError) as error:
             self._failed(error)
             raise RequestError(self._scene.without_paths(str(error)), 409) from error
         except (TrajetError, OSError, MemoryError) as error:

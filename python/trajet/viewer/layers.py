@@ -12,7 +12,7 @@ from trajet.trajectory import Selection, Trajectory
 REPRESENTATIONS = ("cartoon", "ball", "spheres", "lines", "surface", "points")
 # The colour of the first result with values per atom or residue.
 VALUES = "values"
-COLOURS = ("chain", "residue", "element", "secondary", "sequence", VALUES)
+COLOURS = ("chain", "residue", "name", "element", "secondary", "sequence", VALUES)
 # Atoms above which a layer without a cartoon is drawn as lines, and as points.
 _BALLS, _LINES = 5_000, 50_000
 # Share of a layer's atoms that belong to chains with a backbone, above which it is a cartoon.
@@ -110,7 +110,7 @@ def make_layer(
         if representation in ("cartoon", "surface"):
             colour = "chain"
         else:
-            colour = "residue" if _are_beads(selection) else "element"
+            colour = _colour_of_beads(selection) if _are_beads(selection) else "element"
     return Layer(selection, representation, colour)
 
 
@@ -122,8 +122,19 @@ def _are_beads(selection: Selection) -> bool:
         return True
 
 
+def _colour_of_beads(selection: Selection) -> str:
+    """Return the colour that tells beads apart: names of residues, or of beads if there is one."""
+    atoms = selection.topology_atoms
+    names = atoms.topology.column("resnames")
+    one_residue = names is not None and len(np.unique(names[atoms.residues])) == 1
+    return "name" if one_residue else "residue"
+
+
 def default_layers(trajectory: Trajectory) -> list[Layer]:
-    """Return the layers that are drawn if none is given: protein and nucleic acids, or all atoms.
+    """Return the layers that are drawn if none is given.
+
+    They are proteins and nucleic acids, and the other molecules but water and single ions, unless
+    these have more than 50,000 atoms; or all atoms.
 
     Raises
     ------
@@ -132,10 +143,39 @@ def default_layers(trajectory: Trajectory) -> list[Layer]:
     """
     for text in _DEFAULTS[:-1]:
         try:
-            return [make_layer(trajectory.select(text))]
+            polymer = make_layer(trajectory.select(text))
         except SelectionError:
             continue
+        others = _other_molecules(trajectory)
+        if others is None or others.n_atoms > _LINES:
+            return [polymer]
+        return [polymer, make_layer(others)]
     return [make_layer(trajectory.select(_DEFAULTS[-1]))]
+
+
+def _other_molecules(trajectory: Trajectory) -> Selection | None:
+    """Return ligands, lipids and the like: neither polymers, nor water, nor residues of one atom.
+
+    Among atoms, dummies whose element is unknown are left out: without bonds of theirs, which
+    cannot be guessed, no molecule of the picture would be made whole.
+    """
+    try:
+        others = trajectory.select(f"not ({_DEFAULTS[0]} or water)")
+        atoms = others.topology_atoms
+        residues, n_atoms = np.unique(atoms.residues, return_counts=True)
+        names = atoms.topology.column("resnames")
+        is_taken = n_atoms > 1
+        if not _are_beads(others):
+            unknown = atoms.residues[known_elements(atoms) == ""]
+            is_taken &= ~np.isin(residues, unknown)
+        several = residues[is_taken]
+        if names is None or not len(several):
+            return None
+        found = trajectory.select("resname " + " ".join(np.unique(names[several]).tolist()))
+    except SelectionError:
+        return None
+    # A name that polymers have, too.
+    return found if np.isin(found.columns, others.columns).all() else found & others
 
 
 def polymer_atoms(selection: Selection, names: str = "") -> Selection | None:

@@ -145,7 +145,7 @@ class Scene:
     @property
     def shows_stored(self) -> bool:
         """Whether positions are shown as stored at first."""
-        return self._as_stored or not self.has_repaired
+        return not self.has_repaired or self._as_stored
 
     @property
     def n_frames(self) -> int:

@@ -95,6 +95,9 @@ def structure_of(
     icode = _texts(topology, "icodes", residues.rows[row], empty="")
     chain_names = chains_of(atoms)
     shown_chain = asym_column if chain_names is None else _factors(chain_names)
+    if len(shown_chain[0]) == 1:
+        # One for all, as of GRO files: chains are told by the numbers of their residues.
+        shown_chain = asym_column
     zeros = np.zeros(n, np.int32)
     names = _texts(topology, "names", indices)
     sites: dict[str, Column] = {

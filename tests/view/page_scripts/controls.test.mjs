@@ -282,7 +282,7 @@ test("a start that fails lets its canvas go", async (t) => {
     [1, "this browser has no WebGL, which draws the molecules"]);
 });
 
-test("only drags that began in a plot choose frames", () => {
+test("only drags that began in a plot choose frames; the value of the frame is written above it", () => {
   const heard = {};
   let held = null;
   globalThis.uPlot = class {
@@ -295,14 +295,19 @@ test("only drags that began in a plot choose frames", () => {
       options.hooks.ready[0](this);
     }
     posToVal(x) { return x; }
+    redraw() {}
   };
   const chosen = [];
   const series = { frames: [0, 5, 10], labels: ["a"], values: [[1, 2, 3]] };
-  new LinePlot({ clientWidth: 100 }, series, { frame: (number) => chosen.push(number) });
+  const notice = { textContent: "" };
+  const place = { clientWidth: 100, querySelector: () => notice };
+  const plot = new LinePlot(place, series, { frame: (number) => chosen.push(number) });
   heard.pointermove({ offsetX: 9, buttons: 1, pointerId: 4 });
   heard.pointerdown({ offsetX: 4, button: 2, pointerId: 4 });
   assert.deepEqual(chosen, []);
   heard.pointerdown({ offsetX: 4, button: 0, pointerId: 4 });
   heard.pointermove({ offsetX: 9, buttons: 1, pointerId: 4 });
   assert.deepEqual(chosen, [5, 10]);
+  plot.setFrame(5);
+  assert.equal(notice.textContent, "frame 5: 2");
 });

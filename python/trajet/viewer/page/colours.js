@@ -49,33 +49,40 @@ export function themeOfValues(name, label, values, low, high) {
   };
 }
 
-// Colours of residue names, in the order in which they appear.
+// Colours of names, in the order in which they appear.
 const NAMES = [
   0x4e79a7, 0xf28e2b, 0x59a14f, 0xb07aa1, 0xe15759, 0x76b7b2, 0xedc948, 0xff9da7, 0x9c755f, 0x8cd17d,
   0x499894, 0xd37295, 0xa0cbe8, 0xffbe7d, 0x86bcb6, 0xd4a6c8, 0xb6992d, 0xfabfd2, 0x79706e, 0xd7b5a6,
 ];
 
-// A theme of residue names: Mol*'s own has one colour for all that are no amino acids or nucleotides.
-export const THEME_OF_RESIDUES = {
-  name: "trajet-residues",
-  label: "Residue",
-  category: "Miscellaneous",
-  factory: (context, props) => {
-    const names = context.structure?.model.atomicHierarchy.atoms.label_comp_id;
-    const colours = new Map();
-    for (let k = 0; k < (names?.rowCount ?? 0); k++) {
-      const name = names.value(k);
-      if (!colours.has(name)) colours.set(name, NAMES[colours.size % NAMES.length]);
-    }
-    const colourOf = (element) => colours.get(names?.value(element)) ?? UNKNOWN;
-    const colour = (location) => {
-      if (location.kind === "element-location") return colourOf(location.element);
-      if (location.kind === "bond-location") return colourOf(location.aUnit.elements[location.aIndex]);
-      return UNKNOWN;
-    };
-    return { factory: null, granularity: "group", color: colour, props };
-  },
-  getParams: () => ({}),
-  defaultValues: {},
-  isApplicable: () => true,
-};
+// Return a theme of a text of atoms, a column of Mol*'s hierarchy. All layers share its colours. Mol*'s
+// own theme of residues has one colour for all that are no amino acids or nucleotides.
+export function themeOfTexts(name, label, column) {
+  const colours = new Map();
+  return {
+    name,
+    label,
+    category: "Miscellaneous",
+    factory: (context, props) => {
+      const texts = context.structure?.model.atomicHierarchy.atoms[column];
+      const found = new Set();
+      for (let k = 0; k < (texts?.rowCount ?? 0); k++) {
+        const text = texts.value(k);
+        found.add(text);
+        if (!colours.has(text)) colours.set(text, NAMES[colours.size % NAMES.length]);
+      }
+      const colourOf = (element) => colours.get(texts?.value(element)) ?? UNKNOWN;
+      const colour = (location) => {
+        if (location.kind === "element-location") return colourOf(location.element);
+        if (location.kind === "bond-location") return colourOf(location.aUnit.elements[location.aIndex]);
+        return UNKNOWN;
+      };
+      const table = [...found].map((text) => [text, colours.get(text)]);
+      const legend = { kind: "table-legend", table };
+      return { factory: null, granularity: "group", color: colour, props, legend };
+    },
+    getParams: () => ({}),
+    defaultValues: {},
+    isApplicable: () => true,
+  };
+}

@@ -9,6 +9,11 @@ const LINES = ["#1f66b0", "#d1622b", "#2f8f5b", "#8b5bb5", "#b0892a", "#c0436f",
 export class LinePlot {
   constructor(place, series, choose) {
     this.frame = 0;
+    this.series = series;
+    this.notice = place.querySelector(".notice");
+    this.note = this.notice.textContent;
+    this.largest = series.values.map((each) =>
+      each.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0));
     this.plot = drawn(place, "frame", series.frames, series.labels, series.values, {
       draw: [(plot) => this.drawCursor(plot)],
       ready: [(plot) => listen(plot, (x) => choose.frame(series.frames[nearestOf(series.frames, x)]))],
@@ -33,6 +38,17 @@ export class LinePlot {
   setFrame(number) {
     this.frame = number;
     this.plot.redraw(false);
+    const { frames, labels, values } = this.series;
+    const k = frames.indexOf(number);
+    const shown = values.map((each, line) => {
+      const value = k < 0 ? null : valueInWords(each[k], this.largest[line]);
+      return labels.length > 1 ? `${shortened(labels[line])} ${value}` : String(value);
+    });
+    this.notice.textContent = this.note || (k < 0 ? "\u00a0" : `frame ${number}: ${shown.join(" · ")}`);
+  }
+
+  resize() {
+    resizePlot(this.plot);
   }
 }
 
@@ -54,6 +70,23 @@ export class ProfilePlot {
   }
 
   setFrame() {}
+
+  resize() {
+    resizePlot(this.plot);
+  }
+}
+
+// Fit a plot to the width that there is.
+function resizePlot(plot) {
+  const width = plot.root.parentElement.clientWidth;
+  if (width && width !== plot.width) plot.setSize({ width, height: plot.height });
+}
+
+// Return the range of an axis: some room around values that are the same.
+function roomAround(_, low, high) {
+  if (low === null) return [0, 1];
+  const least = 1e-5 * Math.max(1, Math.abs(low), Math.abs(high));
+  return high - low > least ? uPlot.rangeNum(low, high, 0.1, true) : [low - 1, high + 1];
 }
 
 function drawn(place, axis, x, labels, values, hooks) {
@@ -62,7 +95,7 @@ function drawn(place, axis, x, labels, values, hooks) {
     height: 180,
     // Values of one line are read from the axis.
     legend: { show: labels.length > 1, live: false },
-    scales: { x: { time: false } },
+    scales: { x: { time: false, ...(x.length > 1 ? {} : { range: roomAround }) }, y: { range: roomAround } },
     axes: [{ label: axis, labelSize: 18, size: 34 }, { size: 56 }],
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
     series: [
@@ -90,6 +123,12 @@ function listen(plot, choose) {
     // Drags that began elsewhere, such as in the picture, choose nothing.
     if (plot.over.hasPointerCapture(event.pointerId)) chosen(event);
   });
+}
+
+// Return a value in words; rounding errors beside the largest value are 0.
+function valueInWords(value, largest) {
+  if (value === null || value === undefined) return "no value";
+  return String(Math.abs(value) < 1e-9 * largest ? 0 : Number(value.toPrecision(5)));
 }
 
 function shortened(label) {

@@ -19,11 +19,25 @@ export class MatrixPlot {
     this.canvas.style.height = `${Math.max(1, side * nRows)}px`;
     this.notice = place.querySelector(".notice");
     this.notice.textContent = "\u00a0";
-    place.append(this.canvas, scale(matrix.low, matrix.high), this.notice);
+    place.append(this.canvas, this.axis(), scale(matrix.low, matrix.high), this.notice);
     this.draw();
     this.canvas.addEventListener("pointermove", (event) => this.say(this.cell(event)));
     this.canvas.addEventListener("click", (event) => this.click(this.cell(event)));
   }
+
+  // Return what the columns are, from the first to the last.
+  axis() {
+    const { pair } = this.matrix;
+    const names = pair === "frames" ? this.matrix.columns : this.matrix.column_names;
+    const axis = made("div", { name: "axis" },
+      made("span", { textContent: names[0] }),
+      made("span", { textContent: pair === "frames" ? "frame" : "residue" }),
+      made("span", { textContent: names.at(-1) }));
+    axis.style.width = this.canvas.style.width;
+    return axis;
+  }
+
+  resize() {}
 
   draw(frame = null) {
     const { low, high, shape: [nRows, nColumns] } = this.matrix;

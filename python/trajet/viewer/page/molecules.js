@@ -1,6 +1,6 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
-import { rangeOf, THEME_OF_RESIDUES, themeOfValues } from "./colours.js";
+import { rangeOf, themeOfTexts, themeOfValues } from "./colours.js";
 
 const TYPES = {
   cartoon: ["cartoon", {}],
@@ -12,11 +12,14 @@ const TYPES = {
 };
 const COLOURS = {
   chain: "chain-id",
-  residue: THEME_OF_RESIDUES.name,
+  residue: "trajet-residues",
+  name: "trajet-names",
   element: "element-symbol",
   secondary: "secondary-structure",
   sequence: "sequence-id",
 };
+// Carbon would have the colour of its chain.
+const PARAMS = { element: { carbonColor: { name: "element-symbol", params: {} } } };
 // Ends of hydrogen bonds that are farther apart, Å, are in different images of the cell.
 const LONGEST_DASH = 6;
 // Without a GPU each picture takes seconds with these.
@@ -25,6 +28,8 @@ const PLAIN = {
   multiSample: { mode: "off" },
   postprocessing: { occlusion: OFF, shadow: OFF, outline: OFF, antialiasing: OFF },
 };
+// Colours of a layer that are explained.
+const MOST_IN_LEGEND = 24;
 export const REPRESENTATIONS = Object.keys(TYPES);
 export const COLOUR_NAMES = Object.keys(COLOURS);
 
@@ -57,11 +62,16 @@ export class Molecules {
   async fill(element, scene, structures) {
     const { plugin } = this;
     await plugin.init();
-    plugin.representation.structure.themes.colorThemeRegistry.add(THEME_OF_RESIDUES);
+    const themes = plugin.representation.structure.themes.colorThemeRegistry;
+    themes.add(themeOfTexts(COLOURS.residue, "Residue", "label_comp_id"));
+    themes.add(themeOfTexts(COLOURS.name, "Name", "label_atom_id"));
     if (!(await plugin.mountAsync(element))) {
       throw new Error("this browser has no WebGL, which draws the molecules");
     }
-    plugin.canvas3d?.setProps({ camera: { helper: { axes: { name: "off", params: {} } } } });
+    plugin.canvas3d?.setProps({
+      camera: { helper: { axes: OFF } },
+      cameraFog: { name: "on", params: { intensity: 40 } },
+    });
     this.isPlain = drawsInSoftware(plugin);
     if (this.isPlain) plugin.canvas3d.setProps(PLAIN);
     this.layers = [];
@@ -151,7 +161,8 @@ export class Molecules {
       }
       update.to(layer.coordinates).update(coordinates(number, x, y, z));
     }
-    update.to(this.cell.coordinates).update(coordinates(number, ...corners(frame)));
+    this.corners = corners(frame);
+    update.to(this.cell.coordinates).update(coordinates(number, ...this.corners));
     for (const dashes of this.dashes) {
       update.to(dashes.coordinates).update(coordinates(number, ...endsOf(dashes, frame)));
     }
@@ -162,6 +173,14 @@ export class Molecules {
   async setStyle(number, layer) {
     const style = representation(layer, number, this.colours);
     await this.plugin.build().to(this.layers[number].drawn).update(style).commit();
+  }
+
+  // Return what colours of a layer mean, as texts with numbers of colours; nothing if that is plain.
+  legendOf(number) {
+    const legend = this.plugin.state.data.cells.get(this.layers[number].drawn)
+      ?.obj?.data.repr.theme.color.legend;
+    const table = legend?.kind === "table-legend" ? legend.table : [];
+    return table.length > 1 && table.length <= MOST_IN_LEGEND ? table : [];
   }
 
   // Add a colour by the values of a result, one of each atom of a frame; return its name.
@@ -245,12 +264,22 @@ export class Molecules {
     this.plugin.dispose();
   }
 
-  // Turn the camera to all layers.
+  // Look at all layers along y, with z upwards: membranes are seen from the side.
   look() {
     const spheres = this.layers.map(({ drawn }) =>
       this.plugin.state.data.cells.get(drawn)?.obj?.data.sourceData.boundary.sphere);
     const sphere = around(spheres.filter(Boolean));
-    if (sphere) this.plugin.managers.camera.focusSphere(sphere, { durationMs: 0, extraRadius: 2 });
+    const camera = this.plugin.canvas3d?.camera;
+    if (!sphere || !camera) return;
+    const focus = camera.getFocus(sphere.center, sphere.radius + 2);
+    const [x, y, z] = focus.target;
+    const distance = Math.hypot(...focus.target.map((at, axis) => at - focus.position[axis]));
+    // Farther lines of the cell would be cut.
+    const reach = [...this.corners[0]].map((_, k) =>
+      Math.hypot(...this.corners.map((values, axis) => values[k] - focus.target[axis])));
+    const radius = Math.max(focus.radius, ...reach);
+    camera.setState({ ...focus, position: [x, y - distance, z], up: [0, 0, 1], radius }, 0);
+    this.plugin.canvas3d.requestDraw();
   }
 }
 
@@ -281,7 +310,7 @@ function representation(layer, number, colours) {
     type: { name, params },
     // Values arrive later.
     colorTheme: isKnown
-      ? { name: colours[layer.colour] ?? `${layer.colour}-${number}`, params: {} }
+      ? { name: colours[layer.colour] ?? `${layer.colour}-${number}`, params: PARAMS[layer.colour] ?? {} }
       : { name: "uniform", params: { value: 0x9aa3ad } },
     sizeTheme: { name: name === "cartoon" ? "uniform" : "physical", params: {} },
   };

@@ -55,6 +55,10 @@ export class Plots {
     for (const { plot } of this.plots) plot?.destroy();
   }
 
+  resize() {
+    for (const plot of this.plots) plot.resize();
+  }
+
   setFrame(number) {
     this.frame = number;
     for (const plot of this.plots) plot.setFrame(number);

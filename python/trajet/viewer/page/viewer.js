@@ -63,6 +63,8 @@ export class Viewer {
       };
       this.plots = new Plots(part.plots, scene.series, this.source, choose,
         (found, number) => this.take(found, number));
+      this.resized = new ResizeObserver(() => this.plots.resize());
+      this.resized.observe(part.plots);
       this.isStarted = true;
       await this.show(this.numbers.nearest(first()));
       if (this.isClosed) return;
@@ -89,28 +91,33 @@ export class Viewer {
       select.append(new Option(label, name));
       if (layer.colour !== "values" || number !== this.scene.values) continue;
       select.value = layer.colour = name;
-      this.showLegend(layer, legend);
       await this.molecules.setStyle(k, layer);
+      this.showLegend(k, layer, legend);
     }
   }
 
-  showLegend(layer, legend) {
+  showLegend(number, layer, legend) {
     const range = this.ranges.get(layer.colour);
-    legend.replaceChildren(...(range ? [scale(...range)] : []));
+    const named = this.molecules.legendOf(number).map(([textContent, colour]) => {
+      const swatch = made("span", { name: "swatch" });
+      swatch.style.background = `#${colour.toString(16).padStart(6, "0")}`;
+      return made("span", { name: "key" }, swatch, made("span", { textContent }));
+    });
+    legend.replaceChildren(...(range ? [scale(...range)] : named));
   }
 
   addLayer(layer, number) {
     const visible = made("input", { type: "checkbox", checked: true });
     visible.onchange = () => this.molecules.setVisible(number, visible.checked);
     const style = made("div", { name: "style" });
-    const legend = made("div");
+    const legend = made("div", { name: "legend" });
     for (const [key, choices] of [["representation", REPRESENTATIONS], ["colour", COLOUR_NAMES]]) {
       const select = menu({ ariaLabel: key }, choices);
       select.value = layer[key];
       select.onchange = () => {
         layer[key] = select.value;
-        this.showLegend(layer, legend);
-        this.molecules.setStyle(number, layer).catch((error) => this.complain(error));
+        this.molecules.setStyle(number, layer)
+          .then(() => this.showLegend(number, layer, legend), (error) => this.complain(error));
       };
       style.append(select);
       if (key === "colour") this.menus.push({ select, layer, legend });
@@ -118,6 +125,7 @@ export class Viewer {
     const atoms = made("span", { name: "atoms", textContent: `${inWords(layer.n_atoms)} atoms` });
     const name = made("label", { name: "name" }, visible, made("b", { textContent: layer.label }), atoms);
     this.part.layers.append(made("div", { name: "layer" }, name, style, legend));
+    this.showLegend(number, layer, legend);
   }
 
   // Show a frame, and fetch those that follow while playing. The last call wins: its promise is
@@ -323,6 +331,7 @@ export class Viewer {
 
   close() {
     this.isClosed = true;
+    this.resized?.disconnect();
     this.frames?.keepOnly(new Set());
     this.plots?.close();
     this.molecules?.close();
