@@ -1,6 +1,6 @@
 """Time trajet on objects behind HTTP, 50 ms away, and count its requests and bytes.
 
-    .venv/bin/python benches/remote.py [--rounds 3] [--cases index rmsd download faults]
+    .venv/bin/python benches/remote.py [--rounds 3] [--cases index rmsd download faults zarrtraj]
 
 Needs the range server (`cargo build --release --manifest-path benches/range-server/Cargo.toml`),
 MDAnalysisTests and `pip install 'trajet[remote]'`. The server repeats the bytes of small files, so
@@ -12,12 +12,16 @@ unless it says so. Aims:
 - RMSD of the protein of 2,000 solvated frames, 64 connections: 1,000 frames a second, 1.05 requests
   and 17 kB a frame; opening in 4 round trips; of 200 frames 600 a second after it;
 - at 12.5 MB/s, 8 times as fast as downloading the file and reading it;
-- with every 50th request failing: the same bits.
+- with every 50th request failing: the same bits;
+- beside zarrtraj, which reads its own conversion of the same frames: 20 times as many frames a
+  second. `--zarrtraj PYTHON` is an interpreter that has it; without it the case is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
 import time
 import urllib.request
 import warnings
@@ -36,6 +40,9 @@ from range_server import RangeServer
 
 DELAY_MS = 50
 PROTEIN = 3341
+# Frames that zarrtraj reads.
+ZARR_FRAMES = 400
+PEER = Path(__file__).resolve().parent / "peers/zarrtraj_remote.py"
 # Atoms whose frames take 386 kB.
 LARGE = 111_000
 COLUMNS = ("case", "s", "per s", "requests", "MB", "connections", "aim")
@@ -190,12 +197,64 @@ def download_cases(server: RangeServer, folder: Path) -> list[Row]:
     return rows
 
 
+def write_zarr(python: Path, folder: Path) -> dict[str, tuple[Path, int]]:
+    """Write the solvated frames in zarrtraj's format; return its files by their names."""
+    out = folder / "run.zarrmd"
+    begin = time.perf_counter()
+    words = ["write", datafiles.GRO, datafiles.XTC, str(out), str(ZARR_FRAMES)]
+    subprocess.run([python, PEER, *words], check=True)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    size = sum(path.stat().st_size for path in files)
+    times = ZARR_FRAMES // len(mda.Universe(datafiles.GRO, datafiles.XTC).trajectory)
+    before = Path(datafiles.XTC).stat().st_size * times
+    print(
+        f"zarrtraj's conversion of {ZARR_FRAMES} frames: {time.perf_counter() - begin:.0f} s,"
+        f" {before / 1e6:.0f} MB of XTC become {size / 1e6:.0f} MB in {len(files)} files"
+    )
+    return {str(path.relative_to(folder)): (path, 1) for path in files}
+
+
+def zarrtraj_cases(server: RangeServer, rounds: int, python: Path) -> list[Row]:
+    """Time the RMSD of the same frames by zarrtraj and by trajet; compare the values."""
+    server.reset()
+    words = ["read", datafiles.GRO, server.url("run.zarrmd"), str(PROTEIN)]
+    done = subprocess.run([python, PEER, *words], check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    counts = server.reset()
+    theirs = Row(
+        f"zarrtraj {found['version']}: rmsd, {ZARR_FRAMES} frames (opening {found['open']:.1f} s)",
+        found["rmsd"],
+        ZARR_FRAMES,
+        counts,
+        "",
+    )
+    print(" | ".join(theirs.cells()), flush=True)
+    trajectory = opened(server, "solvated400.xtc", 64, kept=True)
+    values = []
+    ours = fastest(
+        server,
+        rounds,
+        f"trajet: rmsd, {ZARR_FRAMES} frames, 64",
+        ZARR_FRAMES,
+        "20 x",
+        lambda: values.append(rmsd(trajectory)),
+    )
+    # MDAnalysis weighs atoms alike, too; the conversion has three decimals.
+    assert np.allclose(values[-1], found["values"], atol=0.01)
+    print(
+        f"{theirs.seconds / ours.seconds:.0f} times as fast as zarrtraj,"
+        f" with 1/{theirs.counts['bytes'] / ours.counts['bytes']:.0f} of its bytes"
+    )
+    return [theirs, ours]
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the cases and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=3)
-    names = ("index", "rmsd", "faults", "download")
+    names = ("index", "rmsd", "faults", "download", "zarrtraj")
     parser.add_argument("--cases", nargs="+", choices=names, default=names)
+    parser.add_argument("--zarrtraj", type=Path, help="a Python interpreter with zarrtraj")
     given = parser.parse_args(arguments)
     require_release_build()
     warnings.filterwarnings("ignore", module="MDAnalysis")
@@ -210,7 +269,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "small.xtc": (folder / "small.xtc", times),
             "solvated.xtc": (Path(datafiles.XTC), 200),
             "solvated200.xtc": (Path(datafiles.XTC), 20),
+            "solvated400.xtc": (Path(datafiles.XTC), ZARR_FRAMES // 10),
         }
+        has_zarr = "zarrtraj" in given.cases and given.zarrtraj is not None
+        if has_zarr:
+            files |= write_zarr(given.zarrtraj, folder)
         print(" | ".join(COLUMNS))
         with RangeServer(files, delay_ms=DELAY_MS) as server:
             if "index" in given.cases:
@@ -221,6 +284,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 fault_cases(server, given.rounds)
             if "download" in given.cases:
                 download_cases(server, folder)
+            if has_zarr:
+                zarrtraj_cases(server, given.rounds, given.zarrtraj)
     print(describe_load())
 
 
