@@ -138,6 +138,37 @@ def test_a_forged_index_is_an_error_where_it_differs(
     assert tj.open(None, server.url("adk.xtc"), allow_http=True).index_state == "published"
 
 
+def test_an_index_with_another_number_of_atoms_is_not_used(tmp_path: Path) -> None:
+    """Of a PDB file, whose headers do not tell it: frame 0, which is read anyway, does."""
+    served, forged = tmp_path / "served", tmp_path / "forged"
+    served.mkdir()
+    forged.mkdir()
+    atoms = [
+        f"ATOM  {k:>5}  CA  GLY A{k:>4}    {k * 1.5:8.3f}{k:8.3f}{0:8.3f}{1:6.2f}{0:6.2f}\n"
+        for k in range(1, 301)
+    ]
+    lines = [line for model in range(1, 11) for line in (f"MODEL {model:>8}\n", *atoms, "ENDMDL\n")]
+    contents = "".join(lines)
+    (served / "run.pdb").write_text(contents)
+    for number, line in enumerate(lines):
+        if line.startswith("ATOM    150"):
+            lines[number] = f"{'REMARK':<{len(line) - 1}}\n"
+    (forged / "run.pdb").write_text("".join(lines))
+    assert (forged / "run.pdb").stat().st_size == len(contents)
+    with RangeServer(served) as server:
+        url = server.url("run.pdb")
+        for folder in (served, forged):
+            succeed("index", "--publish", folder / "run.pdb", "--quiet", "--force")
+            index = (folder / "run.pdb.trajet-index").read_bytes()
+            server.replace("run.pdb.trajet-index", index)
+            if folder == served:
+                assert tj.open(None, url, allow_http=True).index_state == "published"
+        traj = tj.open(None, url, allow_http=True)
+        assert (traj.n_atoms, traj.n_frames, traj.index_state) == (300, 10, "built")
+        assert any("is not one of 299 atoms" in remark for remark in traj.remarks)
+        assert len(traj.read().positions) == 10
+
+
 @pytest.mark.parametrize("format", ["xtc", "trr", "nc"])
 def test_times_of_a_forged_index_choose_no_frames(tmp_path: Path, adk: Adk, format: str) -> None:
     """Any other time, in any frame: it is refused at opening, or before frames are chosen by it."""

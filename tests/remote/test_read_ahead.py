@@ -82,6 +82,29 @@ def test_the_first_block_reads_no_more_than_itself(server: RangeServer, adk: Adk
     assert server.count() <= 4
 
 
+def test_published_data_sets_are_read_ahead(tmp_path: Path, adk: Adk) -> None:
+    """Cursors, blocks, batches and pictures of them ask for several frames at the same time."""
+    from obstore.store import LocalStore
+
+    store = tj.Store(tmp_path / "md", create=True)
+    store.add("run", tj.open(adk.psf, adk.xtc))
+    store.publish("run", (LocalStore(tmp_path / "served", mkdir=True), "run"))
+    expected = tj.open(None, adk.xtc).read(frames=slice(0, 40)).positions
+    with RangeServer(tmp_path / "served", delay=0.02) as server:
+        traj = tj.open(server.url("run"), allow_http=True, connections=8, merge_gap=0)
+        traj.read(frames=[0])
+        server.clear()
+        cursor = traj.cursor()
+        for frame in range(40):
+            found = cursor.read(frame).positions
+            assert found is not None and same_bits(found, expected[frame])
+        assert server.most_at_once > 3
+        server.clear()
+        for block in traj.blocks(1, frames=slice(0, 40)):
+            assert same_bits(block.positions[0], expected[block.frames[0]])
+        assert server.most_at_once > 3
+
+
 def test_cursors_read_ahead(server: RangeServer, local: Path, adk: Adk) -> None:
     """Forwards and backwards; a failure is that of the frame that is asked for."""
     expected = tj.open(None, local).read().positions

@@ -1,10 +1,14 @@
 //! Counters of reading and decoding.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
+use crate::Error;
 use crate::transform::TransformWarnings;
+
+/// Interval at which a thread that waits for a lock looks whether it is cancelled.
+const LOCK_POLL: Duration = Duration::from_millis(2);
 
 /// Counters of the files, bytes, frames and time that one worker has read and decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,6 +126,25 @@ impl Meter {
             self.wait_ns += begin.elapsed().as_nanos() as u64;
             held
         })
+    }
+
+    /// Locks a mutex that another thread may hold while it waits for remote storage, and counts the time waited.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`] if these reads are cancelled meanwhile: the other thread may belong to another run.
+    pub fn lock_or_stop<'a, T>(&mut self, what: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Error> {
+        loop {
+            match what.try_lock() {
+                Ok(held) => return Ok(held),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Error::Interrupted);
+            }
+            std::thread::sleep(LOCK_POLL);
+            self.wait_ns += LOCK_POLL.as_nanos() as u64;
+        }
     }
 
     /// Returns the bytes read under each label of a kind, at least `n_labels` of them.

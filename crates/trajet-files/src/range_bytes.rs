@@ -79,5 +79,5 @@ pub trait RangeBytes: Send + Sync + Debug {
     fn for_worker(&self, secrets: bool) -> Vec<u8>;
 }
 
-/// Opens an object in a worker process from the data of [`RangeBytes::for_worker`].
-pub type OpenObject = fn(&[u8]) -> Result<Arc<dyn RangeBytes>, RemoteFault>;
+/// Opens an object in a worker process from the data of [`RangeBytes::for_worker`]. Returns soon after the flag is set.
+pub type OpenObject = fn(&[u8], Option<&AtomicBool>) -> Result<Arc<dyn RangeBytes>, RemoteFault>;

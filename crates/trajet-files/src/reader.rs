@@ -12,6 +12,7 @@ use trajet_formats::{
 
 use crate::indexed::Indexed;
 use crate::meter::FrameCost;
+use crate::remote::Remote;
 use crate::source::Source;
 use crate::{Error, FrameIndex, Frames, Opening, ParallelFor, Scratch, Stamp, Watch};
 
@@ -74,6 +75,11 @@ pub trait Reader: Send + Sync {
     /// define are those of that one, but for those on atoms and bytes.
     fn wrapped(&self) -> Option<&dyn Reader> {
         None
+    }
+
+    /// Returns how many requests to remote storage wait at the same time; `None` if all files are here.
+    fn connections(&self) -> Option<usize> {
+        self.file().source.remote().map(Remote::connections)
     }
 
     /// Returns remarks on this file for the user, for example on a header that contradicts the frames.

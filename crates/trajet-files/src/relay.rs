@@ -14,7 +14,6 @@ use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
 
 use crate::chain::Chain;
 use crate::reader::ReadRequest;
-use crate::remote::Remote;
 use crate::transform::{PreparedTransform, RelayTransform, TransformState};
 use crate::{Error, Frames, Scratch};
 
@@ -241,14 +240,18 @@ impl Chain {
         Ok(relay.and_then(|relay| relay.task_frames(frames)))
     }
 
+    /// Returns how many requests to remote storage wait at the same time; `None` if all files are here.
+    pub fn connections(&self) -> Option<usize> {
+        self.segments().iter().filter_map(|segment| segment.reader.connections()).max()
+    }
+
     /// Returns how many frames should be read at the same time where the caller takes one after another: as many as the
     /// connections of an object in remote storage. One for files, and if the transform depends on the frames before.
     ///
     /// # Errors
     /// As [`crate::transform::Transform::prepare`].
     pub fn frames_at_once(&self, atoms: &Atoms) -> Result<usize, Error> {
-        let objects = self.segments().iter().filter_map(|segment| segment.reader.source().remote());
-        let most = objects.map(Remote::connections).max().unwrap_or(1);
+        let most = self.connections().unwrap_or(1);
         if most == 1 {
             return Ok(1);
         }

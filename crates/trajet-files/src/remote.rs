@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use trajet_formats::memory;
@@ -19,8 +19,6 @@ pub const DEFAULT_CONNECTIONS: usize = 32;
 
 /// Bytes at either end of an object that are read in one request and kept: headers and stamps lie there.
 const END_BYTES: u64 = 64 << 10;
-/// Interval at which a thread looks whether another one has read an end.
-const LOCK_POLL: Duration = Duration::from_millis(2);
 /// Shortest request, in bytes, whose duration shows the rate of a connection.
 const RATE_BYTES: usize = 32 << 10;
 /// Rate of all connections together, in bytes per second, that is assumed until one was measured.
@@ -203,7 +201,7 @@ impl Remote {
                 continue;
             }
             if end.get().is_none() {
-                let _reading = self.lock(meter)?;
+                let _reading = meter.lock_or_stop(&self.reading)?;
                 if end.get().is_none() {
                     let mut bytes = Vec::new();
                     memory::resize(&mut bytes, n as usize, 0, "the ends of an object")?;
@@ -218,25 +216,6 @@ impl Remote {
             return Ok(());
         }
         self.request(path, offset, buffer, meter)
-    }
-
-    /// Waits until no other thread reads an end.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`] if the run is cancelled meanwhile: the other thread may belong to another run.
-    fn lock(&self, meter: &mut Meter) -> Result<MutexGuard<'_, ()>, Error> {
-        loop {
-            match self.reading.try_lock() {
-                Ok(guard) => return Ok(guard),
-                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => {}
-            }
-            if meter.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-                return Err(Error::Interrupted);
-            }
-            std::thread::sleep(LOCK_POLL);
-            meter.wait_ns += LOCK_POLL.as_nanos() as u64;
-        }
     }
 
     /// Makes a request, and counts it.

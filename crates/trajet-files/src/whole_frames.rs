@@ -15,7 +15,8 @@ use crate::opener::KnownFile;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::source::Source;
 use crate::{
-    Error, FrameCost, FrameIndex, Frames, Meter, OpenOptions, Opening, ParallelFor, Scratch, Watch,
+    Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
+    Scratch, Watch,
 };
 
 /// Positions take 12 bytes of memory each, and at most 48 bytes for each byte of the file.
@@ -38,6 +39,13 @@ struct First {
     end: u64,
 }
 
+/// Returns what all frames share, frame 0 and its number of atoms, from its bytes.
+fn decoded<F: FrameFormat>(bytes: &[u8]) -> Result<(F::Shared, First, usize), DecodeError> {
+    let shared = F::shared(bytes)?;
+    let found = F::decode(bytes, &shared, Field::Positions, Some(&[]), &mut [])?;
+    Ok((shared, First { identity: found.identity, end: bytes.len() as u64 }, found.n_atoms))
+}
+
 impl<F: FrameFormat, I: Indexing> Reader<F, I> {
     /// Opens a file and indexes its frames, from the sidecar if that is valid.
     ///
@@ -50,16 +58,26 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         mut opening: Opening,
     ) -> Result<Self, Error> {
         let begin = Instant::now();
-        let found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
-        let first = first_frame(&source, &found.index, &mut opening.meter)?;
-        let shared = F::shared(&first).and_then(|shared| {
-            let decoded = F::decode(&first, &shared, Field::Positions, Some(&[]), &mut [])?;
-            Ok((shared, First { identity: decoded.identity, end: first.len() as u64 }))
-        });
+        let mut found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
+        let mut first = first_frame(&source, &found.index, &mut opening.meter)?;
+        let mut shared = decoded::<F>(&first);
+        let n_indexed = found.index.n_atoms();
+        let fits = shared.as_ref().is_ok_and(|(.., n_atoms)| *n_atoms == n_indexed);
+        if matches!(found.state, IndexState::Published) && !fits {
+            let anew = OpenOptions { rebuild_index: true, ..options.clone() };
+            found = frames_of::<I>(&source, &anew, threads, &mut opening.meter)?;
+            found.remark = Some(format!(
+                "the index published beside {} is not used: frame 0 is not one of {n_indexed} atoms; frames were \
+                 searched",
+                source.path().display()
+            ));
+            first = first_frame(&source, &found.index, &mut opening.meter)?;
+            shared = decoded::<F>(&first);
+        }
         let remarks = remarks::<F>(&source, &found.index, &first, &mut opening.meter)?;
         drop(first);
         let file = Indexed::new(source, found, options, opening, begin)?;
-        let (shared, first) = shared.map_err(|fault| file.corrupt(0, fault))?;
+        let (shared, first, _) = shared.map_err(|fault| file.corrupt(0, fault))?;
         let n_atoms = file.index.n_atoms();
         // A false number of atoms must not determine how much memory is allocated.
         if n_atoms as u64 / MOST_ATOMS_PER_BYTE > file.source.size() {

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -93,7 +94,7 @@ impl Chain {
             n_atoms: self.n_atoms(),
             request_size: options.request_size,
             allow_truncated_tail: options.allow_truncated_tail,
-            connections: options.remote.connections,
+            connections: self.connections().map_or(1, |_| options.remote.connections),
             merge_gap: options.remote.merge_gap,
             parts,
         })
@@ -147,7 +148,7 @@ pub struct WorkerTrajectory {
     /// As in [`WorkerSpec`].
     parts: Vec<(PathBuf, Vec<u8>)>,
     handles: Arc<Handles>,
-    files: Mutex<Vec<FileState>>,
+    files: Vec<Mutex<FileState>>,
 }
 
 /// A file of a worker, which is opened when it is first read.
@@ -172,7 +173,7 @@ impl WorkerTrajectory {
             remote: RemoteOptions { connections, merge_gap, ..RemoteOptions::default() },
             ..OpenOptions::default()
         };
-        let files = Mutex::new(files.into_iter().map(FileState::Closed).collect());
+        let files = files.into_iter().map(FileState::Closed).map(Mutex::new).collect();
         WorkerTrajectory {
             runs,
             alone,
@@ -181,7 +182,7 @@ impl WorkerTrajectory {
             n_atoms,
             options,
             openers,
-            open_object: |_| Err(RemoteFault::Failed("no remote storage here".to_owned())),
+            open_object: |_, _| Err(RemoteFault::Failed("no remote storage here".to_owned())),
             parts,
             handles,
             files,
@@ -201,16 +202,7 @@ impl WorkerTrajectory {
 
     /// Returns the number of threads that wait for requests to remote storage; 1 if all files are here.
     pub fn connections(&self) -> usize {
-        let is_remote = |file: &FileState| match file {
-            FileState::Closed(spec) => spec.object.is_some(),
-            FileState::Open(reader) => reader.source().remote().is_some(),
-        };
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.parts.is_empty() || files.iter().any(is_remote) {
-            self.options.remote.connections
-        } else {
-            1
-        }
+        self.options.remote.connections
     }
 
     /// Returns for how long one of these `threads` has been opening a file: the longest time, or zero.
@@ -224,11 +216,12 @@ impl WorkerTrajectory {
     /// # Errors
     /// The errors of files that have changed since.
     pub fn chain(&self, slice: Slice, meter: &mut Meter) -> Result<Chain, Error> {
-        let mut files = meter.lock(&self.files);
         let mut segments = Vec::with_capacity(slice.0.len());
         let mut numbers = HashMap::new();
         for (number, index) in slice.0 {
-            let Some(file) = files.get_mut(number) else { continue };
+            let Some(file) = self.files.get(number) else { continue };
+            // Others wait for the thread that opens the same file, not for those that open others.
+            let mut file = meter.lock_or_stop(file)?;
             numbers.insert(number, segments.len());
             let reader = match (&*file, index) {
                 (FileState::Open(reader), None) => Arc::clone(reader),
@@ -237,7 +230,7 @@ impl WorkerTrajectory {
                     None => Arc::clone(reader),
                 },
                 (FileState::Closed(spec), index) => {
-                    let reader = self.open(spec, index)?;
+                    let reader = self.open(spec, index, meter.stop.get())?;
                     meter.add(&reader.opening().meter);
                     *file = FileState::Open(Arc::clone(&reader));
                     reader
@@ -252,13 +245,18 @@ impl WorkerTrajectory {
     }
 
     /// Returns the reader of a file. If it gets an index, it opens the file when it first reads a frame.
-    fn open(&self, spec: &FileSpec, index: Option<FrameIndex>) -> Result<Arc<dyn Reader>, Error> {
+    fn open(
+        &self,
+        spec: &FileSpec,
+        index: Option<FrameIndex>,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Arc<dyn Reader>, Error> {
         let FileSpec { path, absolute, stamp, file, object } = spec;
         let source = match object {
             None => Source::known(path.clone(), absolute.clone(), *stamp, &self.handles),
             Some(data) => {
-                let object =
-                    (self.open_object)(data).map_err(|fault| Error::of_remote(path, fault))?;
+                let object = (self.open_object)(data, stop)
+                    .map_err(|fault| Error::of_remote(path, fault))?;
                 let RemoteOptions { connections, merge_gap, .. } = self.options.remote;
                 Source::of_object(path.clone(), Remote::new(object, connections, merge_gap))?
             }
@@ -266,15 +264,16 @@ impl WorkerTrajectory {
         let (opener, data) = (&file.opener[..], &file.data[..]);
         let known = KnownFile { source, stamp: *stamp, index, opener, data };
         match self.openers.iter().find(|known| known.name == opener) {
-            Some(opener) => (opener.open)(known, &self.options_of_parts()?),
+            Some(opener) => (opener.open)(known, &self.options_of_parts(stop)?),
             None => open_known(known, &self.options),
         }
     }
 
     /// Returns the options with the objects from which parts of a file are read.
-    fn options_of_parts(&self) -> Result<OpenOptions, Error> {
+    fn options_of_parts(&self, stop: Option<&AtomicBool>) -> Result<OpenOptions, Error> {
         let open = |(path, data): &(PathBuf, Vec<u8>)| {
-            let object = (self.open_object)(data).map_err(|fault| Error::of_remote(path, fault))?;
+            let object =
+                (self.open_object)(data, stop).map_err(|fault| Error::of_remote(path, fault))?;
             Ok((path.clone(), object))
         };
         let objects = Arc::new(self.parts.iter().map(open).collect::<Result<_, Error>>()?);

@@ -279,12 +279,9 @@ impl Reader {
     /// Number of threads that wait for requests to remote storage; `None` if all files are here.
     #[getter]
     fn connections(&self) -> Option<usize> {
-        let mut files = self.inner.segments().iter();
-        let has_parts =
-            self.options.as_ref().is_some_and(|options| !options.remote.objects.is_empty());
-        let is_remote =
-            has_parts || files.any(|segment| segment.reader.source().remote().is_some());
-        is_remote.then(|| self.options.as_ref().map_or(1, |options| options.remote.connections))
+        let opened = self.inner.connections()?;
+        // A run may have fewer: see `with_connections`.
+        Some(self.options.as_ref().map_or(opened, |options| options.remote.connections))
     }
 
     /// Returns a reader of the same files, of which runs make at most so many requests at the same time.

@@ -43,18 +43,48 @@ pub(crate) fn remote_options(
     Ok(RemoteOptions { objects, connections, merge_gap, ..RemoteOptions::default() })
 }
 
-/// Opens an object in a worker process.
-pub(crate) fn open_in_worker(data: &[u8]) -> Result<Arc<dyn RangeBytes>, RemoteFault> {
-    let opened = Python::try_attach(|py| {
+/// Opens an object in a worker process. Where a URL leads is asked in another thread, for which nobody waits after
+/// `stop` is set.
+pub(crate) fn open_in_worker(
+    data: &[u8],
+    stop: Option<&AtomicBool>,
+) -> Result<Arc<dyn RangeBytes>, RemoteFault> {
+    let data = data.to_vec();
+    let opened = in_thread(Cancel { stop, signals: n_signals() }, move |py| {
         let open = || {
             let open = py.import(OBJECTS)?.getattr("open_in_worker")?;
-            RemoteObject::new(&open.call1((PyBytes::new(py, data),))?)
+            RemoteObject::new(&open.call1((PyBytes::new(py, &data),))?)
         };
-        open().map_err(|error: PyErr| text_of(py, &error))
+        open().map_err(|error: PyErr| RemoteFault::Failed(text_of(py, &error)))
     });
-    match opened.unwrap_or_else(|| Err("Python is ending".to_owned())) {
-        Ok(object) => Ok(Arc::new(object)),
-        Err(why) => Err(RemoteFault::Failed(why)),
+    opened.map(|object| Arc::new(object) as Arc<dyn RangeBytes>)
+}
+
+/// Returns the result of a call into Python, made by a thread of its own, so that waiting for it can be cancelled.
+fn in_thread<T: Send + 'static>(
+    cancel: Cancel<'_>,
+    call: impl FnOnce(Python<'_>) -> Result<T, RemoteFault> + Send + 'static,
+) -> Result<T, RemoteFault> {
+    let failed = |what: &str| RemoteFault::Failed(what.to_owned());
+    let (answer, answers) = channel();
+    let started = thread::Builder::new().name("trajet-remote".to_owned()).spawn(move || {
+        if let Some(found) = Python::try_attach(call) {
+            // Nobody waits for the answer if the call was cancelled.
+            let _ = answer.send(found);
+        }
+    });
+    started.map_err(|_| failed("the system refuses another thread"))?;
+    loop {
+        match answers.recv_timeout(POLL_INTERVAL) {
+            Ok(found) => return found,
+            Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                return Err(RemoteFault::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed("the thread of a request has ended"));
+            }
+        }
     }
 }
 
@@ -348,31 +378,10 @@ impl RangeBytes for RemoteObject {
         most: u64,
         stop: Option<&AtomicBool>,
     ) -> Result<Option<Vec<u8>>, RemoteFault> {
-        let failed = |what: &str| RemoteFault::Failed(what.to_owned());
-        let cancel = Cancel { stop, signals: n_signals() };
-        let (answer, answers) = channel();
         let object = Arc::clone(&self.object);
-        // A thread of its own, so that waiting can be cancelled.
-        let started = thread::Builder::new().name("trajet-remote".to_owned()).spawn(move || {
-            let read = Python::try_attach(|py| published_index(object.bind(py), most));
-            if let Some(read) = read {
-                // Nobody waits for the answer if the request was cancelled.
-                let _ = answer.send(read);
-            }
-        });
-        started.map_err(|_| failed("the system refuses another thread"))?;
-        loop {
-            match answers.recv_timeout(POLL_INTERVAL) {
-                Ok(found) => return found,
-                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
-                    return Err(RemoteFault::Interrupted);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(failed("the thread of a request has ended"));
-                }
-            }
-        }
+        in_thread(Cancel { stop, signals: n_signals() }, move |py| {
+            published_index(object.bind(py), most)
+        })
     }
 
     fn for_worker(&self, secrets: bool) -> Vec<u8> {

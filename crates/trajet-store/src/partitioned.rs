@@ -294,7 +294,7 @@ impl PartitionShared {
 
     /// Returns the files of a part, which are opened on first use.
     fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
-        let mut opened = scratch.meter.lock(&self.opened[part]);
+        let mut opened = scratch.meter.lock_or_stop(&self.opened[part])?;
         if let Some(chain) = &*opened {
             return Ok(Arc::clone(chain));
         }
@@ -518,6 +518,11 @@ impl reader::Reader for PartitionedReader {
 
     fn file(&self) -> &Indexed {
         &self.file
+    }
+
+    fn connections(&self) -> Option<usize> {
+        let remote = &self.whole.options.remote;
+        (!remote.objects.is_empty()).then_some(remote.connections)
     }
 
     fn for_worker(&self, atoms: &Atoms) -> Result<WorkerFile, Error> {

@@ -351,7 +351,7 @@ fn workers_open_objects_without_a_request() {
     let atoms = Atoms::listed(&[3, 70], 3000).unwrap();
     let spec = chain.worker_spec(&options, &atoms).unwrap();
     let worker =
-        WorkerTrajectory::new(spec, &[]).with_objects(|data| Ok(Arc::new(Object::new(data))));
+        WorkerTrajectory::new(spec, &[]).with_objects(|data, _| Ok(Arc::new(Object::new(data))));
     assert_eq!(worker.connections(), 4);
     let mut meter = Meter::default();
     let slice = chain.slice(&Frames::all(20));
@@ -362,4 +362,48 @@ fn workers_open_objects_without_a_request() {
     assert_eq!(found, expected);
     let path: &Path = there.path();
     assert_eq!(path, name);
+}
+
+#[test]
+fn workers_that_open_an_object_hold_up_no_other_file_and_can_be_cancelled() {
+    static OPENING: AtomicBool = AtomicBool::new(false);
+    static GOES_ON: AtomicBool = AtomicBool::new(false);
+    let wait_for = |flag: &AtomicBool| {
+        while !flag.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let bytes = trajectory(Format::Xtc, 5, 3000);
+    let readers: Vec<_> = (0..2)
+        .map(|_| {
+            let (name, options) = options(&Arc::new(Object::new(&bytes)), Some(0));
+            (open(&name, &options, &Serial).unwrap(), options)
+        })
+        .collect();
+    let (_, options) = &readers[0];
+    let chain = readers.iter().map(|(reader, _)| Arc::clone(reader)).collect();
+    let chain = Chain::join(chain, options).unwrap();
+    let atoms = Atoms::listed(&[3, 70], 3000).unwrap();
+    let spec = chain.worker_spec(options, &atoms).unwrap();
+    // Only the first object that is opened waits.
+    let worker = WorkerTrajectory::new(spec, &[]).with_objects(|data, stop| {
+        if !OPENING.swap(true, Ordering::Relaxed) {
+            while !GOES_ON.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        assert!(stop.is_none_or(|stop| !stop.load(Ordering::Relaxed)));
+        Ok(Arc::new(Object::new(data)))
+    });
+    let slice = |frames: [u64; 2]| chain.slice(&Frames::from(frames.to_vec()));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| worker.chain(slice([0, 1]), &mut Meter::default()).is_ok());
+        wait_for(&OPENING);
+        assert!(worker.chain(slice([5, 6]), &mut Meter::default()).is_ok());
+        let mut stopped = Meter::stopped_by(&Arc::new(AtomicBool::new(true)));
+        let found = worker.chain(slice([2, 3]), &mut stopped);
+        assert!(matches!(found, Err(Error::Interrupted)));
+        GOES_ON.store(true, Ordering::Relaxed);
+        assert!(first.join().unwrap());
+    });
 }
