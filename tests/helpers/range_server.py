@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import os
 import socket
+import ssl
 import threading
 import time
 from collections import Counter
@@ -192,9 +193,17 @@ class RangeServer:
         Its files are served, by their paths below it.
     delay
         Seconds to sleep before each answer.
+    certificate
+        Files of a certificate and its key; without them connections are not encrypted.
     """
 
-    def __init__(self, folder: Path, *, delay: float = 0.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        delay: float = 0.0,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
         self.folder = folder.resolve()
         self.delay = delay
         self.requests: list[Request] = []
@@ -207,6 +216,11 @@ class RangeServer:
         self.ended = threading.Event()
         handler = type("Handler", (_Handler,), {"files": self})
         self._server = _Server(("127.0.0.1", 0), handler)
+        self._scheme = "http"
+        if certificate is not None:
+            self._scheme = "https"
+            self._server.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._server.context.load_cert_chain(*certificate)
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
@@ -234,7 +248,7 @@ class RangeServer:
 
     def url(self, name: str = "", *, host: str = "127.0.0.1") -> str:
         """Return the address of a file."""
-        return f"http://{host}:{self.port}/{quote(name)}"
+        return f"{self._scheme}://{host}:{self.port}/{quote(name)}"
 
     def on_request(
         self,
@@ -328,10 +342,20 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 512
+    context: ssl.SSLContext | None = None
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self._open: set[socket.socket] = set()
         super().__init__(address, handler)
+
+    def get_request(self) -> tuple[socket.socket, object]:
+        """Accept a connection; its thread makes the handshake."""
+        accepted, address = super().get_request()
+        if self.context is not None:
+            accepted = self.context.wrap_socket(
+                accepted, server_side=True, do_handshake_on_connect=False
+            )
+        return accepted, address
 
     def process_request(self, request: object, client_address: object) -> None:
         assert isinstance(request, socket.socket)

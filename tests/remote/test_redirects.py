@@ -160,7 +160,8 @@ def test_another_host_gets_no_credentials(monkeypatch: pytest.MonkeyPatch) -> No
         "https://archive.example/other.xtc": None,
     }
 
-    def location(_: object, url: str, headers: dict[str, str]) -> str | None:
+    def location(_: object, url: str, headers: dict[str, str], silence: float) -> str | None:
+        assert silence == 15
         asked.append((url, dict(headers)))
         return steps[url]
 

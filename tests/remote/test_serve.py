@@ -115,12 +115,16 @@ def test_files_of_a_store_are_those_of_its_tags(server: Served, wet: Solvated) -
 
 
 def test_index_of_a_trajectory_is_served(server: Served, adk: Adk) -> None:
-    """Another trajet needs no walk over the frames."""
-    found = server.get("file/.adk.xtc.trajet-index")
+    """Another trajet asks for it by this name, and needs no walk over the frames."""
+    found = server.get("file/adk.xtc.trajet-index")
     assert found.status == 200
     path = tj.open(None, adk.xtc).index_path
     assert path is not None and found.body == path.read_bytes()
-    assert server.get("file/.adk.psf.trajet-index").status == 404
+    assert server.get("file/adk.psf.trajet-index").status == 404
+    url = f"http://trajet:{TOKEN}@127.0.0.1:{server.port}/file/adk.xtc"
+    there = tj.open(None, url, allow_http=True)
+    assert there.index_state == "published"
+    assert there.n_frames == 98
 
 
 def taken_apart(body: bytes) -> tuple[int, float, NDArray[np.float32], NDArray[np.float32]]:

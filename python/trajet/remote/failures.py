@@ -33,6 +33,11 @@ class _Rule:
         return is_listed and self.text.search(text) is not None
 
 
+UNTRUSTED = (
+    "the certificate of the server is not trusted: name that of its authority in storage_options="
+    "{'client_options': {'root_certificate': TEXT}}"
+)
+
 # The first that fits counts.
 _RULES = (
     _Rule(
@@ -96,6 +101,9 @@ def failure_of(error: Exception) -> Failure:
     for rule in _RULES:
         if rule.fits(name, status, text):
             return rule.kind, f"{rule.what} (status {status})" if status else rule.what
+    # Only the description of the source, which is not shown, has it.
+    if "InvalidCertificate(" in str(error):
+        return "refused", UNTRUSTED
     if "Requested " in text:
         return "transient", "other bytes were sent than asked for"
     return "transient", "the connection failed, or took too long"

@@ -4,12 +4,14 @@ The client library would follow them in silence, to any host. A target is of HTT
 address and gets no credentials, unless it is of the same server as the URL.
 """
 
+import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from http.client import HTTPException, HTTPMessage
 from typing import IO, TYPE_CHECKING, cast
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from urllib.request import (
     HTTPRedirectHandler,
@@ -21,11 +23,12 @@ from urllib.request import (
 )
 
 from trajet._trajet import RemoteError
+from trajet.remote.failures import UNTRUSTED
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
-# Seconds that a server may be silent.
+# Seconds that a server may be silent, if no option says so.
 _SILENCE = 30.0
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -37,6 +40,10 @@ _SAFE = "%/:?=&;,+$@!~*'()[]#"
 
 class BusyError(ConnectionError):
     """A server asks to be asked later."""
+
+
+class UntrustedError(ConnectionError):
+    """The certificate of a server is not trusted."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,19 +92,23 @@ def resolve(
     headers
         Headers of requests, which only the same server gets.
     client
-        Options of the client: proxies and certificates.
+        Options of the client: proxies, certificates, name and patience.
 
     Raises
     ------
     RemoteError
-        If a target is of plain HTTP, has no public address, or there are too many.
+        If a certificate is not trusted, or a target is of plain HTTP, has no public address, or
+        there are too many.
     OSError
         If a server does not answer.
     """
-    opener = _opener(client)
+    opener, silence = _opener(client), _seconds(client.get("read_timeout"))
     now, is_same = url, True
     for _ in range(_MOST_REDIRECTS + 1):
-        location = _location(opener, now, headers if is_same else {})
+        try:
+            location = _location(opener, now, headers if is_same else {}, silence)
+        except UntrustedError as error:
+            raise RemoteError(f"{shown}: {UNTRUSTED} ({error})") from None
         if location is None:
             return None if now == url else Target(now, _host(now), is_same)
         now = _checked(shown, url, now, location)
@@ -108,28 +119,71 @@ def resolve(
 def _opener(client: Mapping[str, object]) -> OpenerDirector:
     """Return an opener that follows no redirect."""
     context = ssl.create_default_context()
-    if certificate := client.get("root_certificate"):
-        text = certificate.decode() if isinstance(certificate, bytes) else str(certificate)
-        context.load_verify_locations(cadata=text)
-    if client.get("allow_invalid_certificates") is True:
+    for name in ("root_certificate", "proxy_ca_certificate"):
+        if certificate := client.get(name):
+            text = certificate.decode() if isinstance(certificate, bytes) else str(certificate)
+            context.load_verify_locations(cadata=text)
+    if client.get("allow_invalid_certificates"):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    proxy = client.get("proxy_url")
+    proxy, excluded = client.get("proxy_url"), client.get("proxy_excludes")
     proxies = {"http": str(proxy), "https": str(proxy)} if proxy else None
-    return build_opener(_Unfollowed(), HTTPSHandler(context=context), ProxyHandler(proxies))
+    handler = _Proxies(proxies, str(excluded or "").split(","))
+    opener = build_opener(_Unfollowed(), HTTPSHandler(context=context), handler)
+    opener.addheaders = [("User-Agent", str(client.get("user_agent") or "trajet"))]
+    return opener
 
 
-def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> str | None:
+class _Proxies(ProxyHandler):
+    """Proxies, but for the hosts of a list: names, their parts after a dot, addresses, networks."""
+
+    def __init__(self, proxies: dict[str, str] | None, excluded: Sequence[str]) -> None:
+        self._excluded = [entry.strip().lower() for entry in excluded if entry.strip()]
+        super().__init__(proxies)
+
+    def proxy_open(self, req: Request, proxy: str, type: str) -> object:
+        """Send a request to its proxy; return None for one that goes to its host."""
+        host = (urlsplit(req.full_url).hostname or "").lower()
+        if any(_is_within(host, entry) for entry in self._excluded):
+            return None
+        found: object = super().proxy_open(req, proxy, type)
+        return found
+
+
+def _is_within(host: str, entry: str) -> bool:
+    """Return whether a host is the one, or of the domain or network, of a list of hosts."""
+    from ipaddress import ip_address, ip_network
+
+    try:
+        return ip_address(host) in ip_network(entry, strict=False)
+    except ValueError:
+        name = entry.removeprefix("*").removeprefix(".")
+        return entry == "*" or host == name or host.endswith(f".{name}")
+
+
+def _seconds(time: object) -> float:
+    """Return an option of time in seconds: "15s", "1m 30s", a timedelta; `_SILENCE` for others."""
+    if isinstance(time, timedelta):
+        return time.total_seconds()
+    found = re.findall(r"(\d+)\s*(ms|s|m|h)(?![a-z])", str(time))
+    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+    return sum(int(number) * units[unit] for number, unit in found) or _SILENCE
+
+
+def _location(
+    opener: OpenerDirector, url: str, headers: Mapping[str, str], silence: float
+) -> str | None:
     """Return the target of the redirect that answers a URL; None if the answer is another.
 
     Raises
     ------
+    UntrustedError
+        If the certificate of the server is not trusted.
     OSError
         If there is no answer, or the server is busy.
     """
-    asked = {"User-Agent": "trajet", **headers, "Range": "bytes=0-0"}
-    request = Request(quote(url, safe=_SAFE), headers=asked)
+    request = Request(quote(url, safe=_SAFE), headers={**headers, "Range": "bytes=0-0"})
     try:
-        opener.open(request, timeout=_SILENCE).close()
+        opener.open(request, timeout=silence).close()
     except HTTPError as error:
         location = error.headers.get("Location")
         error.close()
@@ -138,6 +192,10 @@ def _location(opener: OpenerDirector, url: str, headers: Mapping[str, str]) -> s
         if error.code >= 500:
             raise ConnectionError(f"status {error.code}") from None
         return location if error.code in _REDIRECTS else None
+    except URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise UntrustedError(error.reason.verify_message) from None
+        raise
     except (HTTPException, ValueError) as error:
         raise ConnectionError(type(error).__name__) from None
     return None

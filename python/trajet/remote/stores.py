@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from trajet.remote.redirects import Target
 
 _CLIENT: "ClientConfig" = {"connect_timeout": "10s", "read_timeout": "15s", "timeout": "5m"}
+# The option that allows any certificate.
+_INVALID = "allow_invalid_certificates"
 # Names of options, and of variables of the environment, that say where a bucket is.
 _PLACE = re.compile("endpoint|account_name|emulator", re.IGNORECASE)
 _SERVICES = ("AWS_", "AZURE_", "GOOGLE_")
@@ -58,9 +60,28 @@ class Opening:
             return self
         from trajet.remote.redirects import resolve
 
-        client = cast(Mapping[str, object], self.options.get("client_options", {}))
+        client = self._client()
         url, headers = self.address.store, self._headers(client)
         return replace(self, target=resolve(url, self.address.shown, headers, client))
+
+    def _client(self) -> Mapping[str, object]:
+        """Return the options of clients, both that of obstore and that which asks for redirects.
+
+        Raises
+        ------
+        ValueError
+            If they are no dictionary, or a switch is neither true nor false.
+        """
+        given = self.options.get("client_options", {})
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{self.address.shown}: 'client_options' are {{NAME: VALUE}}")
+        client: dict[str, object] = {**_CLIENT, **given}
+        if _INVALID in client:
+            text = str(client[_INVALID]).lower()
+            if text not in {"true", "false"}:
+                raise ValueError(f"{self.address.shown}: '{_INVALID}' is true or false")
+            client[_INVALID] = text == "true"
+        return client
 
     def _headers(self, client: Mapping[str, object]) -> dict[str, str]:
         """Return the headers of requests, with credentials."""
@@ -93,11 +114,12 @@ class Opening:
             ) from error
         check_process()
         config = dict(self.options)
-        client = cast(Mapping[str, object], config.pop("client_options", {}))
+        config.pop("client_options", None)
+        client = self._client()
         # A request that is made again must name the ETag, be counted, and end when it is cancelled.
         if config.pop("retry_config", None) is not None:
             raise ValueError(f"{self.address.shown}: leave 'retry_config' out of the options")
-        merged: dict[str, object] = {**_CLIENT, **client, "allow_http": self.allow_http}
+        merged: dict[str, object] = {**client, "allow_http": self.allow_http}
         merged["default_headers"] = self._headers(client)
         url, target = self.address.store, self.target
         if target is not None:

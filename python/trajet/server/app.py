@@ -13,6 +13,7 @@ from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
 from trajet._trajet import TrajetError
+from trajet.remote import INDEX_SUFFIX
 from trajet.server.frames import Frames, OpeningError, RequestError
 from trajet.server.ranges import PIECE, OpenFile, PiecesResponse, file_response
 from trajet.server.table import Table
@@ -30,7 +31,6 @@ _BODY_WITHIN = 20
 _OPENED_WITHIN = 20.0
 _LOOK = 0.05
 _AGAIN = 5
-_INDEX_OF, _INDEX = ".", ".trajet-index"
 # Fields of a form: more take long to take apart.
 _MOST_FIELDS = 8
 # Digits of a number in a path.
@@ -85,10 +85,8 @@ class App:
     def _open_file(self, name: str) -> OpenFile:
         """Open a file of the table, or the index that trajet keeps of it."""
         path = self._table.file(name)
-        folder, slash, last = name.rpartition("/")
-        if path is None and last.startswith(_INDEX_OF) and last.endswith(_INDEX):
-            of = last.removeprefix(_INDEX_OF).removesuffix(_INDEX)
-            path = self.frames.index_of(f"{folder}{slash}{of}")
+        if path is None and name.endswith(INDEX_SUFFIX):
+            path = self.frames.index_of(name.removesuffix(INDEX_SUFFIX))
         if path is None:
             raise RequestError("no such file")
         return OpenFile.of(path)
