@@ -784,6 +784,16 @@ class Store:
         progress: Callable[[int, int], None] | None = None,
         other_contents: list[Path] | None = None,
     ) -> StoreReport: ...
+    # `copy(key, path, size)` writes each file, or appends to it what it lacks
+    def receive(
+        self,
+        name: str,
+        manifest: str,
+        id: str,
+        copy: Callable[[str, Path, int], None],
+        *,
+        threads: int,
+    ) -> None: ...
     def retag(
         self,
         name: str,

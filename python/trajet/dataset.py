@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, cache
 from trajet._types import Manifest
-from trajet.remote import ObjectPath
+from trajet.remote import ObjectPath, split_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,8 +47,7 @@ def split_path(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...] 
     The folder is empty if the path has none; the tags are None if the path has no @.
     """
     folder, last = os.path.split(os.path.normpath(path))
-    name, divider, tags = last.partition("@")
-    return folder, name, tuple(tags.split(",")) if divider else None
+    return folder, *split_tags(last)
 
 
 def is_store(folder: str | os.PathLike[str]) -> bool:

@@ -13,7 +13,9 @@ use trajet_files::source::Source;
 use trajet_files::{Meter, OpenOptions};
 use trajet_formats::h5md::Description;
 use trajet_store::hdf5::{Job, Writer};
-use trajet_store::{Access, AddedFiles, Error, PartitionOutcome, Spec, Store};
+use trajet_store::{
+    Access, AddedFiles, CopiedFile, Error, Manifest, PartitionOutcome, Spec, Store,
+};
 
 use crate::control::FromPython;
 use crate::error::{from_io, from_store, raised};
@@ -192,6 +194,33 @@ impl PyStore {
             store.append(name, &reader.inner, skip, threads, control)
         })?;
         done_dict(py, done)
+    }
+
+    /// Adds a published data set, whose files `copy(key, path, size)` writes.
+    #[pyo3(signature = (name, manifest, id, copy, *, threads))]
+    fn receive(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        manifest: &str,
+        id: &str,
+        copy: Py<PyAny>,
+        threads: usize,
+    ) -> PyResult<()> {
+        let published: Manifest = serde_json::from_str(manifest)
+            .map_err(|error| raised(py, "StoreError", format!("the manifest: {error}")))?;
+        let mut failed = None;
+        let mut call = |file: &CopiedFile| {
+            let given = (&file.key, &file.path, file.size);
+            Python::attach(|py| copy.call1(py, given).map(drop)).map_err(|error| {
+                failed = Some(error);
+                Error::Interrupted
+            })
+        };
+        let done = self.work(py, None, |store, control| {
+            store.receive(name, &published, id, threads, &mut call, control)
+        });
+        failed.map_or(done, Err)
     }
 
     /// Repartitions a data set. Returns a report.

@@ -29,11 +29,39 @@ pub(crate) struct Transaction<'a> {
     journal: Journal,
     /// The journal's file, locked.
     file: File,
+    /// Whether the files stay after an error, for another transaction of the same id that goes on with them.
+    pub(crate) keeps_files: bool,
 }
 
 impl Store {
     /// Begins a transaction on a data set, and writes its journal.
     pub(crate) fn begin(&self, doing: &str, name: &str) -> Result<Transaction<'_>, Error> {
+        self.begin_as(doing, name, random_id(), false)
+    }
+
+    /// Begins a transaction with this id, or goes on with one that has kept its files.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if another process is at it.
+    pub(crate) fn begin_resumable(
+        &self,
+        doing: &str,
+        name: &str,
+        id: &str,
+    ) -> Result<Transaction<'_>, Error> {
+        if !manifest::is_file_name(id) {
+            return Err(Error::Refused(format!("{id:?} is no id of a transaction")));
+        }
+        self.begin_as(doing, name, id.to_owned(), true)
+    }
+
+    fn begin_as(
+        &self,
+        doing: &str,
+        name: &str,
+        id: String,
+        is_resumable: bool,
+    ) -> Result<Transaction<'_>, Error> {
         if !manifest::is_name(name) {
             return Err(Error::Refused(manifest::bad_name("data set", name)));
         }
@@ -47,20 +75,32 @@ impl Store {
             }
             _ => atomic_files::is_folder(&folder)?,
         };
-        let id = random_id();
         let path = folder.join(format!("{id}.json"));
         // Others may append to it: see `hand_over`.
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(Error::io(&path, "write"))?;
-        let journal = Journal { id, name: name.to_owned(), ..Journal::default() };
-        let transaction = Transaction { store: self, journal, file };
-        // A dropped transaction takes the store's lock: nothing below may return while it is held here.
-        let locked_entry = transaction.file.lock();
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).create_new(!is_resumable);
+        let file = atomic_files::open_with(&mut options, &path);
+        let mut file = file.map_err(Error::io(&path, "write"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => {
+                return Err(Error::Refused(format!(
+                    "{name}: another process is at the same ({doing}): wait for its end"
+                )));
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),
+        }
+        let before = Journal::read(&path)?.filter(|before| before.name == name);
+        let keeps_files = before.is_some();
+        let empty = Journal { id, name: name.to_owned(), ..Journal::default() };
+        if keeps_files {
+            // The last line may be truncated.
+            file.write_all(b"\n").map_err(Error::io(&path, "write"))?;
+        }
+        let journal = before.unwrap_or(empty);
+        let transaction = Transaction { store: self, journal, file, keeps_files };
+        // A dropped transaction takes the store's lock: nothing may return while it is held here.
         drop(locked);
-        locked_entry.map_err(Error::io(&path, "lock"))?;
         transaction.write([Line::Doing { doing: doing.to_owned(), name: name.to_owned() }])?;
         Ok(transaction)
     }
@@ -211,11 +251,24 @@ impl Transaction<'_> {
 
     /// Makes a folder for new files on a tier; returns the tier, and the folder relative to it.
     pub(crate) fn folder_on(&mut self, tier: &str) -> Result<(Tier, PathBuf), Error> {
+        self.numbered_folder_on(tier, "")
+    }
+
+    /// Makes one of several folders on a tier, with a suffix; or finds it, if it was made before the transaction went
+    /// on.
+    pub(crate) fn numbered_folder_on(
+        &mut self,
+        tier: &str,
+        suffix: &str,
+    ) -> Result<(Tier, PathBuf), Error> {
         let name = tier;
         let tier = self.store.tier_at_hand(name)?;
-        let folder = PathBuf::from(format!("{}-{}", self.journal.name, self.journal.id));
+        let folder = PathBuf::from(format!("{}-{}{suffix}", self.journal.name, self.journal.id));
         let location = Location::on(name, &folder);
         let path = self.store.resolve(&self.journal.name, &location)?;
+        if self.journal.made.contains(&location) && atomic_files::is_folder(&path)? {
+            return Ok((tier, folder));
+        }
         self.write([Line::Made(location.clone())])?;
         fs::create_dir(&path).map_err(Error::io(&path, "make"))?;
         self.journal.made.insert(location);
@@ -246,8 +299,11 @@ impl Transaction<'_> {
             }
             _ => {}
         }
-        // Another transaction that ends now would remove an empty folder.
-        atomic_files::write_new(&folder.join(busy), &[])?;
+        // Another transaction that ends now would remove an empty folder. A transaction that goes on has the file.
+        let busy = folder.join(busy);
+        if !busy.symlink_metadata().is_ok_and(|there| there.is_file()) {
+            atomic_files::write_new(&busy, &[])?;
+        }
         Ok(folder)
     }
 
@@ -364,8 +420,12 @@ impl Transaction<'_> {
 }
 
 impl Drop for Transaction<'_> {
-    /// Removes the files of the journal that no manifest names. If that fails, `repair` does it later.
+    /// Removes the files of the journal that no manifest names, unless they are kept for a transaction that goes on. If
+    /// that fails, `repair` does it later.
     fn drop(&mut self) {
+        if self.keeps_files {
+            return;
+        }
         let Ok(_locked) = self.store.lock() else { return };
         let own = self.path();
         let Ok(mut others) = self.store.journals() else { return };

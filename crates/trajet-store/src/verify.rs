@@ -47,7 +47,8 @@ impl Store {
         }
     }
 
-    fn problems(
+    /// Checks the files that a manifest names, which need not be that of a data set yet.
+    pub(crate) fn problems(
         &self,
         manifest: &Manifest,
         scope: CheckScope,

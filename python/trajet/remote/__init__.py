@@ -16,6 +16,7 @@ from trajet.remote.names import (
     name_of,
     options_for,
     shown,
+    split_tags,
     suffix_of,
     without_secrets,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "name_of",
     "options_for",
     "shown",
+    "split_tags",
     "suffix_of",
     "without_secrets",
 ]

@@ -164,6 +164,12 @@ def is_published(name: object) -> TypeGuard[ObjectName]:
     return last != "" and ("@" in last or "." not in last)
 
 
+def split_tags(name: str) -> tuple[str, tuple[str, ...] | None]:
+    """Split NAME@TAG,TAG into the name of a data set and its tags, which are None without an @."""
+    name, divider, tags = name.partition("@")
+    return name, tuple(tags.split(",")) if divider else None
+
+
 def is_secret(option: str, value: object = None) -> bool:
     """Return whether the value of a storage option is a secret, or may be one.
 

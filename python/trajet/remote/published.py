@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, cast
 from trajet import _trajet
 from trajet._trajet import RemoteError, StoreError
 from trajet.remote.attempts import in_threads
-from trajet.remote.names import ObjectName, ObjectPath, StorageOptions, address_of
+from trajet.remote.names import (
+    ObjectName,
+    ObjectPath,
+    StorageOptions,
+    address_of,
+    split_tags,
+)
 from trajet.remote.objects import Answer, IsLeft, RemoteFile, open_address, open_in_store, scheme_of
 from trajet.remote.ranges import pieces
 from trajet.remote.stores import Opening
@@ -171,11 +177,11 @@ class PublishedDataset:
         """Return the data set with a URL: …/NAME or …/NAME@TAG,TAG."""
         store, url = name if isinstance(name, tuple) else (None, os.fspath(name))
         head, slash, last = url.rpartition("/")
-        last, divider, tags = last.partition("@")
+        last, wanted = split_tags(last)
         base = head + slash + last
         folder = Folder.of(base if store is None else (store, base), options, allow_http=allow_http)
-        wanted = tuple(tags.split(",")) if divider else None
-        return cls(folder.shown + divider + tags, folder, wanted)
+        tags = "" if wanted is None else f"@{','.join(wanted)}"
+        return cls(folder.shown + tags, folder, wanted)
 
     def copied(self, cache: Path | None) -> tuple[Path, str, dict[Path, RemoteFile]]:
         """Copy all but the tags to the cache folder.
@@ -200,7 +206,7 @@ class PublishedDataset:
                 f"{self.shown}: its tables cannot be kept, as there is no cache folder: set"
                 " XDG_CACHE_HOME to a folder that can be written"
             )
-        text = self._manifest()
+        text = self._text()
         key = hashlib.sha256(f"{self.folder.shown}\n".encode() + text).hexdigest()[:32]
         folder = cache / "stores" / key
         schema, name = _schema_and_name_of(text, self.shown)
@@ -234,7 +240,20 @@ class PublishedDataset:
             objects[folder / below] = TagFile(path, below, file["size"], None, None, self.folder)
         return folder, name, objects
 
-    def _manifest(self) -> bytes:
+    def manifest(self) -> tuple[bytes, "Manifest"]:
+        """Return the manifest as it is published, and after its checks.
+
+        Raises
+        ------
+        StoreError
+            If no data set is published there, or its manifest is not that of a store.
+        RemoteError
+            If a request fails.
+        """
+        text = self._text()
+        return text, _checked(text, *_schema_and_name_of(text, self.shown), None)
+
+    def _text(self) -> bytes:
         """Return the manifest as it is published."""
         try:
             file = self.folder.file(MANIFEST)
@@ -287,8 +306,10 @@ def tables_of(manifest: "Manifest") -> Iterator["StoredFile"]:
                 yield layout
 
 
-def _checked(text: bytes, schema: int, name: str, parent: Path) -> "Manifest":
+def _checked(text: bytes, schema: int, name: str, parent: Path | None) -> "Manifest":
     """Return a manifest after its checks, in a store of its own below a folder.
+
+    `parent` is None for the folder of temporary files.
 
     Raises
     ------

@@ -22,8 +22,10 @@ _NODES_AT_ONCE = 32
 _NODE_HEAD = 24
 _OFFSET = 8
 _CHILDREN = 64
-# Bytes of a request for a whole object, and the requests that wait at the same time.
-_PIECE = 8 * 1024 * 1024
+# Bytes of all requests for a whole object that wait at the same time, least bytes of one, and their
+# number.
+_IN_MEMORY = 64 * 1024 * 1024
+_LEAST_PIECE = 256 * 1024
 _AT_ONCE = 8
 
 
@@ -57,22 +59,32 @@ def read_range(file: RemoteFile, start: int, end: int) -> bytes:
     raise exception_of(str(file.path), answer)
 
 
-def pieces(file: RemoteFile) -> Iterator[bytes]:
+def pieces(file: RemoteFile, start: int = 0, connections: int = _AT_ONCE) -> Iterator[bytes]:
     """Yield the bytes of an object in pieces, which several requests fetch at the same time.
+
+    Parameters
+    ----------
+    file
+        The object.
+    start
+        The first byte.
+    connections
+        Requests at the same time.
 
     Raises
     ------
     StaleIndexError, PermissionError, FileNotFoundError, RemoteError
         As `read_range`.
     """
-    starts = range(0, file.size, _PIECE)
+    size = max(_LEAST_PIECE, _IN_MEMORY // connections)
+    starts = range(start, file.size, size)
 
-    def piece(start: int) -> bytes:
-        return read_range(file, start, min(start + _PIECE, file.size))
+    def piece(begin: int) -> bytes:
+        return read_range(file, begin, min(begin + size, file.size))
 
     # Few pieces are in memory.
-    for first in range(0, len(starts), _AT_ONCE):
-        yield from in_threads(piece, starts[first : first + _AT_ONCE], _AT_ONCE)
+    for first in range(0, len(starts), connections):
+        yield from in_threads(piece, starts[first : first + connections], connections)
 
 
 class _Collector:

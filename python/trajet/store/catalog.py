@@ -25,7 +25,13 @@ from trajet.store.entry import Divided, Entry, Original, Published, entry_of, or
 from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
 from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
 from trajet.topology import write_structure
-from trajet.trajectory import DEFAULT_REQUEST_SIZE, FrameChoice, Selection, Trajectory
+from trajet.trajectory import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_REQUEST_SIZE,
+    FrameChoice,
+    Selection,
+    Trajectory,
+)
 
 # Why objects in remote storage are not divided.
 NO_OBJECTS = (
@@ -414,6 +420,65 @@ class Store:
             url,
             options=storage_options,
             allow_http=allow_http,
+            progress=progress,
+        )
+
+    def download(
+        self,
+        url: ObjectName,
+        name: str | None = None,
+        *,
+        storage_options: StorageOptions | None = None,
+        allow_http: bool = False,
+        connections: int = DEFAULT_CONNECTIONS,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> str:
+        """Copy a published data set, with all its tags, to this store.
+
+        Every byte is compared with its checksum before the data set exists. If the call fails or is
+        interrupted there is no data set, but the copied files stay: the same call goes on with
+        them, and `repair` removes them. Tags are on the tiers of this store that have the names of
+        the published ones; other tiers become folders in the store.
+
+        Parameters
+        ----------
+        url
+            URL of the published data set, or a store of obstore and a path; see `publish`.
+        name
+            Name of the data set in this store; None for the one that it was published under.
+        storage_options, allow_http, connections
+            As for `tj.open`.
+        progress
+            Called with the number of bytes copied and in total.
+
+        Returns
+        -------
+        str
+            Name of the data set.
+
+        Raises
+        ------
+        StoreError
+            If the data set exists, none is published there, its files are not those of its
+            manifest, or a tier is missing or full.
+        OutputError
+            If a file cannot be written.
+        PermissionError, RemoteError
+            If an object cannot be read.
+        ValueError
+            If the URL names tags.
+        """
+        from trajet.store.receive import receive
+
+        return receive(
+            lambda: self._native,
+            url,
+            name,
+            options=storage_options,
+            allow_http=allow_http,
+            connections=connections,
+            threads=threads,
             progress=progress,
         )
 

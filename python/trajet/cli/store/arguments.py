@@ -7,7 +7,7 @@ import click
 
 from trajet.cli.command import Command
 from trajet.dataset import is_store, split_path
-from trajet.remote import is_url, name_of
+from trajet.remote import is_url, name_of, split_tags
 from trajet.store.catalog import NO_OBJECTS
 
 folder = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
@@ -71,7 +71,12 @@ def _split(
         return folder, None, None
     if folder is None and not required and is_store(path):
         return path, None, None
-    where, name, tags = _split_url(path) if is_url(path) else split_path(path)
+    if is_url(path):
+        # Its slashes are not those of a path.
+        where, _, last = path.rpartition("/")
+        name, tags = split_tags(last)
+    else:
+        where, name, tags = split_path(path)
     if folder is not None:
         if where:
             raise click.UsageError(
@@ -81,13 +86,6 @@ def _split(
     if not where and "/" not in path and not is_store("."):
         raise click.UsageError(f"{path}: in which store? Give STORE/{path}, or --store STORE")
     return where or ".", name, tags
-
-
-def _split_url(url: str) -> tuple[str, str, tuple[str, ...] | None]:
-    """Split URL/NAME@TAG,TAG into the URL of the folder, the data set and its tags."""
-    folder, _, last = url.rpartition("/")
-    name, divider, tags = last.partition("@")
-    return folder, name, tuple(tags.split(",")) if divider else None
 
 
 profile = click.option(

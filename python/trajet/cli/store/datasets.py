@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -16,6 +17,7 @@ from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
 from trajet.conversion import convert
+from trajet.dataset import split_path
 from trajet.formats import FormatOptions
 from trajet.pools import shared
 from trajet.remote import is_url
@@ -165,7 +167,11 @@ def _say_remarks(done: Divided) -> None:
 @arguments.dataset(tags=True)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated. Default: all.")
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Its ending selects the format."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE|STORE/NAME",
+    help="The ending of FILE selects the format. Without an ending: a data set.",
 )
 @options.allow_loss
 @options.topology_out
@@ -186,11 +192,15 @@ def get(
     remote: options.RemoteOptions,
     quiet: bool,
 ) -> None:
-    """Write a data set, or some of its tags, to a file.
+    """Write a data set, or some of its tags, to a file; or copy a published data set to a store.
 
     All tags, written in the format of the original, give the original: every integer, cell, time,
     step and field. With some tags, FILE has their atoms in the original order. A published data set
     is named by its URL; only the tags are read.
+
+    Of a published data set, STORE/NAME is a copy with all its tags, every byte of which is compared
+    with its checksum. If the command is interrupted, NAME is not added, and the same command goes
+    on where it stopped; trajet store repair removes what was copied.
 
     \b
     Examples:
@@ -198,7 +208,16 @@ def get(
       trajet store get md/run@protein,lipid -o part.xtc --topology-out part.gro
       trajet store get md/run --tag protein --tag lipid -o part.xtc
       trajet store get s3://bucket/md/run@protein -o protein.xtc
+      trajet store get s3://bucket/md/run -o md/run
     """
+    if is_url(folder) and not Path(output).suffix:
+        if tags_of_path or tags or topology_out is not None or allow_loss or force:
+            raise click.UsageError(
+                f"{output}: has no ending, and is a data set, which is copied with all its tags:"
+                " leave out tags, --topology-out, --allow-loss and --force, or give a file"
+            )
+        _download(f"{folder}/{name}", output, threads, remote, quiet=quiet)
+        return
     chosen = arguments.chosen_tags(tags_of_path, tags)
     if is_url(folder):
         wanted = "" if chosen is None else f"@{','.join(chosen)}"
@@ -219,6 +238,20 @@ def get(
         say(done)
         if topology_out is not None:
             click.echo(topology_out)
+
+
+def _download(
+    url: str, to: str, threads: int | None, remote: options.RemoteOptions, *, quiet: bool
+) -> None:
+    """Copy a published data set to STORE/NAME."""
+    folder, name, tags = split_path(to)
+    if not folder or tags is not None:
+        raise click.UsageError(f"{to}: name the copy as STORE/NAME, or give a file with an ending")
+    at = Store(folder, create=True)
+    with progress("get", "B", quiet=quiet) as show:
+        at.download(url, name, threads=threads, progress=show, **remote)
+    if not quiet:
+        say_entry(at, name)
 
 
 @store.command()
