@@ -242,6 +242,27 @@ def test_structure_has_the_atoms_of_the_topology(page: Page, wet: Wet) -> None:
     assert set(kinds.values()) == {"L-peptide linking"}
 
 
+@pytest.mark.parametrize("as_stored", [False, True])
+def test_whatever_is_asked_for_first_is_there(wet: Wet, as_stored: bool) -> None:
+    """A scene is prepared by the first request, and the page makes several at once."""
+    opened = wet.open()
+
+    def scene() -> viewer.Scene:
+        return viewer.Scene(opened, [make_layer(opened.select("protein"))], as_stored=as_stored)
+
+    for ask in (
+        lambda one: one.structure(0),
+        lambda one: one.frame(2, stored=as_stored),
+        lambda one: one.describe(),
+        lambda one: (one.bytes_read, one.frames_read, one.bytes_by_tier),
+    ):
+        first, then = scene(), scene()
+        then.prepare()
+        assert ask(first) == ask(then)
+    assert scene().shows_stored == as_stored
+    scene().close()
+
+
 def test_viewers_keep_the_order_of_atoms(tmp_path: Path) -> None:
     """Entities and chains ascend along the atoms, also with a ligand between two peptides."""
     peptide = [("ALA", "N"), ("ALA", "CA"), ("ALA", "C"), ("ALA", "O")]

@@ -225,11 +225,11 @@ class Scene:
         TrajetError, OSError
             If frame 0 cannot be read.
         """
-        shows_stored = self.shows_stored
+        self.prepare()
         with self._lock:
             if layer not in self._structures:
                 columns = _sorted(self.layers[layer].selection)
-                positions, _ = self._cursors[shows_stored].read(0)
+                positions, _ = self._cursors[self.shows_stored].read(0)
                 indices = self._trajectory.indices_of(columns)
                 self._structures[layer] = structure_of(
                     self._trajectory.topology,
