@@ -2,11 +2,16 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.made_reports import report, worker
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from trajet.result.series import Series
 from trajet.uncertainty.estimates import estimates_of_blocks
 from trajet.uncertainty.student_t import quantile
 
@@ -220,3 +225,62 @@ def test_blocks_are_a_series() -> None:
     assert str(one.reasons[0]).endswith("effective blocks are fewer than 20")
     (reason,) = estimates_of_blocks(np.ones((1, 1))).reasons
     assert reason == "1 block: an error needs at least 4"
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(5, 60),
+    st.sampled_from([None, 0.0, 7.0, "auto"]),
+    st.sampled_from(["times", "frames"]),
+)
+def test_frames_that_go_backwards_have_the_same_beginning(n: int, discard: Any, by: str) -> None:
+    """What is left out, and what MSER suggests, is the beginning of the simulation."""
+    rng = np.random.default_rng(n)
+    drift = np.where(np.arange(n) < n // 3, 9.0, 0.0) + rng.normal(size=n)
+    frames = 3 * np.arange(n)
+    times = frames * 1.0 if by == "times" else np.zeros(n)
+    if by == "frames" and discard != "auto":
+        # Without times nothing is left out by time.
+        discard = None
+    rising = of_frames(drift, times, frames).statistics(discard=discard)
+    falling = of_frames(drift[::-1], times[::-1], frames[::-1]).statistics(discard=discard)
+    for name in ("mean", "standard_error", "equilibration", "n_frames", "reason"):
+        np.testing.assert_equal(getattr(rising, name), getattr(falling, name))
+    if by == "times":
+        alone = tj.statistics(drift[::-1], times[::-1], discard=discard)
+        assert alone.equilibration == rising.equilibration
+        assert alone.sentences() == rising.sentences()
+
+
+def test_means_converge_from_the_beginning() -> None:
+    """Figures of frames that go backwards are those of the same frames in order."""
+    frames = np.arange(40)
+    values = np.where(frames < 9, 9.0, frames % 3)
+    curves = [
+        of_frames(values[::step], frames[::step] * 1.0, frames[::step])
+        .plot(kind="convergence")
+        .axes[0]
+        .lines[0]
+        .get_xydata()
+        for step in (1, -1)
+    ]
+    np.testing.assert_array_equal(*curves)
+
+
+def of_frames(
+    values: NDArray[np.float64], times: NDArray[np.float64], frames: NDArray[np.int64]
+) -> tj.Series:
+    """Return a result with these values."""
+    return Series(values, times, frames, "Å", ("a",), "rmsd", report([worker(0)]))
+
+
+def test_frames_in_no_order_have_no_beginning() -> None:
+    """Nothing is discarded of them, and no equilibration is named."""
+    values, frames = np.append(np.full(20, 9.0), np.arange(60) % 2), np.arange(80)
+    frames = np.roll(frames, 7)
+    result = of_frames(values, frames * 1.0, frames)
+    assert result.statistics().equilibration == 0
+    assert "MSER" not in repr(result.statistics())
+    for discard in (5.0, "auto"):
+        with pytest.raises(ValueError, match=r"times are not even|not in the order of the simul"):
+            result.statistics(discard=discard)  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def convergence(
     """
     if len(values) < 2 * LEAST_FRAMES:
         raise ValueError(f"{len(values)} frames are too few to draw how their mean converges")
-    clock = clock_of(times, frames)
+    clock, values, frames = clock_of(times, frames).ascending(values, frames)
     most = len(plots.COLOURS)
     values = values[:, :most]
     ends = np.unique(np.linspace(LEAST_FRAMES, len(values), _LENGTHS).astype(int))

@@ -127,7 +127,8 @@ class PerFrame(Result, is_base=True):
         Parameters
         ----------
         discard
-            Time to leave out at the beginning, ps; "auto" leaves out what MSER suggests.
+            Time to leave out at the beginning of the simulation, ps; "auto" leaves out what MSER
+            suggests. Frames that go backwards are cut at their end.
 
         Examples
         --------

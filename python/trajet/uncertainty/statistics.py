@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet.checked_numbers import checked_numbers
 from trajet.uncertainty.estimates import LEAST_GAIN, Discard, Estimates, estimates
-from trajet.uncertainty.even_times import FrameClock, clock_of
+from trajet.uncertainty.even_times import FrameClock, are_in_order, clock_of
 
 # A number, or an array with one for each series.
 Numbers: TypeAlias = "float | NDArray[np.float64]"
@@ -179,7 +179,8 @@ def statistics(
     values
         `(n_frames,)`, or `(n_frames, …)` for several series; any unit.
     times
-        `(n_frames,)`, ps, at equal distances. Without them, times are counted in frames.
+        `(n_frames,)`, ps, at equal distances. Without them, times are counted in frames. If they
+        fall, the beginning is the end of the series.
     discard
         Time to leave out at the beginning, in ps; "auto" leaves out what `equilibration` suggests
         for each series. Cutting by the same data makes intervals a little too narrow.
@@ -233,10 +234,13 @@ def statistics_of_frames(
 ) -> Statistics:
     """Return `Statistics` also of values that are not finite or not even in time, with reasons.
 
+    The beginning is that of the simulation, also if frames go backwards.
+
     Raises
     ------
     ValueError
-        If `discard` or `period` is not positive, or neither a time nor "auto".
+        If `discard` or `period` is not positive, or neither a time nor "auto"; if the frames of
+        which a part is to be discarded are in no order.
     """
     if not (discard is None or discard == "auto") and (
         isinstance(discard, str) or not (math.isfinite(discard) and discard >= 0)
@@ -247,12 +251,21 @@ def statistics_of_frames(
         discard = float(discard)
     if period is not None and not (math.isfinite(period) and period > 0):
         raise ValueError(f"period must be above 0, not {period!r}")
+    frames = np.arange(len(values)) if frames is None else frames
+    has_beginning = are_in_order(frames)
+    if discard is not None and not has_beginning:
+        raise ValueError(
+            "discard leaves out the beginning, and frames are not in the order of the simulation:"
+            " choose them in ascending order"
+        )
     shape = values.shape[1:]
+    clock, values, frames = clock.ascending(values, frames)
     found = estimates(
         values.reshape(len(values), math.prod(shape)),
         clock,
-        np.arange(len(values)) if frames is None else frames,
+        frames,
         discard=discard,
         period=period,
+        with_cuts=has_beginning,
     )
     return Statistics(found, clock, shape)
