@@ -15,6 +15,7 @@ from trajet import _trajet, cache, universes
 from trajet._trajet import MissingPackageError, OutputError, SelectionError
 from trajet.box import Box
 from trajet.quoting import quoted
+from trajet.structure_files import read_structure
 
 if TYPE_CHECKING:
     from trajet.universes import Universe
@@ -298,7 +299,7 @@ class Topology(_Columns, _ResidueColumns):
 
     @cached_property
     def _guessed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        found = None if self.path is None else _trajet.read_structure(self.path)
+        found = None if self.path is None else read_structure(self.path)
         if found is None or isinstance(found, str) or found.positions is None:
             raise SelectionError(
                 f"{self} has no positions from which bonds can be guessed: use a structure file"
@@ -578,7 +579,7 @@ def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
         raise FileNotFoundError(
             f"{path}: there is no such topology or structure file: check the path"
         )
-    found = _trajet.read_structure(path)
+    found = read_structure(path)
     if isinstance(found, str):
         found = _by_mdanalysis(path, found, sidecar)
     return structure_of(found, path)

@@ -96,7 +96,8 @@ class System:
     groups: dict[str, mda.AtomGroup]
     generator: Generator
     settled: Counter = field(default_factory=Counter)
-    # The message of MDAnalysis' last error.
+    # The messages of our last error and of MDAnalysis'.
+    refusal: str = ""
     failure: str = ""
 
     def ours(self, text: str) -> np.ndarray | None:
@@ -104,9 +105,11 @@ class System:
         cell = self.universe.dimensions
         vectors = None if cell is None else plain.cell_vectors(cell.astype(np.float64))
         groups = {name: atoms.indices for name, atoms in self.groups.items()}
+        self.refusal = ""
         try:
             return select_atoms(self.topology, text, self.universe.atoms.positions, vectors, groups)
-        except SelectionError:
+        except SelectionError as error:
+            self.refusal = str(error)
             return None
 
     def theirs(self, text: str) -> np.ndarray | None:
@@ -142,6 +145,8 @@ class System:
         self, expression: Expression, ours: np.ndarray | None, theirs: np.ndarray | None
     ) -> str | None:
         """Return why both may differ; None if one of them is wrong."""
+        if ours is None and "are not connected by the bonds" in self.refusal:
+            return "bonds of some residues, which MDAnalysis takes for all"
         if expression.tree is None:
             if ours is None and is_known_departure(expression.text):
                 return "MDAnalysis ignores a part"

@@ -19,7 +19,7 @@ from trajet.topology import COLUMNS, SidecarUse, Structure
 RARE = (
     *("adk_open.crd", "adk_open.pqr", "pdbqt_inputpdbqt.pdbqt", "mol2/Molecule.mol2", "mini.xyz"),
     *("173D.mmtf", "adk_closed.dms", "lammps/mini.data", "windows/WIN_test.arc", "fhiaims.in"),
-    *("gms/symopt.gms", "fullerene.pdb.gz", "cobrotoxin.tpr", "C12x64.xml.bz2"),
+    *("gms/symopt.gms", "cobrotoxin.tpr", "C12x64.xml.bz2"),
 )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import output
-from trajet._trajet import FormatError, OutputError, TrajetError, read_structure, time_text
+from trajet._trajet import FormatError, OutputError, TrajetError, time_text
 from trajet.advise import in_bytes
 from trajet.cli import options, remote_options, topologies
 from trajet.cli.command import command
@@ -23,6 +23,7 @@ from trajet.dataset import find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
 from trajet.remote import INDEX_SUFFIX, is_url, name_of, options_for, suffix_of
 from trajet.result import json_object
+from trajet.structure_files import read_structure
 from trajet.topology import Topology, load
 from trajet.trajectory import Trajectory, is_structure, opened_names, rounding_of_times
 

@@ -15,6 +15,7 @@ from trajet.analysis.runner import main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Series
+from trajet.structure_files import read_structure
 from trajet.topology import Topology
 from trajet.trajectory import Selection
 
@@ -145,7 +146,7 @@ def _keys(pairs: NDArray[np.int64], n_atoms: int) -> NDArray[np.int64]:
 
 def _structure(topology: Topology) -> tuple[Box, NDArray[np.float32]]:
     """Return box and positions of the file of a topology."""
-    found = None if topology.path is None else _trajet.read_structure(topology.path)
+    found = None if topology.path is None else read_structure(topology.path)
     if found is None or isinstance(found, str) or found.positions is None:
         raise SelectionError(
             f"{topology} has neither bonds nor positions, so that it does not tell which residues"

@@ -1,0 +1,69 @@
+"""Compressed topologies are read as the files in them are."""
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from MDAnalysisTests import datafiles
+from trajet import structure_files
+from trajet.topology import Topology, load
+
+PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
+FILES = {"PSF": datafiles.PSF, "PDB": datafiles.PDB_small, "GRO": datafiles.GRO_velocity}
+# Water numbered beyond 9999, and an ion in a chain of its own.
+WRAPPED = [
+    f"ATOM  {k + 1:>5}  {name:<3} {residue:<4}{chain}{number:>4}    {k:8.3f}{0:8.3f}{0:8.3f}"
+    f"  1.00  0.00"
+    for k, (name, residue, chain, number) in enumerate(
+        [("OH2", "TIP3", "W", number) for number in (9998, 9999, 0, 1, 2)] + [("NA", "NA", "I", 7)]
+    )
+]
+
+
+def same_columns(one: Topology, other: Topology) -> bool:
+    """Return whether all columns of two topologies are equal."""
+    return all(
+        np.array_equal(one.column(name), other.column(name))  # type: ignore[arg-type]
+        for name in ("names", "resnames", "resids", "segids", "chainIDs", "elements", "masses")
+    )
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize("name", FILES)
+def test_the_content_decides(tmp_path: Path, name: str, ending: str) -> None:
+    """Names, numbers, chains, masses and bonds are those of the file inside."""
+    path = tmp_path / f"{Path(FILES[name]).name}{ending}"
+    path.write_bytes(PACK[ending](Path(FILES[name]).read_bytes()))
+    packed, plain = load(path).topology, load(Path(FILES[name])).topology
+    assert same_columns(packed, plain)
+    assert np.array_equal(packed.bonds, plain.bonds)  # type: ignore[arg-type]
+    assert packed.remarks == plain.remarks
+
+
+def test_residue_numbers_go_on_beyond_9999(tmp_path: Path) -> None:
+    """In one chain alone."""
+    path = tmp_path / "wrapped.pdb.gz"
+    path.write_bytes(gzip.compress("\n".join([*WRAPPED, "END", ""]).encode()))
+    assert load(path).topology.resids.tolist() == [9998, 9999, 10000, 10001, 10002, 7]
+
+
+def test_bad_files_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged, a malformed and a very large one, by the name of the compressed file."""
+    content = "\n".join([*WRAPPED, "END", ""])
+    for ending, pack in PACK.items():
+        path = tmp_path / f"x.pdb{ending}"
+        path.write_bytes(pack(content.encode())[:-20])
+        with pytest.raises(tj.FormatError, match=rf"x\.pdb{ending}: it cannot be uncompressed"):
+            load(path)
+        path.write_bytes(pack(content.replace("   0.000", "   0.x00").encode()))
+        with pytest.raises(tj.FormatError, match=rf"{tmp_path}/x\.pdb{ending}: line 1"):
+            load(path)
+        path.write_bytes(pack(content.encode()))
+        with monkeypatch.context() as limited:
+            limited.setattr(structure_files, "_LARGEST", 100)
+            with pytest.raises(tj.FormatError, match=r"larger than .* uncompress it yourself"):
+                load(path)
