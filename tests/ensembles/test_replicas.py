@@ -522,3 +522,66 @@ def test_tables_and_figures(adk: Adk, tmp_path: Path) -> None:
     for one in (means, difference, rmsd, rmsd.difference("wt", "mut"), msd):
         (axes,) = one.plot().axes
         assert axes.get_legend_handles_labels()[1]
+
+
+def contacts(fractions: np.ndarray, order: list[int], n_frames: int = 100) -> tj.ContactMap:
+    """Return the contact map of residues 1, 2, …, which stand in some order; neighbours are out."""
+    shown = fractions[np.ix_(order, order)]
+    residues = np.array(order) + 1
+    left_out = np.abs(residues[:, np.newaxis] - residues) <= 1
+    names = tuple(f"ALA{k}" for k in residues.tolist())
+    columns = {"residue_names": np.full(len(order), "ALA"), "residues": residues}
+    return tj.ContactMap(
+        values=np.where(left_out, np.nan, shown),
+        counts=np.where(left_out, 0, n_frames * shown).astype(np.int64),
+        rows=np.arange(len(order)),
+        columns=np.arange(len(order)),
+        row_names=names,
+        column_names=names,
+        labels=("protein", "protein"),
+        within=True,
+        of="residue",
+        cutoff=5.0,
+        report=report([worker(0, frames=n_frames)], analysis="contact_map"),
+        **{f"{of}_{name}": column for of in ("row", "column") for name, column in columns.items()},
+    )
+
+
+def test_contacts_that_a_member_never_forms_count_as_zero() -> None:
+    """In means and differences; pairs without contact in any member have no row."""
+    rng = np.random.default_rng(3)
+    n = 7
+    maps = {}
+    for system, most in (("wt", 0.3), ("mut", 0.9)):
+        upper = np.triu(rng.random((3, n, n)) * (rng.random((3, n, n)) < most), 2)
+        maps[system] = np.round(upper + upper.transpose(0, 2, 1), 2)
+    # A contact of one system alone, and a pair that no member has.
+    for system, fraction in (("wt", 0.0), ("mut", 1.0)):
+        maps[system][:, [0, n - 1], [n - 1, 0]] = fraction
+        maps[system][:, [0, n - 2], [n - 2, 0]] = 0.0
+    orders = iter(list(permutations(range(n)))[:: 5040 // 6])
+    ensemble = ensemble_of(
+        {name: [contacts(one, list(next(orders))) for one in own] for name, own in maps.items()}
+    )
+    means = ensemble.mean()
+    for name, own in maps.items():
+        mean = means[name]
+        rows = list(zip(mean.axes["row"].tolist(), mean.axes["column"].tolist(), strict=True))
+        for (one, other), value in zip(rows, mean.mean.tolist(), strict=True):
+            i, j = int(one[3:]) - 1, int(other[3:]) - 1
+            assert value == pytest.approx(own[:, i, j].mean(), abs=1e-12)
+        ever = np.triu(sum(each.any(axis=0) for each in maps.values()), 2)
+        assert len(rows) == len({frozenset(row) for row in rows}) == np.count_nonzero(ever)
+        assert not any("left out" in remark for remark in mean.remarks)
+    difference = means.difference("wt", "mut")
+    found = {
+        frozenset(pair): value
+        for *pair, value in zip(
+            difference.axes["row"].tolist(),
+            difference.axes["column"].tolist(),
+            difference.difference.tolist(),
+            strict=True,
+        )
+    }
+    assert found[frozenset(("ALA1", f"ALA{n}"))] == pytest.approx(1.0)
+    assert frozenset(("ALA1", f"ALA{n - 1}")) not in found

@@ -1,8 +1,8 @@
 """Results with contact maps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajet.plots import Look
+
+
+# Names and numbers of two residues, or atoms.
+NamedPair: TypeAlias = "tuple[tuple[str, int | None], tuple[str, int | None]]"
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +160,10 @@ class ContactMap(Result):
         return i, j
 
     def _table(self) -> Table:
-        i, j = self._in_contact()
+        return self._columns(*self._in_contact())
+
+    def _columns(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Table:
+        """Return the columns of CSV files for pairs, by row and column."""
         return [
             ("row", np.array(self.row_names, np.str_)[i]),
             *residue_columns("row", self.row_residue_names, self.row_residues, i),
@@ -165,3 +172,42 @@ class ContactMap(Result):
             ("fraction", self.values[i, j]),
             ("frames", self.counts[i, j]),
         ]
+
+    def named_pairs(self) -> list[NamedPair]:
+        """Return the pairs that are in contact in any frame, those within one group once."""
+        rows, columns = self._names()
+        i, j = self._in_contact()
+        return [(rows[a], columns[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
+
+    def fractions(self, pairs: Sequence[NamedPair]) -> Table:
+        """Return columns as those of CSV files of the pairs that this map has.
+
+        Pairs that are never in contact have the fraction 0. Pairs of residues that are not in the
+        map, and those that are left out, have no row.
+        """
+        rows, columns = ({name: k for k, name in enumerate(names)} for names in self._names())
+        places = [
+            (rows[one], columns[other]) for one, other in pairs if one in rows and other in columns
+        ]
+        i, j = np.array(places, np.int64).reshape(-1, 2).T
+        known = ~np.isnan(self.values[i, j])
+        return self._columns(i[known], j[known])
+
+    def _names(self) -> Iterator[list[tuple[str, int | None]]]:
+        """Yield names and numbers of the rows, then those of the columns."""
+        for names, numbers in (
+            (self.row_names, self.row_residues),
+            (self.column_names, self.column_residues),
+        ):
+            of_residues = [None] * len(names) if numbers is None else numbers.tolist()
+            yield list(zip(names, of_residues, strict=True))
+
+
+def pairs_of_any(maps: Sequence[ContactMap]) -> list[NamedPair]:
+    """Return the pairs that are in contact in any frame of any of some maps, each once."""
+    found: dict[NamedPair, None] = {}
+    for one in maps:
+        for pair in one.named_pairs():
+            if not (one.within and pair[::-1] in found):
+                found[pair] = None
+    return list(found)

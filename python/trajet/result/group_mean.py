@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.contact_map import NamedPair
 from trajet.result.member_outcome import Key, MemberOutcome
 from trajet.result.profiles import Aligned, Profile, aligned, circular, profile_of
 from trajet.result.result import Result
@@ -104,7 +105,11 @@ class GroupMean:
 
 
 def group_mean(
-    keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]], *, is_rmsf: bool
+    keys: Mapping[str, Key],
+    members: Sequence[MemberOutcome[Result]],
+    *,
+    is_rmsf: bool,
+    pairs: Sequence[NamedPair] | None = None,
 ) -> GroupMean:
     """Return the mean over the members of a group.
 
@@ -116,6 +121,8 @@ def group_mean(
         Members with results.
     is_rmsf
         Whether the numbers are fluctuations, which come out smaller in shorter runs.
+    pairs
+        Pairs that are in contact in any member of any group, of contact maps.
 
     Raises
     ------
@@ -123,7 +130,7 @@ def group_mean(
         If the numbers of the members cannot be matched.
     """
     results = [one.result for one in members if one.result is not None]
-    profiles = [profile_of(one) for one in results]
+    profiles = [profile_of(one, pairs) for one in results]
     found = aligned(profiles, [one.label for one in members])
     within = np.sqrt((found.errors**2).sum(axis=0)) / len(members)
     made = GroupMean(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.contact_map import ContactMap, pairs_of_any
 from trajet.result.group_mean import group_mean
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns
 from trajet.result.replica_differences import ReplicaDifference
@@ -157,11 +158,18 @@ class EnsembleResult(Generic[_R_co]):
         for one in self.outcomes:
             if one.result is not None:
                 groups.setdefault(tuple(one.keys[name] for name in names), []).append(one)
-        is_rmsf = self.name == "rmsf"
+        # A contact that one member never forms has the fraction 0 there.
+        maps = [one.result for one in self.outcomes if isinstance(one.result, ContactMap)]
+        pairs = pairs_of_any(maps) if maps else None
         return ReplicaMeans(
             self.name,
             [
-                group_mean(dict(zip(names, values, strict=True)), members, is_rmsf=is_rmsf)
+                group_mean(
+                    dict(zip(names, values, strict=True)),
+                    members,
+                    is_rmsf=self.name == "rmsf",
+                    pairs=pairs,
+                )
                 for values, members in groups.items()
             ],
         )

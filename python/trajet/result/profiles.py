@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
+from trajet.result.contact_map import ContactMap, NamedPair
 from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.displacement import MeanSquaredDisplacement
@@ -90,8 +91,16 @@ class Aligned:
     remarks: tuple[str, ...] = ()
 
 
-def profile_of(result: Result) -> Profile:
+def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Profile:
     """Return the numbers of a result.
+
+    Parameters
+    ----------
+    result
+        The result.
+    pairs
+        The rows of a contact map, also those of pairs that are never in contact; None for pairs
+        that are.
 
     Raises
     ------
@@ -105,7 +114,11 @@ def profile_of(result: Result) -> Profile:
         return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
     if isinstance(result, Series) or (isinstance(result, Applied) and not result.reduced):
         return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
-    columns = dict(_without_errors(result._table()))
+    if isinstance(result, ContactMap) and pairs is not None:
+        table = result.fractions(pairs)
+    else:
+        table = result._table()
+    columns = dict(_without_errors(table))
     known = _AXES.get(type(result).__name__)
     if known is None:
         raise AnalysisError(
