@@ -122,6 +122,19 @@ test("of frames that arrive while another is drawn, the last is drawn", async ()
   assert.deepEqual([viewer.drawn, shown, viewer.index], [[3, 9], [3, 7, 9], 9]);
 });
 
+test("hydrogen bonds that arrive while another frame is chosen are no error", async () => {
+  const source = slowSource();
+  const viewer = viewerOf(source);
+  viewer.molecules.addDashes = async () => {};
+  const taken = viewer.take({ bonds: {} }, 0);
+  await settled();
+  viewer.choose(9);
+  source.arrive(9);
+  await taken;
+  await viewer.settled();
+  assert.deepEqual([viewer.drawn, viewer.part.message.textContent], [[9], undefined]);
+});
+
 test("a view that is closed draws nothing more", async () => {
   const source = slowSource();
   const viewer = viewerOf(source);

@@ -81,7 +81,8 @@ export class Viewer {
     if (this.isClosed) return;
     if (found.bonds) {
       await this.molecules.addDashes(found);
-      await this.show(this.wanted);
+      // Another frame may be chosen before this one is there, which is no error of the result.
+      await this.seek(this.wanted);
     }
     if (!found.colours) return;
     const label = found.coloured ?? found.quantity;
