@@ -8,7 +8,10 @@ Import it by name; nothing else of trajet imports PyTorch:
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=4)
 """
 
-from collections.abc import Iterator, Sequence
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
 import numpy as np
@@ -30,6 +33,41 @@ except ImportError as error:
 Tensor: TypeAlias = "torch.Tensor"
 
 
+class _ReadAhead:
+    """Reads the next batch in a thread while its user works on one.
+
+    Only if batches are asked for one after the other; another choice is read when it is asked for.
+
+    Parameters
+    ----------
+    read
+        Reads a batch, given its number and that of the epoch.
+    """
+
+    def __init__(self, read: Callable[[int, int], Tensor]) -> None:
+        self._read = read
+        self._lock = threading.Lock()
+        self._last, self._process = (-1, -1), os.getpid()
+        self._next: tuple[tuple[int, int], Future[Tensor]] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+
+    def get(self, batch: int, epoch: int, n_batches: int) -> Tensor:
+        """Return a batch, and begin to read the one after it."""
+        with self._lock:
+            if self._process != os.getpid():
+                # The thread did not follow into a forked process.
+                self._thread, self._next, self._process = None, None, os.getpid()
+            waiting, self._next = self._next, None
+            follows, self._last = self._last == (batch - 1, epoch), (batch, epoch)
+        is_read = waiting is not None and waiting[0] == (batch, epoch)
+        found = waiting[1].result() if waiting and is_read else self._read(batch, epoch)
+        with self._lock:
+            if follows and batch + 1 < n_batches and self._next is None:
+                self._thread = self._thread or ThreadPoolExecutor(1)
+                self._next = (batch + 1, epoch), self._thread.submit(self._read, batch + 1, epoch)
+        return found
+
+
 class _Epochs:
     """The batches of a data set, in the order of the current epoch."""
 
@@ -45,6 +83,16 @@ class _Epochs:
         self._batches = FrameBatches(atoms, frames, batch, shuffle=shuffle, seed=seed)
         # In shared memory, so that workers that outlive an epoch see the next one.
         self._epoch: Tensor = torch.zeros((), dtype=torch.int64).share_memory_()
+        self._ahead = _ReadAhead(self._read)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what another process needs."""
+        return {name: value for name, value in self.__dict__.items() if name != "_ahead"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Take over the state of another process."""
+        self.__dict__.update(state)
+        self._ahead = _ReadAhead(self._read)
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -88,8 +136,14 @@ class _Epochs:
         return self._batches.frames_of(batch, self.epoch)
 
     def _tensor(self, batch: int) -> Tensor:
-        """Return a batch of the current epoch."""
-        batches, epoch = self._batches, self.epoch
+        """Return a batch of the current epoch; workers of a loader read ahead by themselves."""
+        if get_worker_info() is not None:
+            return self._read(batch, self.epoch)
+        return self._ahead.get(batch, self.epoch, len(self))
+
+    def _read(self, batch: int, epoch: int) -> Tensor:
+        """Return a batch of an epoch."""
+        batches = self._batches
         n_frames = len(batches.frames_of(batch, epoch))
         made = torch.empty((n_frames, batches.n_atoms, 3), dtype=torch.float32)
         batches.read(batch, epoch, made.numpy())
@@ -102,7 +156,8 @@ class FrameDataset(_Epochs, Dataset):  # type: ignore[misc]
     `dataset[k]` is batch k: positions `(n, n_atoms, 3)`, float32, Å, of random frames, read from
     the trajectory's own files; only the selected atoms are decoded. Give it to a `DataLoader` with
     `batch_size=None`. Batches and their order are the same for any number of workers, whether they
-    are forked or spawned; each reads with one thread.
+    are forked or spawned; each reads with one thread. Without workers, a thread reads the next
+    batch while one is used.
 
     Parameters
     ----------

@@ -529,6 +529,19 @@ def test_command_gives_the_numbers_of_the_function(
     assert done.exit_code != 0
 
 
+def test_turned_frames_are_a_remark() -> None:
+    """A superposition turns what is far away; translations do not."""
+    traj = tj.open(datafiles.TPR, datafiles.XTC).nojump()
+    for chosen, expected in (
+        (traj, False),
+        (traj.fit("name CA", motion="translation"), False),
+        (traj.fit("name CA"), True),
+        (traj.fit("name CA", motion="plane"), True),
+    ):
+        remarks = tj.msd(chosen.select("name OW and resid 1000:1010")).report["remarks"]
+        assert any("frames are turned, to fit 'name CA'" in each for each in remarks) == expected
+
+
 MEASURED = """
 import json, sys
 import trajet as tj

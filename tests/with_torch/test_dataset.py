@@ -1,6 +1,7 @@
 """Data sets of frames in PyTorch's loader: `make test-torch` runs this."""
 
 import multiprocessing
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 import trajet as tj
 from torch.utils.data import DataLoader
 from trajet.torch import FrameDataset, IterableFrameDataset
+from trajet.trajectory import FrameBatches
 
 # Importing the package itself would need MDAnalysis.
 FOUND = find_spec("MDAnalysisTests")
@@ -101,3 +103,53 @@ def test_nothing_is_copied_to_disk(calpha: tj.Selection) -> None:
     folder = Path(calpha.trajectory.path).parent
     epochs(FrameDataset(calpha, batch=9), num_workers=2)
     assert sorted(path.name for path in folder.iterdir()) == [".adk.xtc.trajet-index", "adk.xtc"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_batches_that_are_read_ahead_are_those_that_are_asked_for(
+    calpha: tj.Selection, expected: list[list[torch.Tensor]], kind: Any
+) -> None:
+    """In another order, in a changed epoch, beside another reader, and after a fork."""
+    dataset = kind(calpha, batch=9, seed=3)
+    assert same(epochs(dataset), expected)
+    if kind is IterableFrameDataset:
+        # An epoch that begins in the middle of another.
+        dataset.set_epoch(0)
+        some = iter(dataset)
+        assert same([[next(some) for _ in range(4)]], [expected[0][:4]])
+        dataset.set_epoch(1)
+        assert same([list(dataset)], expected[1:2])
+        return
+    for chosen in ([0, 1, 2, 3], [3, 4, 2, 3, 10, 9], [0, 1, 1, 2, 0, 1, 2]):
+        for epoch in (2, 0):
+            dataset.set_epoch(epoch)
+            assert same([[dataset[k] for k in chosen]], [[expected[epoch][k] for k in chosen]])
+    others = FrameDataset(calpha, batch=9, seed=3)
+    for k in range(len(dataset)):
+        assert same([[dataset[k], others[k]]], [[expected[0][k]] * 2])
+    dataset[0], dataset[1]
+    process = multiprocessing.get_context("fork").Process(
+        target=lambda: os._exit(not same([[dataset[2], dataset[3]]], [expected[0][2:4]]))
+    )
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_errors_of_reading_ahead_belong_to_their_batch(
+    calpha: tj.Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those before are returned, and the error is raised when its batch is asked for."""
+    dataset = FrameDataset(calpha, batch=9, seed=3)
+    right = FrameBatches.read
+
+    def failing(self: FrameBatches, batch: int, epoch: int, out: np.ndarray) -> None:
+        if batch == 3:
+            raise OSError("no such sector")
+        right(self, batch, epoch, out)
+
+    monkeypatch.setattr(FrameBatches, "read", failing)
+    assert [len(dataset[k]) for k in range(3)] == [9] * 3
+    with pytest.raises(OSError, match="no such sector"):
+        dataset[3]
+    assert len(dataset[4]) == 9

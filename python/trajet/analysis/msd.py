@@ -26,6 +26,7 @@ from trajet.analysis.runner import (
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import Progress
+from trajet.quoting import quoted
 from trajet.result import (
     MeanSquaredDisplacement,
     diffusion,
@@ -402,7 +403,16 @@ class _Checks:
         broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
         self._is_whole = self._is_unwrapped or "whole" in names[broken + 1 :]
         self._half: NDArray[np.float64] | None = None
-        self.remarks: list[str] = []
+        turned = [
+            words["atoms"] for words in steps if words.get("motion") not in (None, "translation")
+        ]
+        self._turned = [
+            f"frames are turned, to fit {quoted(str(label))}: its rotations are displacements of"
+            " all other particles: take the trajectory without fit() (--fit), or fit(…,"
+            ' motion="translation")'
+            for label in turned
+        ]
+        self.remarks = self._turned
 
     def check_rows(self, outcome: AnalysisOutcome) -> None:
         """Check that no molecule is broken, and take the cells of the frames."""
@@ -414,7 +424,7 @@ class _Checks:
                 f" cell or a rotated one ({int(without.sum())} of {len(cells)}): a wrapped position"
                 " makes the MSD wrong"
             )
-            self.remarks = [text]
+            self.remarks = [*self._turned, text]
         broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])

@@ -108,10 +108,12 @@ class FrameBatches:
 
     def _order_of(self, epoch: int) -> NDArray[np.int64]:
         """Return the permutation of all frames of an epoch."""
-        if self._order is None or self._order[0] != epoch:
+        # Another thread may replace it at any moment.
+        order = self._order
+        if order is None or order[0] != epoch:
             random = np.random.Generator(np.random.PCG64([self._seed, epoch]))
-            self._order = epoch, random.permutation(self.n_frames)
-        return self._order[1]
+            self._order = order = epoch, random.permutation(self.n_frames)
+        return order[1]
 
 
 def _checked(atoms: Selection | Sequence[Selection]) -> tuple[Selection, ...]:
