@@ -468,3 +468,15 @@ def test_chains_of_a_file_without_them_begin_where_residues_do() -> None:
     chains = table(scene.structure(0), "_atom_site")["auth_asym_id"]
     assert sorted(set(chains)) == ["c1", "c2"]
     scene.close()
+
+
+def test_files_of_frames_are_named() -> None:
+    """Each with its first frame, without its folder; a single file has the title."""
+    first, second = tj.samples.peptide_variants().rows[:2]
+    both = tj.open(first["topology"], first["trajectory"], second["trajectory"], sidecar=False)
+    scene = viewer.Scene(both, viewer.default_layers(both))
+    assert scene.describe()["files"] == [
+        {"name": "rep1.xtc", "first": 0},
+        {"name": "rep2.xtc", "first": 100},
+    ]
+    scene.close()

@@ -185,6 +185,7 @@ class Scene:
         return {
             "title": self._title(),
             "n_frames": self.n_frames,
+            "files": self._files(),
             "first": self.first,
             "n_atoms": trajectory.n_atoms,
             "n_shown": self.n_atoms,
@@ -216,6 +217,20 @@ class Scene:
         others = len(trajectory.paths) - 1
         more = f" and {others} more file{'s' * (others > 1)}" if others else ""
         return trajectory.path.name + more
+
+    def _files(self) -> list[dict[str, object]]:
+        """Return name and first frame of each file that has frames; nothing of a single file."""
+        trajectory = self._trajectory
+        if trajectory.dataset is not None or len(trajectory.paths) == 1:
+            return []
+        segments = trajectory.reader.segments()
+        kept = [segment["n_frames"] - segment["dropped_frames"] for segment in segments]
+        first = np.cumsum([0, *kept]).tolist()
+        return [
+            {"name": path.name, "first": first[k]}
+            for k, path in enumerate(trajectory.paths)
+            if kept[k]
+        ]
 
     def structure(self, layer: int) -> bytes:
         """Return the structure of a layer as BinaryCIF, at the positions of frame 0.

@@ -223,7 +223,9 @@ export class Viewer {
   label(frame) {
     // Files in single precision have 500.00003 for 500.
     const time = Number.isNaN(frame.time) ? "" : ` · ${Number(frame.time.toFixed(4))} ps`;
-    return `frame ${frame.number} of ${this.scene.n_frames}${time}`;
+    const file = this.scene.files?.findLast(({ first }) => first <= frame.number);
+    const name = file ? ` · ${file.name}` : "";
+    return `frame ${frame.number} of ${this.scene.n_frames}${time}${name}`;
   }
 
   sayWhatWasRead() {
