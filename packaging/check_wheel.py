@@ -2,9 +2,11 @@
 
 The numbers must be those of the package that is installed here, on every instruction set of this
 processor, the baseline of all processors among them, of the samples that the wheel contains.
-`trajet demo` must run, and the plug-in for VMD must load into a program without Python.
+`trajet demo` must run, with the oldest packages that the manifest allows too, and the plug-in for
+VMD must load into a program without Python.
 """
 
+import importlib.metadata
 import os
 import re
 import shutil
@@ -25,6 +27,8 @@ PATH = "/usr/bin:/bin"
 LOAD = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).vmdplugin_init())"
 # glibc of manylinux2014.
 NEWEST_GLIBC = 17
+# The oldest NumPy has no wheels for this Python.
+NEWER_THAN_LOWEST = (3, 13)
 LARGEST_WHEEL = 15_000_000  # bytes
 # What `make viewer` fetches, with its licences.
 VIEWER = {"molstar.js", "molstar-LICENSE", "uPlot.js", "uPlot.min.css", "uPlot-LICENSE"}
@@ -67,6 +71,9 @@ def main() -> None:
         print(f"{wheel.name}: the same numbers of a store")
         check_plugin(python, {"PATH": PATH, "HOME": folder})
         print(f"{wheel.name}: the plug-in for VMD loads")
+        if sys.version_info < NEWER_THAN_LOWEST:
+            lowest = check_lowest(wheel, Path(folder))
+            print(f"{wheel.name}: the demo runs with {', '.join(lowest)}")
 
 
 def check_content(wheel: Path) -> None:
@@ -80,6 +87,21 @@ def check_content(wheel: Path) -> None:
     if missing := {f"trajet/{part}" for part in parts} - {*names}:
         sys.exit(f"{wheel.name}: is without {', '.join(sorted(missing))}")
     print(f"{wheel.name}: {size} bytes, {len(names)} files")
+
+
+def check_lowest(wheel: Path, folder: Path) -> list[str]:
+    """Run the demo with the oldest packages that the manifest allows, and return these."""
+    required = importlib.metadata.requires("trajet") or []
+    lowest = [line.replace(">=", "==") for line in required if ";" not in line]
+    environment = folder / "lowest"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "--only-binary=:all:"]
+    subprocess.run([*install, wheel, *lowest], check=True)
+    variables = {"PATH": PATH, "HOME": str(folder)}
+    demo = [python, "-m", "trajet", "demo", "lowest-demo"]
+    subprocess.run(demo, check=True, cwd=folder, env=variables, stdout=subprocess.DEVNULL)
+    return lowest
 
 
 def check_samples(python: Path, folder: Path) -> None:

@@ -35,7 +35,9 @@ class Command(click.Command):
             If there is one.
         """
         given: list[click.Parameter] = self.make_parser(ctx).parse_args(list(args))[2]
-        if self.get_help_option(ctx) in given or any(param.name == HELP_ALL for param in given):
+        # click before 8.2 makes another option for help at each call.
+        shown = self.get_help_option(ctx)
+        if any(param.name in (HELP_ALL, shown and shown.name) for param in given):
             return
         for param, count in Counter(given).items():
             if count == 1 or not isinstance(param, click.Option) or may_be_repeated(param):

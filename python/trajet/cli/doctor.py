@@ -147,7 +147,7 @@ def _hdf5() -> str:
     try:
         return library.version("doctor")
     except MissingPackageError as error:
-        return f"not usable: {one_line(error)}"
+        return f"not usable: {one_line(error).removeprefix('doctor: ')}"
 
 
 def _fuse() -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from trajet import output
+from trajet.cli.param_type import ParamType
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +84,7 @@ class FigureOptions:
         return figure
 
 
-class FigureSize(click.ParamType[tuple[float, float]]):
+class FigureSize(ParamType[tuple[float, float]]):
     """Width and height of a figure with their unit: 8x6cm, 85x60mm, 3.35x2.5in."""
 
     name = "size"

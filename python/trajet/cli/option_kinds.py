@@ -24,6 +24,7 @@ from trajet.analysis.arguments import (
 )
 from trajet.cli.analysis_options import AnalysisOptions
 from trajet.cli.options import memory_size, path_to, reference_of
+from trajet.cli.param_type import ParamType
 from trajet.cli.quantities import Distance, Time, same_units
 
 _T = TypeVar("_T")
@@ -60,7 +61,7 @@ class OptionKind:
         Whether the parameter may be None.
     """
 
-    type: click.ParamType[object] | None = None
+    type: ParamType[object] | None = None
     metavar: str | None = None
     nargs: int = 1
     multiple: bool = False
@@ -71,10 +72,10 @@ class OptionKind:
     takes_none: bool = False
 
 
-class OrNone(click.ParamType[object]):
+class OrNone(ParamType[object]):
     """A value of another type, or the word none, which stands for None."""
 
-    def __init__(self, of: click.ParamType[object]) -> None:
+    def __init__(self, of: ParamType[object]) -> None:
         self._of, self.name = of, of.name
 
     def convert(
@@ -84,7 +85,7 @@ class OrNone(click.ParamType[object]):
         return None if value == "none" else self._of.convert(value, param, ctx)
 
 
-class _Parsed(click.ParamType[object]):
+class _Parsed(ParamType[object]):
     """A text that a function parses."""
 
     name = "text"
@@ -190,7 +191,7 @@ def _number(of_type: object, marks: Sequence[object]) -> OptionKind:
     unit, above, between = _mark(marks, Unit), _mark(marks, Above), _mark(marks, Between)
     least = None if between is None else between.least
     most = None if between is None else between.most
-    number: click.ParamType[object]
+    number: ParamType[object]
     if unit == BYTES:
         number = memory_size
     elif unit in (ANGSTROM, PS):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import trajet
 from trajet import output
 from trajet._trajet import check_format_options, time_text
+from trajet.cli.param_type import ParamType
 from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress, waiting
@@ -40,7 +41,7 @@ _UNITS = {
 }
 
 
-class Size(click.ParamType[int]):
+class Size(ParamType[int]):
     """A number of bytes up to the largest: 262144, 256KiB, 8MiB."""
 
     name = "size"

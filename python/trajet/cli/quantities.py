@@ -8,10 +8,12 @@ from typing import ClassVar
 
 import click
 
+from trajet.cli.param_type import ParamType
+
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
-class Quantity(click.ParamType[float]):
+class Quantity(ParamType[float]):
     """A finite number in the unit of trajet, or followed by another unit.
 
     Parameters
