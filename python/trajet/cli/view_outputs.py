@@ -2,6 +2,8 @@
 
 import functools
 import importlib
+import importlib.util
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,6 +17,8 @@ from trajet.cli import recordings
 from trajet.cli.options import amount, path_to
 from trajet.cli.pools import Decorated
 
+# Packages of `trajet.server` that are installed with `trajet[view]`.
+_SERVER = ("anyio", "starlette", "uvicorn")
 _OPTIONS = (
     click.option(
         "--save",
@@ -110,7 +114,7 @@ class Outputs:
                 "width and height of a movie must be even", param_hint="--size"
             )
         if self.paths != [self.save]:
-            _check_server()
+            _import_server()
         if self.movie is not None or self.png is not None:
             recordings.find_browser()
         if missing := viewer.missing_files():
@@ -149,17 +153,18 @@ class Outputs:
             yield self.png, f"frame {shown}, {pixels}"
 
 
-def _check_server() -> None:
-    """Raise an error if the packages of the server are not installed.
+def _import_server() -> None:
+    """Import the packages of the server in a thread, while the trajectory is opened.
 
     Raises
     ------
     MissingPackageError
-        If one is missing.
+        If one is not installed.
     """
-    try:
-        importlib.import_module("trajet.server")
-    except ImportError as error:
-        raise MissingPackageError(
-            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
-        ) from error
+    for name in _SERVER:
+        if importlib.util.find_spec(name) is None:
+            raise MissingPackageError(
+                f"trajet view: {name} is not installed: pip install 'trajet[view]'"
+            )
+    # Not a daemon: a program must not end within an import.
+    threading.Thread(target=importlib.import_module, args=("trajet.server",)).start()
