@@ -95,6 +95,24 @@ def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> l
     return [f"{what}: {one}: atoms are compared in their order" for one in reasons if one]
 
 
+def check_same_atoms(atoms: Atoms, others: Atoms, what: str) -> list[str]:
+    """Raise an error if two groups are not the same atoms in the same order; return remarks.
+
+    Chains and a constant shift of residue numbers do not matter: chains of a homodimer are the same
+    atoms.
+
+    Raises
+    ------
+    SelectionError
+        If `_check_same_kind` raises it, or if the order of the atoms differs.
+    """
+    _check_same_kind(atoms, others, what)
+    if (found := _disorder(atoms, others)) is not None:
+        raise SelectionError(f"{what}: {found}: select the same atoms in the same order")
+    reasons = [_other_names(atoms, others), _shifts(atoms, others)]
+    return [f"{what}: {one}: they are taken for the same atoms" for one in reasons if one]
+
+
 @dataclass(frozen=True)
 class Placement:
     """The order of the atoms of a topology in a file.

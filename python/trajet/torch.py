@@ -10,6 +10,7 @@ Import it by name; nothing else of trajet imports PyTorch:
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
@@ -81,6 +82,8 @@ class _Epochs:
         seed: int = 0,
     ) -> None:
         self._batches = FrameBatches(atoms, frames, batch, shuffle=shuffle, seed=seed)
+        for remark in self._batches.remarks:
+            warnings.warn(remark, stacklevel=2)
         # In shared memory, so that workers that outlive an epoch see the next one.
         self._epoch: Tensor = torch.zeros((), dtype=torch.int64).share_memory_()
         self._ahead = _ReadAhead(self._read)
@@ -162,8 +165,8 @@ class FrameDataset(_Epochs, Dataset):  # type: ignore[misc]
     Parameters
     ----------
     atoms
-        A selection, or several with the same number of atoms, whose frames are mixed: replicas, or
-        open members of an ensemble.
+        A selection, or several of the same atoms, whose frames are mixed: replicas, or open members
+        of an ensemble. Atoms are compared by names, residues and masses; other names are a warning.
     frames
         The frames of each trajectory, as for `Trajectory.read`; None for all.
     batch
@@ -176,7 +179,7 @@ class FrameDataset(_Epochs, Dataset):  # type: ignore[misc]
     Raises
     ------
     SelectionError
-        If the selections differ in their numbers of atoms.
+        If the selections are not the same atoms in the same order.
     AnalysisError
         If jumps over the box are removed, which needs frames in order.
     FrameError
@@ -196,6 +199,8 @@ class FrameDataset(_Epochs, Dataset):  # type: ignore[misc]
         ------
         IndexError
             If there is no such batch.
+        FrameError
+            If a frame has no positions, as some of TRR files.
         TrajetError
             As `Trajectory.read`.
         """

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers import trr_bytes
 from helpers.golden_files import Adk
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from numpy.typing import NDArray
 from trajet.trajectory import FrameBatches
@@ -127,6 +130,48 @@ def test_what_cannot_be_in_batches_is_an_error(calpha: tj.Selection) -> None:
     for batch in (-1, 7):
         with pytest.raises(IndexError, match=f"batch {batch} is out of range: there are 7"):
             made(calpha).frames_of(batch, 0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.permutations(range(5)), st.booleans())
+def test_rows_of_all_trajectories_are_the_same_atoms(order: list[int], opens_again: bool) -> None:
+    """Another order of them is an error, also within one trajectory."""
+    traj = tj.open(datafiles.PSF, datafiles.DCD)
+    again = tj.open(datafiles.PSF, datafiles.DCD) if opens_again else traj
+    first = traj.select("backbone and resid 9:10").indices[:5]
+    both = traj.select(first), again.select(first[order])
+    if order == sorted(order):
+        assert made(both).n_frames == 196 and made(both).remarks == ()
+    else:
+        with pytest.raises(tj.SelectionError, match=r"differ in mass|in another order"):
+            made(both)
+
+
+def test_other_atoms_are_an_error_or_a_remark(calpha: tj.Selection, tmp_path: Path) -> None:
+    """Chains of a homodimer and shifted residue numbers are the same atoms; names are a remark."""
+    traj = calpha.trajectory
+    water = tj.open(datafiles.GRO, datafiles.XTC).select("name OW and resid 300:900")
+    with pytest.raises(tj.SelectionError, match="214 atoms differ in mass"):
+        made([calpha, water.trajectory.select(water.indices[:214])])
+    shifted = traj.select("name CA and resid 11:20"), traj.select("name CA and resid 21:30")
+    named = made(shifted).remarks
+    assert len(named) == 1 and "have other names" in named[0]
+    # Without a topology the numbers of the atoms are all that is known.
+    path = tj.write(tmp_path / "bare.xtc", np.ones((2, 3, 3))).path
+    first, again = (tj.open(None, path) for _ in range(2))
+    assert made([first.select([0, 1]), again.select([0, 1])]).n_frames == 4
+    with pytest.raises(tj.SelectionError, match="open both with a topology"):
+        made([first.select([0, 1]), again.select([0, 2])])
+
+
+def test_frames_without_positions_are_an_error(tmp_path: Path) -> None:
+    """In place of NaN, which makes every loss NaN; it names the frame."""
+    vectors = [np.ones((5, 3)), None, 2 * np.ones((5, 3))]
+    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "velocities.trr", vectors))
+    batches = made(traj.select([0, 1]), size=3)
+    with pytest.raises(tj.FrameError, match=r"velocities.trr: frame 1: it has no positions"):
+        positions(batches, 0, 0)
+    assert positions(made(traj.select([0, 1]), [0, 2]), 0, 0).max() == 20
 
 
 def test_without_pytorch_the_module_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

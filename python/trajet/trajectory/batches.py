@@ -1,11 +1,13 @@
 """`FrameBatches`: frames of one or several trajectories in batches, in a new order each epoch."""
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError, SelectionError
+from trajet._trajet import AnalysisError, FrameError, SelectionError
+from trajet.atom_matching import check_same_atoms
 from trajet.checked_numbers import whole_number
 from trajet.trajectory.choice import FrameChoice
 from trajet.trajectory.trajectory import Selection
@@ -25,6 +27,8 @@ class FrameBatches:
         Frames of an epoch.
     n_atoms
         Atoms of a frame.
+    remarks
+        Remarks on selections whose atoms have other names than those of the first.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class FrameBatches:
         seed: int,
     ) -> None:
         self._selections = _checked(atoms)
+        self.remarks = _check_atoms(self._selections)
         self._frames = [each.trajectory.frame_numbers(frames) for each in self._selections]
         self._ends = np.cumsum([len(numbers) for numbers in self._frames])
         self.size = whole_number(size, "batch", least=1)
@@ -95,6 +100,8 @@ class FrameBatches:
         ------
         IndexError
             If there is no such batch.
+        FrameError
+            If a frame has no positions, or an atom has none.
         TrajetError
             As `Selection.read`.
         """
@@ -105,6 +112,21 @@ class FrameBatches:
                 selection.read(found[:, 1], out, threads=1)
             else:
                 out[here] = selection.read(found[here, 1], threads=1).positions
+        if not np.isfinite(out).all():
+            self._refuse(found, out)
+
+    def _refuse(self, found: NDArray[np.int64], out: NDArray[np.float32]) -> NoReturn:
+        """Raise the error on the first frame of a batch that has positions which are no numbers."""
+        missing: NDArray[np.bool_] = np.logical_not(np.isfinite(out).all(axis=2))
+        row = int(missing.any(axis=1).argmax())
+        label = self._selections[found[row, 0]].trajectory.label
+        which = "it has no positions"
+        if not missing[row].all():
+            which = f"{missing[row].sum()} of the {self.n_atoms} selected atoms have no positions"
+        raise FrameError(
+            f"{label}: frame {found[row, 1]}: {which}, and tensors need numbers: leave the frame"
+            " out with frames="
+        )
 
     def _order_of(self, epoch: int) -> NDArray[np.int64]:
         """Return the permutation of all frames of an epoch."""
@@ -149,3 +171,30 @@ def _checked(atoms: Selection | Sequence[Selection]) -> tuple[Selection, ...]:
                 " which frames in random order do not allow: write a copy with tj.convert first"
             )
     return selections
+
+
+def _check_atoms(selections: Sequence[Selection]) -> tuple[str, ...]:
+    """Raise an error if selections are not the same atoms, and return remarks.
+
+    Without a topology, the same atoms have the same indices.
+
+    Raises
+    ------
+    SelectionError
+        If names, residues or masses of atoms show that they are others or in another order.
+    """
+    first, remarks = selections[0], []
+    for each in selections[1:]:
+        what = f"{each.trajectory.label}, and {first.trajectory.label} as the reference"
+        is_named = first.trajectory.has_topology and each.trajectory.has_topology
+        is_same = np.array_equal(each.indices, first.indices)
+        if is_named:
+            if is_same and each.trajectory.topology is first.trajectory.topology:
+                continue
+            remarks += check_same_atoms(each.topology_atoms, first.topology_atoms, what)
+        elif not is_same:
+            raise SelectionError(
+                f"{what}: other atoms are selected, and without topologies of both nothing shows"
+                " that they are the same: open both with a topology, or select the same indices"
+            )
+    return tuple(remarks)
