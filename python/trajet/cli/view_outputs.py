@@ -2,8 +2,6 @@
 
 import functools
 import importlib
-import importlib.util
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,8 +15,6 @@ from trajet.cli import recordings
 from trajet.cli.options import amount, path_to
 from trajet.cli.pools import Decorated
 
-# Packages of `trajet.server` that are installed with `trajet[view]`.
-_SERVER = ("anyio", "starlette", "uvicorn")
 _OPTIONS = (
     click.option(
         "--save",
@@ -114,7 +110,7 @@ class Outputs:
                 "width and height of a movie must be even", param_hint="--size"
             )
         if self.paths != [self.save]:
-            _import_server()
+            _check_server()
         if self.movie is not None or self.png is not None:
             recordings.find_browser()
         if missing := viewer.missing_files():
@@ -153,18 +149,17 @@ class Outputs:
             yield self.png, f"frame {shown}, {pixels}"
 
 
-def _import_server() -> None:
-    """Import the packages of the server in a thread, while the trajectory is opened.
+def _check_server() -> None:
+    """Raise an error if the packages of the server are not installed.
 
     Raises
     ------
     MissingPackageError
-        If one is not installed.
+        If one is missing.
     """
-    for name in _SERVER:
-        if importlib.util.find_spec(name) is None:
-            raise MissingPackageError(
-                f"trajet view: {name} is not installed: pip install 'trajet[view]'"
-            )
-    # Not a daemon: a program must not end within an import.
-    threading.Thread(target=importlib.import_module, args=("trajet.server",)).start()
+    try:
+        importlib.import_module("trajet.server")
+    except ImportError as error:
+        raise MissingPackageError(
+            f"trajet view: {error.name} is not installed: pip install 'trajet[view]'"
+        ) from error
