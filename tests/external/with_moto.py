@@ -170,6 +170,19 @@ def test_rmsd_of_the_protein_needs_no_object_of_water(bucket: Bucket, store: tj.
     assert np.array_equal(again.positions, whole.positions)
 
 
+def test_a_published_data_set_is_copied_to_a_store(
+    bucket: Bucket, store: tj.Store, tmp_path: Path
+) -> None:
+    """All of its tags, with the bits of the original."""
+    url = "s3://bucket/md/copied"
+    store.publish("run", url, **bucket.options)
+    copy = tj.Store(tmp_path / "copy", create=True)
+    assert copy.download(url, "mine", **bucket.options) == "mine"
+    assert copy.verify("mine") == ()
+    whole = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False).read().positions
+    assert np.array_equal(copy.open("mine").read().positions, whole)
+
+
 def test_publishing_by_who_may_not_write_is_an_error(
     bucket: Bucket, store: tj.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

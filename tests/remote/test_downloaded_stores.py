@@ -14,12 +14,28 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.commands import fail, run, succeed
-from helpers.golden_files import same_bits
+from helpers.golden_files import Adk, same_bits
 from helpers.range_server import RangeServer, error
 from helpers.systems import FILES
 from trajet.store.profile import Profile
 
 TOPOLOGY, SOURCE = FILES["solvated.xtc"]
+LOSSY = """
+[tiers]
+fast = "nvme"
+
+[[tags]]
+name = "core"
+select = "resid 1:29"
+tier = "fast"
+
+[[tags]]
+name = "others"
+select = "rest"
+tier = "fast"
+format = "xtc"
+lossy = true
+"""
 
 
 @pytest.fixture(scope="module")
@@ -278,3 +294,26 @@ def test_killed_copies_go_on(
         is_sound(store, "run")
         store.repair()
         is_sound(store, "run")
+
+
+def test_copies_have_layouts_digests_and_other_contents(tmp_path: Path, adk: Adk) -> None:
+    """Of an H5MD original: all kinds of files that a manifest names."""
+    from obstore.store import LocalStore
+
+    original, profile = tmp_path / "adk.h5md", tmp_path / "lossy.toml"
+    tj.convert(tj.open(adk.psf, adk.xtc), original, frames=slice(0, 6), allow_loss=True)
+    profile.write_text(LOSSY)
+    made = tj.Store(tmp_path / "md", create=True)
+    made.add("adk", tj.open(adk.psf, original), profile=profile)
+    made.publish("adk", (LocalStore(tmp_path / "served", mkdir=True), "adk"))
+    published = LocalStore(tmp_path / "served"), "adk"
+    store = tj.Store(tmp_path / "here", create=True)
+    assert store.download(published, "mine") == "mine"
+    assert store.verify("mine") == ()
+    kinds = {path.name.rpartition("-")[0] for path in (store.folder / "mine").iterdir()}
+    assert {"topology", "other-0", "frames", "metadata", "layout-core"} <= kinds
+    expected = made.open("adk").read()
+    found = store.open("mine").read()
+    assert same_bits(found.positions, expected.positions)
+    assert np.array_equal(found.times, expected.times)
+    assert store.repair() == ()
