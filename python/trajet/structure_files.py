@@ -4,7 +4,6 @@ import bz2
 import gzip
 import zlib
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from trajet import _trajet
 from trajet._trajet import FormatError
@@ -41,6 +40,9 @@ def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.Struc
     opener = _COMPRESSED.get(path.suffix.lower())
     if opener is None or not path.is_file():
         return _trajet.read_structure(path, positions=positions)
+    # Slow to import, and hardly any file is compressed.
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="trajet-") as folder:
         plain = Path(folder, path.stem)
         _uncompress(path, opener, plain)
