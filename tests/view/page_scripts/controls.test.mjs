@@ -10,7 +10,7 @@ import { FrameNumbers, Frames } from "./frames.js";
 import { LinePlot } from "./lines.js";
 import { loaded, ServerSource } from "./sources.js";
 import { Viewer } from "./viewer.js";
-import { KernelSource } from "./widget.js";
+import { followFrame, KernelSource } from "./widget.js";
 
 const HEADER = 88;
 
@@ -261,6 +261,41 @@ test("several viewers run a program once, and again if the first of them is clos
   await assert.rejects(closing, { name: "AbortError" });
   await Promise.all(others);
   assert.deepEqual([globalThis.nRuns, globalThis.program], [1, 5]);
+});
+
+test("two views of one widget show the same frame, also if one of them lags behind", async () => {
+  const listeners = [];
+  const model = {
+    frame: 0, history: [],
+    get() { return this.frame; },
+    set(_, number) {
+      if (number === this.frame) return;
+      this.frame = number;
+      this.history.push(number);
+      listeners.forEach((hear) => hear());
+    },
+    save_changes() {},
+    on(_, hear) { listeners.push(hear); },
+  };
+  const slow = slowSource();
+  const [quick, late] = [viewerOf({ frame: async (number) => frameOf(number) }), viewerOf(slow)];
+  for (const viewer of [quick, late]) followFrame(viewer, model);
+  for (const number of [1, 2, 3]) {
+    await quick.choose(number);
+    // The other one has the frame before the last.
+    if (number === 2) slow.arrive(2);
+  }
+  slow.arrive(3);
+  await late.settled();
+  assert.deepEqual([model.history, quick.drawn, late.drawn.at(-1)], [[1, 2, 3], [1, 2, 3], 3]);
+  // Now the user of the other one chooses.
+  late.seek(7);
+  await settled();
+  assert.deepEqual(model.history, [1, 2, 3]);
+  slow.arrive(7);
+  await late.settled();
+  await quick.settled();
+  assert.deepEqual([model.history, quick.drawn.at(-1), late.drawn.at(-1)], [[1, 2, 3, 7], 7, 7]);
 });
 
 test("a view that was closed asks its kernel for nothing more", async () => {
