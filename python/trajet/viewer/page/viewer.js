@@ -221,8 +221,7 @@ export class Viewer {
   }
 
   label(frame) {
-    // Files in single precision have 500.00003 for 500.
-    const time = Number.isNaN(frame.time) ? "" : ` · ${Number(frame.time.toFixed(4))} ps`;
+    const time = Number.isNaN(frame.time) ? "" : ` · ${timeInWords(frame.time)} ps`;
     const file = this.scene.files?.findLast(({ first }) => first <= frame.number);
     const name = file ? ` · ${file.name}` : "";
     return `frame ${frame.number} of ${this.scene.n_frames}${time}${name}`;
@@ -356,6 +355,15 @@ export class Viewer {
 
 function hasCell(frame) {
   return frame.vectors.some((value) => value !== 0);
+}
+
+// Return a time with as few digits as single precision has: files have 700.00006 for 700.
+function timeInWords(time) {
+  for (let digits = 1; digits < 17; digits++) {
+    const short = Number(time.toPrecision(digits));
+    if (Math.abs(short - time) <= 2e-7 * Math.abs(time)) return String(short);
+  }
+  return String(time);
 }
 
 function inWords(n) {
