@@ -51,10 +51,11 @@ def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> ND
     # By its name, Martini's W is tungsten. Masses of elements that the file states are certain.
     if is_guessed and native.column("elements") is None:
         names = atoms.column("names")
-        kinds, first = np.unique(values, return_index=True)
+        kinds, first, counts = np.unique(values, return_index=True, return_counts=True)
+        # Wrong guesses are mostly rare, and the list is cut.
         words = [
-            f"{'?' if names is None else names[k]} {mass:.3f}"
-            for mass, k in zip(kinds, first, strict=True)
+            f"{'?' if names is None else names[first[k]]} {kinds[k]:.3f}"
+            for k in np.lexsort([-kinds, counts])
         ]
         remarks.append(
             f"masses are guessed from the names of atoms, as {where} has neither masses nor"

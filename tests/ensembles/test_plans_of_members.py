@@ -11,6 +11,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import FRAMES, made_replicas
 from trajet.cli.group import commands
+from trajet.result.member_outcome import key_columns
 
 ANALYSES = """
 [[analysis]]
@@ -111,6 +112,40 @@ def test_plans_compare_two_groups(plan: Path) -> None:
     first, _ = json.loads(invoke("run", plan, "--json").stdout)
     assert first["difference"][3]["p_adjusted"] == rmsf.difference("wt", "mut").p_adjusted[3]
     assert first["means"][0].keys() >= {"standard_error", "within"}
+
+
+def test_keys_with_names_of_columns_are_renamed_in_json_as_in_tables(plan: Path) -> None:
+    """Keys are `member_resid` and `member_error`, which tell rows and failures apart."""
+    cut = plan.parent / "wt/rep2/traj.xtc"
+    cut.write_bytes(cut.read_bytes()[:-9])
+    members = MEMBERS.replace("system", "error").replace("{replica}", "{resid}")
+    plan.write_text(members + ANALYSES)
+    rmsf, rg = json.loads(invoke("run", plan, "--json", "--keep-going").stdout)
+    told = [(row["error"], row["member_resid"], row["resid"]) for row in rmsf["means"]]
+    assert len(set(told)) == len(told) == 4 * 214
+    assert {told[k][:2] for k in range(len(told))} == {("wt", 1), ("wt", 3), ("mut", 1), ("mut", 2)}
+    assert {(row["error"], row["resid"]) for row in rg["means"]} == {row[:2] for row in told}
+    table = pd.read_csv(plan.parent / "rmsf.summary.csv")
+    assert set(table) == set(rmsf["means"][0])
+    (failure,) = rg["failures"]
+    assert failure["member_error"] == "wt"
+    assert str(cut) in failure["error"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "others", "names"),
+    [
+        (("a", "b"), ("c",), ["a", "b"]),
+        (("a", "b"), ("a",), ["member_a", "b"]),
+        (("a", "member_a"), ("a",), ["member_member_a", "member_a"]),
+        (("member_a", "a"), ("a", "member_a"), ["member_member_a", "member_member_member_a"]),
+    ],
+)
+def test_columns_of_keys_differ(
+    keys: tuple[str, ...], others: tuple[str, ...], names: list[str]
+) -> None:
+    """From one another, too."""
+    assert key_columns(keys, others) == names
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """PDB and GRO files as trajectories, beside MDAnalysis' reading of every file that it ships."""
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -11,6 +12,7 @@ from helpers.commands import succeed
 from helpers.damage import outcomes_of_damage
 from helpers.golden_files import DATA, borders_of, read_with_mdanalysis, same_bits
 from helpers.made_files import write_gro, write_pdb
+from helpers.structure_files import StructureFile
 
 FILES = {
     str(path.relative_to(DATA)): path
@@ -315,3 +317,34 @@ def test_few_atoms_of_a_frame_are_decoded(tmp_path: Path) -> None:
         assert same_bits(traj.read(atoms=[4, 29], frames=[1, 2]).positions, out[1:])
         with pytest.raises(tj.FormatError, match="expected a coordinate"):
             traj.read()
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda text: "\ufeff" + text, 1),
+        (lambda text: "\ufeff" + text.partition("\n")[2], 1),
+        (lambda text: " " + text, 1),
+        (lambda text: text.replace("CRYST1", "cryst1"), 1),
+        (lambda text: text.replace("ATOM", "atom", 1), 2),
+        (lambda text: text.replace("1.00  0.00           C\n", "1.00  0.00           C  ", 1), 2),
+        (lambda text: text.replace("C\n", "C\r", 1), 2),
+        (lambda text: text.replace("TER\n", "TER"), 4),
+        (lambda text: "END" + text, 1),
+    ],
+)
+@pytest.mark.parametrize("has_topology", [True, False])
+def test_records_in_other_columns_are_an_error(
+    change: Callable[[str], str], line: int, has_topology: bool, tmp_path: Path
+) -> None:
+    """An atom or the cell would be lost: behind a line that lacks its end, or a byte-order mark."""
+    atoms = [ATOM.format(k, k, 15.0 * k)[:-1] + "  1.00  0.00           C\n" for k in range(3)]
+    text = CELL.format(20.0) + "".join(atoms[:2]) + "TER\n" + atoms[2] + "END\n"
+    path = write(tmp_path / "whole.pdb", text)
+    assert tj.open(path, sidecar=False).read().positions.shape == (1, 3, 3)
+    path.write_bytes(change(text).encode())
+    with pytest.raises(tj.FormatError, match=rf"line {line}( of the frame)?, column"):
+        if has_topology:
+            StructureFile.open(path)
+        else:
+            tj.open(None, path, sidecar=False).read()

@@ -456,3 +456,57 @@ def test_a_file_that_ends_early_is_an_error(name: str, tmp_path: Path) -> None:
         copy.write_bytes(data[:at])
         with pytest.raises(FormatError):
             StructureFile.open(copy)
+
+
+def made_gro(path: Path, atoms: list[tuple[int, str, str]]) -> Path:
+    """Write atoms, given by number and name of the residue and name, apart from one another."""
+    lines = [
+        f"{number:5d}{residue:<5}{name:>5}{k % 100000:5d}{k:8.3f}{0:8.3f}{0:8.3f}"
+        for k, (number, residue, name) in enumerate(atoms)
+    ]
+    path.write_text("\n".join(["t", f"{len(atoms)}", *lines, "  999 9 9", ""]))
+    return path
+
+
+def test_types_by_names_are_those_of_mdanalysis_but_for_ions_in_molecules(tmp_path: Path) -> None:
+    """An atom alone has its type; in a molecule, the first letter may be that of an element."""
+    rng = np.random.default_rng(11)
+    letters = list("ABCEFGHIKLMNOPQRSZ012345'*+-")
+    drawn = {"".join(rng.choice(letters, n)) for n in rng.integers(1, 5, 4000)}
+    names = sorted(drawn | {"C0", "NA", "NA2", "NAB", "CAL", "HNA", "SOD", "FE", "MG", "ZN", "CS"})
+    guesser = mda.guesser.DefaultGuesser(None)
+    theirs = [guesser.guess_atom_element(name) for name in names]
+    alone = made_gro(tmp_path / "alone.gro", [(k, "XXX", name) for k, name in enumerate(names)])
+    assert tj.open(alone).topology.types.tolist() == theirs
+    molecule = made_gro(tmp_path / "molecule.gro", [(1, "LIG", name) for name in names])
+    types = tj.open(molecule).topology.types.tolist()
+    others = {
+        name: (own, their)
+        for name, own, their in zip(names, types, theirs, strict=True)
+        if own != their
+    }
+    assert {"C0", "NA", "NA2", "NAB", "CAL", "HNA", "CS"} <= others.keys()
+    assert not {"SOD", "FE", "MG", "ZN"} & others.keys()
+    for name, (own, their) in others.items():
+        assert own == next(letter for letter in name if letter.isalpha())
+        assert their in {"AL", "BE", "CA", "CE", "CL", "CS", "K", "LI", "MG", "NA", "RB", "SI"}
+        assert "+" not in name
+
+
+def test_nitrogen_of_a_heme_is_no_sodium(tmp_path: Path) -> None:
+    """Masses and radii follow; remarks name the rarest guesses first."""
+    atoms = [*((1, "HEM", f"C{k}") for k in range(4)), (1, "HEM", "NA"), (1, "HEM", "FE")]
+    atoms += [(2, "NA", "NA"), (3, "ION", "NA"), (4, "NA", "NA+")]
+    atoms += [(5 + k, "SOL", name) for k in range(9) for name in ("OW", "HW1", "HW2")]
+    atoms += [(14, "LIG", name) for name in ("S1", "P1", "BR1")]
+    traj = tj.open(made_gro(tmp_path / "heme.gro", atoms))
+    masses = traj.topology.masses.round(2).tolist()
+    assert masses[:9] == [12.01, 12.01, 12.01, 12.01, 14.01, 55.85, 22.99, 22.99, 22.99]
+    heavy = traj.select("not resname SOL").indices
+    assert tj.contact_map(traj.select(heavy), heavy_only=True, by="atom").rows.size == len(heavy)
+    areas = tj.sasa(traj.select("resname HEM and name C0 C1 NA"), by="atom")
+    assert areas.values[0, 0] == areas.values[0, 1] > areas.values[0, 2] > 0
+    remark = next(text for text in tj.gyration(traj.select("all")).report["remarks"])
+    assert "9 (BR1 79.904, FE 55.8" in remark
+    remark = next(text for text in tj.sasa(traj.select("all")).report["remarks"])
+    assert "9 (Br 1, Fe 1, N 1, P 1, S 1, …)" in remark

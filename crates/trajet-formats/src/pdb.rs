@@ -14,6 +14,8 @@
 //! 4. A serial number that is too long for its columns displaces the others, and is an error.
 //! 5. All frames name the same atoms in the same order. Serial numbers may go on from model to model, but not change
 //!    places.
+//! 6. A record of an atom, cell or model that does not begin its line, or has a name in lower case, is an error: it would
+//!    be lost.
 //!
 //! Frames are passed on as DCD stores them, which holds all of their numbers.
 
@@ -23,7 +25,7 @@ mod scan;
 
 pub use decode::Pdb;
 pub use records::{
-    COORDINATES_END, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, lacks_lengths,
-    position, record,
+    COORDINATES_END, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, check_line,
+    lacks_lengths, position, record,
 };
 pub use scan::Scan;

@@ -9,6 +9,11 @@
 //! 3. Radii of arsenic, rubidium and mercury are known, and those of transition metals.
 //! 4. Elements, masses and bonds of coarse-grained models are not guessed: bead `W` is not tungsten.
 //! 5. Elements agree with the masses that the file states, and sites of water models have none: module `particles`.
+//! 6. In a residue of several atoms that has another name than the ion, a name that may also begin with an element of
+//!    organic molecules is not that of an ion or metal: `NA` of a heme, `NA2` and `NAB` are nitrogen, `C0`, `CAL` and
+//!    `CS` carbon, `HNA` is hydrogen and `OAL` oxygen, and `QC`, a pseudo-atom, has no element. `Na` with a small letter
+//!    and `NA+` with its charge are sodium everywhere, and so are names that have no other meaning: `SOD`, `K`, `LI`,
+//!    and the metals of cofactors `FE`, `ZN`, `MG` and `CU`.
 
 use trajet_kernels::cell::Cell;
 
@@ -67,6 +72,11 @@ const NAMES: [(&str, &str); 36] = [
 /// Symbols that are looked for within longer names.
 const WITHIN_NAMES: [&str; 16] =
     ["H", "LI", "BE", "B", "C", "N", "O", "F", "NA", "MG", "AL", "P", "SI", "S", "CL", "K"];
+
+/// Elements of organic molecules, with which names of their atoms begin.
+const ORGANIC: [char; 7] = ['C', 'F', 'H', 'N', 'O', 'P', 'S'];
+/// Names of ions and metals that other names of the same first letter resemble.
+const RESEMBLED: [&str; 3] = ["CA", "CS", "NA"];
 
 /// Beads of Martini models that occur in no model of atoms: residue, or any, and name.
 const BEADS: [(Option<&str>, &str); 11] = [
@@ -147,10 +157,13 @@ impl From<TopologyError> for NotGuessed {
     }
 }
 
+/// Returns the symbol that a name stands for as a whole.
+fn listed(text: &str) -> Option<&'static str> {
+    NAMES.iter().find(|(known, _)| *known == text).map(|(_, symbol)| *symbol)
+}
+
 /// Returns the type of an atom by its name: the symbol of an element in capitals, or else the first character.
 pub(crate) fn type_of_name(name: &str) -> String {
-    let listed =
-        |text: &str| NAMES.iter().find(|(known, _)| *known == text).map(|(_, symbol)| *symbol);
     let name = name.to_uppercase();
     if let Some(symbol) = listed(&name) {
         return symbol.to_owned();
@@ -177,6 +190,26 @@ pub(crate) fn type_of_name(name: &str) -> String {
     found.unwrap_or_else(|| text(&stripped[..stripped.len().min(1)]))
 }
 
+/// Returns the type of an atom in a molecule by its name, if the type that [`type_of_name`] returns is that of an ion or
+/// metal and the name may have another meaning: its first letter.
+pub(crate) fn other_type_of_name(name: &str) -> Option<String> {
+    let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    let is_symbol = matches!(letters.as_bytes(), [b'A'..=b'Z', b'a'..=b'z']);
+    if is_symbol || name.contains('+') {
+        return None;
+    }
+    let first = letters.chars().next()?.to_ascii_uppercase();
+    let kind = type_of_name(name);
+    let is_listed = listed(&letters.to_ascii_uppercase()) == Some(&*kind);
+    let has_other = match kind.strip_prefix(first) {
+        Some(_) => RESEMBLED.contains(&&*kind),
+        // Symbols within names; names such as SOD have one meaning.
+        None if ORGANIC.contains(&first) => kind.len() == 2 && !is_listed,
+        None => first == 'Q' && is_listed,
+    };
+    has_other.then(|| first.to_string())
+}
+
 /// Returns whether a name is that of a site of water models (`MW`, `EPW`) or a lone pair (`LP1`).
 pub(crate) fn is_site_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
@@ -194,7 +227,18 @@ impl Topology {
     /// Guesses types from names, if the file has names and no types.
     pub fn guess_types(&mut self) {
         if self.atoms.types.is_none() && !self.is_nameless() {
-            self.atoms.types = Some(self.atoms.names.map(type_of_name));
+            let names = &self.atoms.names;
+            let (own, other) = (names.map(type_of_name), names.values());
+            let other: Vec<_> = other.iter().map(|name| other_type_of_name(name)).collect();
+            self.atoms.types = Some(match other.iter().all(Option::is_none) {
+                true => own,
+                false => (0..self.n_atoms())
+                    .map(|atom| match &other[names.codes()[atom] as usize] {
+                        Some(text) if !self.is_ion_of_residue(atom) => &**text,
+                        _ => own.get(atom),
+                    })
+                    .collect(),
+            });
             self.guessed.types = true;
         }
     }
@@ -362,6 +406,23 @@ impl Topology {
         Ok(radii)
     }
 
+    /// Returns whether an atom is the only one of its residue.
+    fn is_alone(&self, atom: usize) -> bool {
+        let residues = &self.atoms.residues;
+        let other =
+            |place: Option<usize>| place.and_then(|i| residues.get(i)) == Some(&residues[atom]);
+        !other(atom.checked_sub(1)) && !other(Some(atom + 1))
+    }
+
+    /// Returns whether an atom is the only one of its residue, or its residue has the name of the same ion.
+    pub(crate) fn is_ion_of_residue(&self, atom: usize) -> bool {
+        let residue = self.residues.names.get(self.atoms.residues[atom] as usize);
+        let letters = residue.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
+        let letters = letters.to_uppercase();
+        let kind = type_of_name(self.atoms.names.get(atom));
+        self.is_alone(atom) || letters == kind || listed(&letters) == Some(&*kind)
+    }
+
     /// Returns the atoms that are the only one of their residue (ions), if the names of atom and residue are both the
     /// symbol of an element, with the symbol; `None` if no residue has such a name.
     pub(crate) fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
@@ -374,14 +435,10 @@ impl Topology {
         if symbols.iter().all(Option::is_none) {
             return None;
         }
-        let residues = &self.atoms.residues;
         let mut ions = Vec::new();
-        for (atom, &residue) in residues.iter().enumerate() {
-            let other =
-                |place: Option<usize>| place.and_then(|i| residues.get(i)) == Some(&residue);
+        for (atom, &residue) in self.atoms.residues.iter().enumerate() {
             let Some(symbol) = symbols[names.codes()[residue as usize] as usize] else { continue };
-            let is_alone = !other(atom.checked_sub(1)) && !other(Some(atom + 1));
-            if is_alone && symbol_of(self.atoms.names.get(atom)) == Some(symbol) {
+            if self.is_alone(atom) && symbol_of(self.atoms.names.get(atom)) == Some(symbol) {
                 ions.push((atom, symbol));
             }
         }
@@ -442,6 +499,63 @@ mod tests {
         ] {
             assert_eq!(type_of_name(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn names_of_ions_may_have_another_meaning_in_molecules() {
+        let others = [
+            ("C0", "C"),
+            ("CAL", "C"),
+            ("CBE", "C"),
+            ("CS", "C"),
+            ("HNA", "H"),
+            ("HCL1", "H"),
+            ("NA", "N"),
+            ("NA2", "N"),
+            ("NAB", "N"),
+            ("OAL", "O"),
+            ("QC", "Q"),
+        ];
+        for (name, other) in others {
+            assert_eq!(other_type_of_name(name).as_deref(), Some(other), "{name}");
+            assert_ne!(type_of_name(name), other, "{name}");
+        }
+        let certain = [
+            "", "12", "AL", "BE", "BR1", "C1", "CA", "CA2+", "CL", "CL1", "CLA", "CU", "Cs", "FE",
+            "FE2", "K", "LI", "LIT", "MG", "MW", "NA+", "ND2", "Na", "Na1", "POT", "SI1", "SOD",
+            "XCLX", "ZN",
+        ];
+        for name in certain {
+            assert_eq!(other_type_of_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn atoms_of_molecules_are_no_ions() {
+        let rows = [
+            ("1LIG", "C0", "C"),
+            ("1LIG", "NA", "N"),
+            ("1LIG", "ZN", "Zn"),
+            ("2NA", "NA", "Na"),
+            ("3NA+", "NA", "Na"),
+            ("3NA+", "NA", "Na"),
+            ("4CAL", "CAL", "Ca"),
+            ("4CAL", "CAL", "Ca"),
+            ("5ION", "C0", "Ca"),
+            ("6HEM", "NA", "N"),
+            ("6HEM", "FE", "Fe"),
+        ];
+        let mut text = format!("t\n{}\n", rows.len());
+        for (k, (residue, name, _)) in rows.iter().enumerate() {
+            text += &format!("    {residue:<6}{name:>5}{k:>5}   0.000   0.000   0.000\n");
+        }
+        let mut topology = topology(&(text + " 3 3 3\n")).topology;
+        topology.guess_types();
+        topology.guess_elements().unwrap();
+        let elements = topology.atoms.elements.unwrap();
+        assert_eq!(elements.iter().collect::<Vec<_>>(), rows.map(|row| row.2));
+        let types = topology.atoms.types.unwrap();
+        assert_eq!(types.iter().collect::<Vec<_>>(), rows.map(|row| row.2.to_uppercase()));
     }
 
     #[test]

@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 
 use crate::error::reserve;
-use crate::guess::{NotGuessed, is_site_name, type_of_name};
+use crate::guess::{NotGuessed, is_site_name, other_type_of_name, type_of_name};
 use crate::{Column, Particle, Topology, elements};
 
 /// The heaviest Drude particle, u.
@@ -148,6 +148,9 @@ impl Topology {
         let mut rules = MassRules::of(self.stated_masses());
         let names = &self.atoms.names;
         let by_name: Vec<&'static str> = names.values().iter().map(|name| symbol(name)).collect();
+        // Symbols of names that mean an ion only where the residue is that ion.
+        let in_molecules: Vec<Option<&'static str>> =
+            names.values().iter().map(|name| symbol_in_molecules(name)).collect();
         let mut ions = self.ions().unwrap_or_default().into_iter().peekable();
         let has_no_number = |atom: usize| {
             let particle = self.atoms.particles.as_ref().map(|particles| particles[atom]);
@@ -160,7 +163,12 @@ impl Topology {
                     Some(read) if is_known(atom) => read.get(atom),
                     _ if is_site(atom) || has_no_number(atom) => "",
                     _ => {
-                        let named = ion.unwrap_or(by_name[names.codes()[atom] as usize]);
+                        let code = names.codes()[atom] as usize;
+                        let by_residue = || match in_molecules[code] {
+                            Some(symbol) if !self.is_ion_of_residue(atom) => symbol,
+                            _ => by_name[code],
+                        };
+                        let named = ion.unwrap_or_else(by_residue);
                         rules.element(named, atom)
                     }
                 }
@@ -198,6 +206,13 @@ fn symbol(name: &str) -> &'static str {
         true => "",
         false => elements::symbol_in_name(&type_of_name(name)).unwrap_or_default(),
     }
+}
+
+/// Returns the symbol of the element that a name means in molecules, empty if it means none; `None` if that is what it
+/// means everywhere.
+fn symbol_in_molecules(name: &str) -> Option<&'static str> {
+    let other = other_type_of_name(name).filter(|_| !is_site_name(name))?;
+    Some(elements::symbol_in_name(&other).unwrap_or_default())
 }
 
 /// Tells elements by the masses that a file states.

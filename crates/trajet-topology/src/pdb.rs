@@ -18,6 +18,7 @@
 //!    malformed, there are no bonds, with a warning.
 //! 5. Occupancies and temperature factors that are missing are 0 and 1.
 //! 6. A file that ends inside a model or an atom is an error, one without END has a warning.
+//! 7. A record of an atom, cell or model that does not begin its line, or has a name in lower case, is an error.
 //!
 //! Records, coordinates and cells are those of [`trajet_formats::pdb`].
 
@@ -69,6 +70,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     let mut lines = Lines::new(text);
     while let Some(line) = lines.next() {
         let record = pdb::record(line);
+        pdb::check_line(line, record).map_err(|fault| lines.located(fault))?;
         ending.add(record, line);
         match record {
             Record::Atom if in_first => rows.add(line, &lines)?,

@@ -21,7 +21,7 @@ from trajet.trajectory import Selection, UpdatingSelection
 _PER = ("frame", "block")
 
 
-@analysis()
+@analysis(counts_repeats=False)
 def apply(
     selection: "UpdatingSelection | Selections",
     # In quotes, since help() would spell out all that ArrayLike stands for.

@@ -29,6 +29,7 @@ from trajet.trajectory import Selection
 
 
 @analysis(
+    counts_repeats=False,
     examples=r"""
     trajet contact-map adk.psf adk.xtc --select protein --heavy-only --plot map.png
     trajet contact-map top.gro run.xtc --select "resid 1:99" --other "resid 100:198" -o map.csv

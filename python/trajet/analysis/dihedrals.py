@@ -38,6 +38,7 @@ def _check(selection: object, quadruples: object) -> None:
 
 
 @analysis(
+    counts_repeats=False,
     check=_check,
     examples=r"""
     trajet dihedrals adk.psf adk.xtc --select protein --plot ramachandran.png

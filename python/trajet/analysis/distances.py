@@ -37,6 +37,7 @@ def _check(other: object, reference: ReferenceStructure | None) -> None:
 
 
 @analysis(
+    counts_repeats=False,
     check=_check,
     examples=r"""
     trajet distances adk.psf adk.xtc --select "resid 55 and name CA" --other "resid 169 and name CA"

@@ -30,6 +30,7 @@ _PEPTIDE_BOND = 2.5
 
 
 @analysis(
+    counts_repeats=False,
     select="protein",
     notes=STORED_POSITIONS,
     examples=r"""

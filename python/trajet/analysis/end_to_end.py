@@ -14,6 +14,7 @@ from trajet.result import GroupSeries
 
 
 @analysis(
+    counts_repeats=False,
     notes=STORED_POSITIONS,
     examples=r"""
     trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png

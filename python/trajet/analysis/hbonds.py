@@ -74,6 +74,7 @@ def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> Non
 
 
 @analysis(
+    counts_repeats=False,
     check=_check,
     select="all",
     notes=(

@@ -20,6 +20,7 @@ from typing import (
 import numpy as np
 
 from trajet.analysis.progress_bar import shown_progress
+from trajet.analysis.repeated_atoms import repeat_remarks
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
 from trajet.checked_numbers import word_of_weights
@@ -175,6 +176,7 @@ def analysis(
     notes: str = "",
     select: str | None = None,
     is_bounded: bool = False,
+    counts_repeats: bool = True,
 ) -> Callable[[Callable[_P, Steps[_R]]], AnalysisFunction[_P, _R]]:
     """Return a decorator that makes the function of an analysis of a generator.
 
@@ -189,13 +191,16 @@ def analysis(
         TypeError if they contradict each other; the command writes `parameter=value` as an option.
     examples, notes, select, is_bounded
         See `CommandDetails`.
+    counts_repeats
+        Whether an atom that is selected several times counts several times, which a remark says;
+        false where it only has several columns.
     """
     details = CommandDetails(examples, notes, select, is_bounded, check)
-    return lambda function: _analysis(function, details)
+    return lambda function: _analysis(function, details, counts_repeats)
 
 
 def _analysis(
-    function: Callable[_P, Steps[_R]], details: CommandDetails
+    function: Callable[_P, Steps[_R]], details: CommandDetails, counts_repeats: bool
 ) -> AnalysisFunction[_P, _R]:
     signature = with_run_options(inspect.signature(function))
 
@@ -221,7 +226,10 @@ def _analysis(
         bound = bind(args, kwargs)
         bound.apply_defaults()
         details.check_arguments(bound.arguments)
-        return (yield from function(*args, **kwargs))
+        result = yield from function(*args, **kwargs)
+        if counts_repeats and isinstance(result, Result):
+            result.report.record_remarks(repeat_remarks(bound.arguments))
+        return result
 
     @root_only("result")
     @wraps(function)

@@ -26,6 +26,7 @@ from trajet.result import MinDistance
 
 
 @analysis(
+    counts_repeats=False,
     examples=r"""
     trajet min-distance adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o near.csv
     trajet min-distance top.gro run.xtc --select protein --other "resname LIG" --cutoff 6

@@ -227,7 +227,9 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
         # An atom may be selected, and be part of the context.
         once = np.unique(indices, return_index=True)[1]
         counts = np.bincount(which[once], minlength=len(symbols)).tolist()
-        words = [f"{s} {count}" for s, count in zip(symbols, counts, strict=True) if s]
+        # Wrong guesses are mostly rare, and the list is cut.
+        rare_first = sorted(zip(counts, symbols, strict=True))
+        words = [f"{s} {count}" for count, s in rare_first if s]
         remarks.append(
             f"radii are those of elements that are guessed from the names of atoms, as"
             f" {atoms.topology} has no elements: {listed(words)}; united atoms have other radii"

@@ -14,6 +14,7 @@ from trajet.cli.tables import lines_of, one_line
 from trajet.natural_order import natural
 from trajet.quoting import quoted
 from trajet.result import Result
+from trajet.result.member_outcome import key_columns
 
 if TYPE_CHECKING:
     from trajet.members import Ensemble
@@ -289,14 +290,15 @@ def _document(
             "ratio": group.ratio,
         }
         lists = {name: one.tolist() for name, one in [*group.axes.items(), *numbers.items()]}
+        keys = _named_apart(group.keys, ("replicas", *lists))
         for k in range(len(low)):
             row = {name: _plain(column[k]) for name, column in lists.items()}
-            rows.append({**group.keys, "replicas": group.n_replicas, **row})
+            rows.append({**keys, "replicas": group.n_replicas, **row})
     return {
         "analysis": result.name,
         "members": len(result.outcomes),
         "failures": [
-            {**one.keys, "error": one_line(one.error)}
+            {**_named_apart(one.keys, ("error",)), "error": one_line(one.error)}
             for one in result.failures
             if one.error is not None
         ],
@@ -304,6 +306,11 @@ def _document(
         "remarks": list(notes),
         "outputs": list(map(str, written)),
     }
+
+
+def _named_apart(keys: "Mapping[str, Key]", others: Sequence[str]) -> "dict[str, Key]":
+    """Return keys whose names differ from other ones, as in tables."""
+    return dict(zip(key_columns(tuple(keys), others), keys.values(), strict=True))
 
 
 def _difference(

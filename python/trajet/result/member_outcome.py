@@ -48,4 +48,10 @@ class MemberOutcome(Generic[_R_co]):
 
 def key_columns(keys: Sequence[str], others: Sequence[str]) -> list[str]:
     """Return the names of the columns of keys, which differ from those of other columns."""
-    return [f"member_{name}" if name in others else name for name in keys]
+    names: list[str] = []
+    for key in keys:
+        name = key
+        while name in others or name in names or (name != key and name in keys):
+            name = f"member_{name}"
+        names.append(name)
+    return names

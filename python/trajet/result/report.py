@@ -257,6 +257,10 @@ class Report(Mapping[str, object]):
         """Add the numbers that describe the whole result, when they are known."""
         self._recorded["scalars"] = json_object(scalars)
 
+    def record_remarks(self, remarks: Sequence[str]) -> None:
+        """Add remarks on the numbers of the result, before the others."""
+        self._recorded["remarks"] = [*remarks, *self._recorded["remarks"]]
+
     def to_json(self) -> str:
         """Return the report as JSON text."""
         return "".join(self._json())

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::{
-    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, ends_with_end,
-    identify, labels, lacks_lengths, position, record, title_time,
+    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, check_line,
+    ends_with_end, identify, labels, lacks_lengths, position, record, title_time,
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
@@ -138,7 +138,9 @@ fn each_atom(
     let mut is_ended = false;
     let mut lines = Lines::new(frame);
     while let Some(line) = lines.next() {
-        let taken = match record(line) {
+        let kind = record(line);
+        check_line(line, kind).map_err(|fault| in_line(lines.number(), fault))?;
+        let taken = match kind {
             Record::Atom => {
                 identify(&mut decoded.identity, line);
                 let taken = take(decoded.n_atoms, line);

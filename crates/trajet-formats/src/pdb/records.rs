@@ -14,6 +14,12 @@ pub(super) const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
 /// The bytes of a record up to the end of its coordinates.
 pub const COORDINATES_END: usize = COORDINATES[2].end;
 const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
+/// The columns of a record of an atom end here.
+const RECORD_END: usize = 80;
+/// Beginnings of records with numbers, which are not to be lost.
+const NUMBERED: [&[u8]; 6] = [b"ATOM  ", b"HETATM", b"CRYST1", b"MODEL ", b"ENDMDL", b"CONECT"];
+/// The bytes with which editors mark texts of Unicode.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The remark on a CRYST1 record without lengths.
 pub const WITHOUT_LENGTHS: &str = "the CRYST1 record has no lengths: there is no unit cell";
 /// The remark on a file without an END record.
@@ -51,6 +57,62 @@ pub fn record(line: &[u8]) -> Record {
         [b'C', b'O', b'N', b'E', b'C', b'T', ..] => Record::Connection,
         _ => Record::Other,
     }
+}
+
+/// Checks that a line holds one record, which begins in its first column.
+///
+/// # Errors
+/// [`LineFault`] if a record with numbers would be lost: behind another one, behind blanks or a byte-order mark, or with
+/// a name in lower case.
+#[inline]
+pub fn check_line(line: &[u8], kind: Record) -> Result<(), LineFault> {
+    match kind {
+        Record::Atom if line.len() <= RECORD_END => Ok(()),
+        Record::Atom => check_joined(line, COORDINATES_END),
+        Record::Title | Record::Other => check_other(line),
+        Record::Cell | Record::Model | Record::End | Record::Connection => check_joined(line, 3),
+    }
+}
+
+/// Checks that no further record begins behind some columns of a line.
+fn check_joined(line: &[u8], columns: usize) -> Result<(), LineFault> {
+    let line = line.trim_ascii_end();
+    let begins =
+        |&at: &usize| line[at] == b'\r' || NUMBERED.iter().any(|name| line[at..].starts_with(name));
+    match (columns..line.len()).find(begins) {
+        Some(at) => {
+            let reason = "a further record begins here; expected the end of the line before it";
+            Err(LineFault::new(at + 1, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks that a line of another record hides no record of numbers.
+#[cold]
+fn check_other(line: &[u8]) -> Result<(), LineFault> {
+    let has_line_ends = line.contains(&b'\r');
+    if has_line_ends || line.starts_with(b"TER") {
+        check_joined(line, 3)?;
+    }
+    let (text, is_marked) = match line.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => (text, true),
+        None => (line.trim_ascii_start(), false),
+    };
+    if is_marked && record(text) != Record::Other {
+        let reason = "a byte-order mark stands before the record; save the file without it";
+        return Err(LineFault::new(1, reason));
+    }
+    let is_named = |name: &[u8]| text.len() > 6 && text[..6].eq_ignore_ascii_case(name);
+    let is_atom = is_named(b"ATOM  ") || is_named(b"HETATM");
+    let is_hidden = is_atom && position(text).is_ok()
+        || is_named(b"CRYST1") && !lacks_lengths(text) && cell(text).is_ok();
+    if is_hidden {
+        let at = line.len() - text.len();
+        let reason = "expected the record in capitals, from the first column on";
+        return Err(LineFault::new(at + 1, reason));
+    }
+    Ok(())
 }
 
 /// Returns time and step in a TITLE record, as GROMACS writes them; `None` if it states no time.
@@ -158,4 +220,68 @@ pub fn cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
     }
     let [a, b, c, ..] = cell;
     Ok(Some(cell).filter(|_| [a, b, c] != [0.0; 3] && [a, b, c] != [1.0; 3]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ATOM: &[u8] =
+        b"ATOM      1  CA  ALA A   1       1.000   2.000   3.000  1.00  0.00           C  ";
+    const CELL: &[u8] = b"CRYST1   10.000   10.000   10.000  90.00  90.00  90.00 P 1           1";
+
+    /// Returns the column of the fault of a line.
+    fn fault(parts: &[&[u8]]) -> Option<usize> {
+        let line = parts.concat();
+        check_line(&line, record(&line)).err().map(|fault| fault.column)
+    }
+
+    #[test]
+    fn records_are_not_lost_behind_others() {
+        assert_eq!(fault(&[ATOM, ATOM]), Some(81));
+        assert_eq!(fault(&[&ATOM[..54], b"\r", ATOM]), Some(55));
+        assert_eq!(fault(&[CELL, b"\r", ATOM]), Some(CELL.len() + 1));
+        for before in [&b"END"[..], b"TER", b"CONECT    1    2", CELL] {
+            for behind in [ATOM, CELL] {
+                assert_eq!(fault(&[before, behind]), Some(before.len() + 1));
+            }
+        }
+        assert_eq!(fault(&[b"REMARK\r", CELL]), Some(7));
+    }
+
+    #[test]
+    fn records_are_not_lost_before_their_column() {
+        let lower = [CELL, ATOM].map(<[u8]>::to_ascii_lowercase);
+        for record in [ATOM, CELL] {
+            assert_eq!(fault(&[BYTE_ORDER_MARK, record]), Some(1));
+            assert_eq!(fault(&[b" ", record]), Some(2));
+        }
+        for record in &lower {
+            assert_eq!(fault(&[record]), Some(1));
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_faults() {
+        for line in [
+            ATOM,
+            CELL,
+            b"",
+            b"   ",
+            b"END",
+            b"ENDMDL",
+            b"TER",
+            b"TER      12      ALA A   2",
+            b"\xef\xbb\xbfHEADER    PROTEIN",
+            b"REMARK   the record ATOM  holds positions",
+            b"TITLE     HETATM and CRYST1",
+            b"atom  count: 12",
+            b"MODEL        1",
+            b"END\r",
+            b"CONECT    1    2",
+        ] {
+            assert_eq!(fault(&[line]), None, "{}", String::from_utf8_lossy(line));
+        }
+        assert_eq!(fault(&[ATOM, b" further columns of a program"]), None);
+    }
 }
