@@ -135,11 +135,15 @@ class AtomColumns(TypedDict):
     residue_names: NDArray[np.str_] | None
     atom_names: NDArray[np.str_] | None
     labels: NDArray[np.str_] | None
+    insertion_codes: NDArray[np.str_] | None
 
 
 def atom_columns(selection: Selection) -> AtomColumns:
     """Return the columns of the atoms of a selection."""
     atoms = selection.topology_atoms if selection.trajectory.has_topology else None
+    codes = None if atoms is None else atoms.column("icodes")
+    if codes is not None:
+        codes = np.char.strip(codes)
     return {
         "atoms": selection.indices,
         "residues": None if atoms is None else atoms.column("resids"),
@@ -147,6 +151,7 @@ def atom_columns(selection: Selection) -> AtomColumns:
         "residue_names": None if atoms is None else atoms.column("resnames"),
         "atom_names": None if atoms is None else atoms.column("names"),
         "labels": None if atoms is None else atom_labels(atoms.topology, selection.indices),
+        "insertion_codes": codes if codes is not None and (codes != "").any() else None,
     }
 
 

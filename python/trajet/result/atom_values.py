@@ -23,7 +23,8 @@ class AtomValues(Result):
     """One value per atom.
 
     CSV files have the columns atom, those of chain, resname, resid and name that the topology has,
-    and the values; with errors also standard_error and half_width_95.
+    icode if a residue has an insertion code, and the values; with errors also standard_error and
+    half_width_95.
 
     Attributes
     ----------
@@ -49,6 +50,8 @@ class AtomValues(Result):
     standard_errors, half_widths
         `(n_atoms,)`, float64, `units`: standard errors of the values, and half of their 95 %
         intervals; None if they were not asked for.
+    insertion_codes
+        `(n_atoms,)`, str; None if no residue of these atoms has one.
     """
 
     values: NDArray[np.float64]
@@ -64,10 +67,11 @@ class AtomValues(Result):
     labels: NDArray[np.str_] | None = None
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    insertion_codes: NDArray[np.str_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("values", "atoms", "residues", "chains", "residue_names", "atom_names", "labels"),
-        *("standard_errors", "half_widths"),
+        *("standard_errors", "half_widths", "insertion_codes"),
     )
 
     @property
@@ -120,6 +124,7 @@ class AtomValues(Result):
             "chain": self.chains,
             "resname": self.residue_names,
             "resid": self.residues,
+            "icode": self.insertion_codes,
             "name": self.atom_names,
             column_name(self.name, self.units): self.values,
             column_name("standard_error", self.units): self.standard_errors,

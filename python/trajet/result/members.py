@@ -186,8 +186,8 @@ class EnsembleResult(Generic[_R_co]):
         by
             The key by which members are grouped.
         match
-            Atoms are matched by chain, residue number and atom name. Other numbers are matched by
-            their distances, lags or names.
+            Atoms are matched by chain, residue number, insertion code and atom name. Other numbers
+            are matched by their distances, lags or names.
 
         Raises
         ------

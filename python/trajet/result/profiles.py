@@ -37,10 +37,12 @@ QUANTITY = "quantity"
 _ROUNDING = 1e-5
 # Angles whose mean direction is shorter than this part of one have no useful mean.
 _LEAST_RESULTANT = 0.5
+# The column of insertion codes, which a result has if one of its residues has a code.
+_CODE = "icode"
 # Columns that name an atom in sentences.
 _NAMES = ("chain", "resname", "resid", "name")
 # Columns of atoms by which those of different systems are matched, without their residue's name.
-_OF_ATOMS = (QUANTITY, "chain", "resid", "name")
+_OF_ATOMS = (QUANTITY, "chain", "resid", "name", _CODE)
 
 
 @dataclass(frozen=True)
@@ -239,7 +241,7 @@ def matched_rows(
 ) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
     """Return the rows of several results that all of them have, and remarks on the others.
 
-    Rows are matched by the quantity and, for atoms, by chain, residue number and atom name; other
+    Rows are matched by the quantity and, for atoms, by chain, residue and atom name; other
     rows by their distances, lags or names.
 
     Parameters
@@ -276,7 +278,11 @@ def matched_rows(
 def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:
     """Return what tells each row apart from the others, also in another system."""
     columns: list[list[object]] = []
-    for name, axis in axes.items():
+    if "atom" in axes and _CODE not in axes:
+        axes = {**axes, _CODE: np.full(len(axes["atom"]), "")}
+    # Results with codes and without have them in one place.
+    for name in sorted(axes, key=lambda name: name == _CODE):
+        axis = axes[name]
         if "atom" in axes and name not in _OF_ATOMS:
             continue
         # Distances and lags of members are rounded in different ways: their order tells them apart.
@@ -289,6 +295,9 @@ def row_names(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
     """Return what tells the rows of a quantity apart, as texts: "A ALA 30 CA", "r_A 0.5"."""
     n_rows = len(axes[QUANTITY])
     if "atom" in axes:
+        if "resid" in axes and _CODE in axes:
+            resids, codes = axes["resid"].astype(np.str_), axes[_CODE].astype(np.str_)
+            axes = {**axes, "resid": np.char.add(resids, codes)}
         columns = [axes[name].tolist() for name in _NAMES if name in axes] or [
             [f"atom {k}" for k in axes["atom"].tolist()]
         ]
@@ -353,7 +362,7 @@ def _places(keys: Sequence[tuple[object, ...]], label: str) -> dict[tuple[object
 
 
 def _text(key: tuple[object, ...]) -> str:
-    return " ".join(map(str, key))
+    return " ".join(str(one) for one in key if one != "")
 
 
 def _without_errors(table: Table) -> Table:
