@@ -4,6 +4,7 @@ import importlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -391,6 +392,14 @@ def test_requests_that_are_not_admitted_are_refused(page: Page) -> None:
     for name in ("frame/10", f"frame/{10**30}", "structure/2", "series/2"):
         assert page.get(name).status == 404
     assert page.get("frame/0", method="POST").status == 405
+
+
+def test_page_asks_for_all_of_its_modules_at_once(page: Page) -> None:
+    """Otherwise each import waits for the one before it, while Mol* is evaluated."""
+    text = page.get("").body.decode()
+    asked = set(re.findall(r'<link rel="modulepreload" href="(\w+\.js)">', text))
+    programs = {"page.js", *PROGRAMS, "record.js"}
+    assert asked == {name for name in viewer.page_files() if name.endswith(".js")} - programs
 
 
 def test_page_loads_nothing_from_elsewhere(page: Page) -> None:
