@@ -16,10 +16,10 @@ import trajet as tj
 from helpers.commands import fail, run, succeed
 from helpers.golden_files import Adk, same_bits
 from helpers.range_server import RangeServer, error
-from helpers.systems import FILES
 from trajet.store.profile import Profile
 
-TOPOLOGY, SOURCE = FILES["solvated.xtc"]
+SAMPLE = tj.samples.peptide_in_water()
+TOPOLOGY, SOURCE = SAMPLE.topology, SAMPLE.trajectory
 LOSSY = """
 [tiers]
 fast = "nvme"
@@ -46,8 +46,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     halves = [folder / "a.xtc", folder / "b.xtc"]
     whole = tj.open(TOPOLOGY, SOURCE)
-    tj.convert(whole, halves[0], frames=slice(0, 4))
-    tj.convert(whole, halves[1], frames=slice(4, None))
+    tj.convert(whole, halves[0], frames=slice(0, 40))
+    tj.convert(whole, halves[1], frames=slice(40, None))
     store = tj.Store(folder / "md", create=True)
     store.add("run", tj.open(TOPOLOGY, halves[0]))
     store.append("run", tj.open(None, halves[1]))
@@ -109,7 +109,7 @@ def test_a_copy_is_a_data_set_with_all_tags(server: RangeServer, tmp_path: Path)
     ends = 2 * 65536 * len({request.path for request in files})
     assert sum(request.sent for request in files) <= size + ends
     entry = store.show("run")
-    assert [kept.tag.name for kept in entry.tags] == ["protein", "ion", "water"]
+    assert [kept.tag.name for kept in entry.tags] == ["protein", "ion", "water", "rest"]
     assert {kept.tag.tier for kept in entry.tags} == {"fast", "slow"}
     assert list(store.tiers) == ["fast", "slow"]
     assert all(len(kept.paths) == 2 for kept in entry.tags)
@@ -203,7 +203,7 @@ def test_limits_of_tiers_are_checked_first(server: RangeServer, tmp_path: Path) 
     text = """
 [tiers]
 fast = "nvme"
-slow = {folder = "archive", limit = "1 MB"}
+slow = {folder = "archive", limit = "200 kB"}
 
 [[tags]]
 name = "all"
@@ -222,7 +222,7 @@ tier = "fast"
     assert store.list() == ("small",)
     assert store.repair() == ()
     settings = store.folder / "store.json"
-    settings.write_text(settings.read_text().replace("1000000", "null"))
+    settings.write_text(settings.read_text().replace("200000", "null"))
     download(server, store)
     assert list(tmp_path.glob("nvme/run-*/protein.xtc"))
     is_sound(store, "run")
@@ -250,7 +250,7 @@ def test_command(server: RangeServer, tmp_path: Path) -> None:
     """An output without an ending is a data set."""
     url, to = server.url("md/run"), tmp_path / "here" / "mine"
     lines = succeed("store", "get", url, "-o", to, "--allow-http")
-    assert lines[-1].startswith("mine: 10 frames")
+    assert lines[-1].startswith("mine: 100 frames")
     is_sound(tj.Store(tmp_path / "here"), "mine")
     assert "already" in fail("store", "get", url, "-o", to, "--allow-http")
     for words in (["--tag", "protein"], ["--force"], ["--topology-out", "x.gro"]):
