@@ -95,7 +95,11 @@ function drawn(place, axis, x, labels, values, hooks) {
     height: 180,
     // Values of one line are read from the axis.
     legend: { show: labels.length > 1, live: false },
-    scales: { x: { time: false, ...(x.length > 1 ? {} : { range: roomAround }) }, y: { range: roomAround } },
+    // Around a single frame, frames to 100 would be drawn.
+    scales: {
+      x: { time: false, ...(x.length > 1 ? {} : { range: () => [x[0] - 1, x[0] + 1] }) },
+      y: { range: roomAround },
+    },
     axes: [{ label: axis, labelSize: 18, size: 34 }, { size: 56 }],
     cursor: { drag: { x: false, y: false }, points: { size: 5 } },
     series: [
