@@ -194,6 +194,10 @@ def _take_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> tuple[str, f
     if panel.names is not None:
         take_unit(axes, ("names", *panel.names), "names of quantities")
         return panel.x_label, 1.0
+    if panel.x_label.startswith("atom "):
+        curves = panel.curves if isinstance(panel, ReplicaPanel) else [panel]
+        take_unit(axes, ("atoms", *(curve.x.tobytes() for curve in curves)), "atoms")
+        return panel.x_label, 1.0
     stem, _, unit = panel.x_label.removesuffix(")").rpartition(" (")
     taken = take_unit(axes, unit if stem else panel.x_label, panel.x_label)
     return (f"{stem} (ns)", PS_PER_NS) if (unit, taken) == ("ps", "ns") else (panel.x_label, 1.0)

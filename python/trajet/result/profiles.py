@@ -1,7 +1,7 @@
 """Numbers of the members of an ensemble, row by row: what is averaged and compared."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,22 @@ _AXES: Mapping[str, tuple[str, ...]] = {
 QUANTITY = "quantity"
 # Distances and lags of two members that differ by less, relative, are the same.
 _ROUNDING = 1e-5
+# Slices of cells are matched by number if their positions differ by less, relative: heights of
+# cells differ between runs at constant pressure.
+_CELLS = 0.05
+_SLICES = "position_A"
+# What to do where members have other distances or lags, by their name; else `_SAME_BINS`.
+_SAME_BINS = "give all members the same range and bins"
+_ADVICE = {
+    _SLICES: "slices are parts of the cell: give all members the same bins, and average cells"
+    f" whose heights differ by less than {100 * _CELLS:g} %",
+    "lag_ps": "choose frames at the same distances in time with frames=",
+    "time_ps": "choose frames at the same distances in time with frames=",
+    **dict.fromkeys(
+        ("x_A", "y_A", "z_A"),
+        "give all members the same grid with grid_center=, grid_size= and spacing=",
+    ),
+}
 # Angles whose mean direction is shorter than this part of one have no useful mean.
 _LEAST_RESULTANT = 0.5
 # The column of insertion codes, which a result has if one of its residues has a code.
@@ -227,8 +243,15 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
                 f"{spread} of {len(towards)} angles point in opposite directions in different"
                 " members, so that their mean and its interval say little: look at each member",
             )
+    axes = {name: axis[rows[0]] for name, axis in first.axes.items()}
+    if any(_SLICES in remark for remark in remarks):
+        of_all = [
+            profile.axes[_SLICES][own].astype(np.float64)
+            for profile, own in zip(profiles, rows, strict=True)
+        ]
+        axes[_SLICES] = np.mean(of_all, axis=0)
     return Aligned(
-        {name: axis[rows[0]] for name, axis in first.axes.items()},
+        axes,
         values,
         np.stack([one.errors[own] for one, own in zip(profiles, rows, strict=True)]),
         first.period,
@@ -257,11 +280,11 @@ def matched_rows(
         If rows cannot be told apart, if distances or lags are others, or if no row is in all
         results.
     """
-    _check_distances(axes, labels)
+    remarks = _check_distances(axes, labels)
     keys = [_keys(own) for own in axes]
     if all(own == keys[0] for own in keys[1:]):
         # Also where atoms cannot be told apart: they stand in the same order.
-        return [np.arange(len(keys[0]))] * len(keys), ()
+        return [np.arange(len(keys[0]))] * len(keys), remarks
     places = [_places(own, label) for own, label in zip(keys, labels, strict=True)]
     common = [key for key in keys[0] if all(key in place for place in places)]
     if not common:
@@ -271,7 +294,7 @@ def matched_rows(
         )
     n_all = len(dict.fromkeys(key for own in keys for key in own))
     remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
-    remarks = (remark,) if n_all > len(common) else ()
+    remarks += (remark,) if n_all > len(common) else ()
     return [np.array([place[key] for key in common]) for place in places], remarks
 
 
@@ -322,8 +345,12 @@ def circular(differences: NDArray[np.float64], period: float) -> NDArray[np.floa
 
 def _check_distances(
     axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
-) -> None:
-    """Raise an error if distances or lags of results differ, unless one has only more of them."""
+) -> tuple[str, ...]:
+    """Raise an error if distances or lags of results differ, unless one has only more of them.
+
+    Slices of cells of nearly the same height are a remark.
+    """
+    most = 0.0
     for name, axis in axes[0].items():
         if axis.dtype.kind != "f":
             continue
@@ -334,12 +361,22 @@ def _check_distances(
             steps = np.abs(np.diff(first[:shared])).min(initial=np.inf)
             slack = _ROUNDING * np.abs(first[:shared])
             apart = np.abs(first[:shared] - other[:shared])
+            if name == _SLICES and len(first) == len(other) and (apart > slack).any():
+                most = max(most, float((apart / np.abs(first)).max()))
+                if most <= _CELLS:
+                    continue
             if (apart > np.minimum(slack, steps / 4)).any():
                 raise AnalysisError(
                     f"{name} differs between {labels[0]} and {label}, from"
-                    f" {first[:2].tolist()} and {other[:2].tolist()}: give all members the same"
-                    " range and bins"
+                    f" {first[:2].tolist()} and {other[:2].tolist()}:"
+                    f" {_ADVICE.get(name, _SAME_BINS)}"
                 )
+    if not most:
+        return ()
+    return (
+        f"{_SLICES}: slices are matched by their number, as heights of cells differ by up to"
+        f" {100 * most:.2g} %",
+    )
 
 
 def _places(keys: Sequence[tuple[object, ...]], label: str) -> dict[tuple[object, ...], int]:
@@ -428,6 +465,64 @@ def abscissas_of(axes: Mapping[str, NDArray[np.generic]], series: Sequence[str])
         names = list(series)
         return [Abscissa(rows, np.arange(len(names), dtype=np.float64), "", names[0], names)]
     return [_abscissa_of(axes, others, np.flatnonzero(quantities == name), name) for name in series]
+
+
+def abscissas_of_groups(
+    groups: Sequence[Mapping[str, NDArray[np.generic]]], series: Sequence[str]
+) -> list[list[Abscissa]]:
+    """Return `abscissas_of` of several groups that are drawn into the same axes.
+
+    Atoms of groups that differ stand at their residue numbers if these rise in all groups, else in
+    the order of chains, residue numbers and atoms of all groups.
+
+    Raises
+    ------
+    ValueError
+        As `abscissas_of`.
+    """
+    found = [abscissas_of(axes, series) for axes in groups]
+    if not all("atom" in axes for axes in groups):
+        return found
+    for k in range(len(found[0])):
+        atoms = [_atoms_of(axes, own[k].rows) for axes, own in zip(groups, found, strict=True)]
+        are_numbered = all(own[k].label == "residue" for own in found)
+        if are_numbered or all(own == atoms[0] for own in atoms):
+            continue
+        every = list(dict.fromkeys(atom for own in atoms for atom in own))
+        chains = list(dict.fromkeys(chain for chain, *_ in every))
+        every.sort(key=lambda atom: (chains.index(atom[0]), atom[1]))
+        places = {atom: place for place, atom in enumerate(every)}
+        for own, named in zip(found, atoms, strict=True):
+            x = np.array([places[atom] for atom in named], np.float64)
+            by_place = np.argsort(x, kind="stable")
+            own[k] = replace(
+                own[k],
+                rows=own[k].rows[by_place],
+                x=x[by_place],
+                label=f"atom of all groups ({len(every)})",
+            )
+    return found
+
+
+def _atoms_of(
+    axes: Mapping[str, NDArray[np.generic]], rows: NDArray[np.int64]
+) -> list[tuple[str, int, str, str, int]]:
+    """Return chain, residue number, insertion code, name and count of the atoms of some rows.
+
+    The count is how many atoms before have the same names. What is unknown is empty or 0.
+    """
+    n = len(rows)
+    chains, codes, names = (
+        axes[name][rows].astype(np.str_).tolist() if name in axes else [""] * n
+        for name in ("chain", "icode", "name")
+    )
+    residues = axes["resid"][rows].astype(np.int64).tolist() if "resid" in axes else [0] * n
+    seen: dict[tuple[str, int, str, str], int] = {}
+    atoms = []
+    for atom in zip(chains, residues, codes, names, strict=True):
+        seen[atom] = seen.get(atom, -1) + 1
+        atoms.append((*atom, seen[atom]))
+    return atoms
 
 
 def _rows_of_names(names: Sequence[str], series: Sequence[str]) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ from trajet import output
 from trajet._trajet import MissingPackageError
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import Key, key_columns
-from trajet.result.profiles import abscissas_of, chosen_series
+from trajet.result.profiles import abscissas_of_groups, chosen_series
 from trajet.result.replica_differences import ReplicaDifference, difference_of
 from trajet.result.result import write_csv
 from trajet.result.row_means import ChosenRows, mean_over_rows
@@ -224,7 +224,7 @@ class ReplicaMeans:
         names, words = chosen_series(
             [one.axes for one in self.groups], series, most=len(plots.COLOURS)
         )
-        of_groups = [abscissas_of(one.axes, names) for one in self.groups]
+        of_groups = abscissas_of_groups([one.axes for one in self.groups], names)
         panels = []
         for places in zip(*of_groups, strict=True):
             curves = [

@@ -1,0 +1,82 @@
+"""Rows of results of members: where they stand in figures, and how they are matched."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trajet as tj
+from helpers.made_reports import report, worker
+from helpers.made_results import ensemble_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def fluctuations(chains: dict[str, list[int]], shift: float = 0.0) -> tj.AtomValues:
+    """Return an RMSF of C-alpha atoms, whose values tell chain and residue."""
+    atoms = [(chain, number) for chain, numbers in chains.items() for number in numbers]
+    values = [100 * (ord(chain) - 65) + number + shift for chain, number in atoms]
+    n = len(atoms)
+    return tj.AtomValues(
+        values=np.array(values, np.float64),
+        atoms=np.arange(n),
+        residues=np.array([number for _, number in atoms]),
+        units="Å",
+        label="name CA",
+        name="RMSF",
+        report=report([worker(0)], analysis="rmsf"),
+        chains=np.array([chain for chain, _ in atoms]),
+        atom_names=np.full(n, "CA"),
+    )
+
+
+NUMBERS = st.lists(st.integers(50, 60), min_size=2, max_size=5, unique=True).map(sorted)
+CHAINS = st.dictionaries(st.sampled_from("AB"), NUMBERS, min_size=1)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(CHAINS, min_size=2, max_size=3))
+def test_residues_of_all_groups_stand_at_the_same_place(groups: list[dict[str, list[int]]]) -> None:
+    """An x is one residue, or one residue number, for all groups; none are exchanged."""
+    members = {f"s{k}": [fluctuations(one, s) for s in (0.0, 0.2)] for k, one in enumerate(groups)}
+    (axes,) = ensemble_of(members).mean("system").plot().axes
+    means = [line for line in axes.lines if not line.get_label().startswith("_")]
+    assert len(means) == len(groups)
+    at: dict[float, float] = {}
+    for line, chains in zip(means, groups, strict=True):
+        x, values = (np.asarray(one, np.float64) for one in line.get_xydata().T)
+        expected = np.sort(fluctuations(chains, 0.1).values)
+        np.testing.assert_allclose(np.sort(values), expected)
+        assert (np.diff(x) > 0).all()
+        if axes.get_xlabel() == "residue":
+            np.testing.assert_allclose(x, np.round(values - 0.1) % 100)
+        else:
+            for place, value in zip(x.tolist(), values.tolist(), strict=True):
+                assert np.isclose(at.setdefault(place, value), value)
+
+
+def members(folder: Path, heights: dict[str, float]) -> Path:
+    """Write members in cells of these heights (Å), and return the topology."""
+    atom = "ATOM  {0:>5}  C   LIG A   1    {0:8.3f}   0.000   0.000  1.00  0.00           C\n"
+    (folder / "four.pdb").write_text("".join(atom.format(k) for k in range(1, 5)))
+    for name, height in heights.items():
+        cell = np.array([40, 40, height])
+        part = np.random.default_rng(0).uniform(0, 1, (3, 4, 3))
+        tj.write(folder / f"run_{name}.xtc", part * cell, cells=[*cell, 90, 90, 90])
+    return folder / "four.pdb"
+
+
+def test_slices_of_cells_of_nearly_one_height_have_means(tmp_path: Path) -> None:
+    """As of runs at constant pressure, with a remark; their positions are the mean ones."""
+    topology = members(tmp_path, {"1": 40.0, "2": 40.4, "3": 40.2})
+    ensemble = tj.ensemble(str(tmp_path / "run_{replica}.xtc"), topology=topology)
+    result = tj.linear_density(ensemble.select("all"), quantity="number", bins=10)
+    (mean,) = result.mean([])
+    found = [np.ravel(one.values) for one in result.results]
+    np.testing.assert_allclose(mean.mean, np.mean(found, axis=0))
+    np.testing.assert_allclose(mean.axes["position_A"], 4.02 * (np.arange(10) + 0.5), rtol=1e-4)
+    assert any("heights of cells differ by up to 1 %" in remark for remark in mean.remarks)
+    members(tmp_path, {"4": 48.0})
+    ensemble = tj.ensemble(str(tmp_path / "run_{replica}.xtc"), topology=topology)
+    result = tj.linear_density(ensemble.select("all"), quantity="number", bins=10)
+    with pytest.raises(tj.AnalysisError, match="whose heights differ by less than 5 %"):
+        result.mean([])
