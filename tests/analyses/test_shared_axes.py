@@ -254,19 +254,21 @@ def test_other_abscissas_are_an_error() -> None:
     axes = empty_axes()
     residues([3, 4, 9], axes)
     residues([1, 2], axes)
-    with pytest.raises(ValueError, match=r"shows residue, and this result has atom of the sel"):
+    with pytest.raises(
+        ValueError, match=r"shows residue numbers of a chain, and this result has atoms of a chain"
+    ):
         residues([1, 1, 2], axes)
-    with pytest.raises(ValueError, match=r"shows residue, and this result has time \(ps\)"):
+    with pytest.raises(ValueError, match=r"shows residue numbers of a chain, .* has time \(ps\)"):
         made([1.0, 2.0]).plot(axes)
     assert axes.get_xlabel() == "residue" and len(axes.lines) == 2
     axes = empty_axes()
     bars(("ALA1", "GLY2"), axes)
     bars(("SER1", "GLY2"), axes)
-    with pytest.raises(ValueError, match="has names of residues"):
+    with pytest.raises(ValueError, match="shows residues by name, and this result has other ones"):
         bars(("ALA1", "GLY3"), axes)
     axes = empty_axes()
     plots.occupancies(np.ones(2), ["a", "b"], title="", ax=axes)
-    with pytest.raises(ValueError, match="has names of pairs"):
+    with pytest.raises(ValueError, match="shows pairs of atoms, and this result has other ones"):
         plots.occupancies(np.ones(2), ["a", "c"], title="", ax=axes)
 
 

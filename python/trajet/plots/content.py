@@ -13,6 +13,8 @@ class AxesContent(Artist):
     ----------
     unit
         What numbers along the x axis are, such as "ps" or "residue"; None if no result has said it.
+    shown
+        The same for users, in errors.
     labels
         Labels of the axes "x" and "y" of all results, in order.
     smoothed
@@ -27,6 +29,7 @@ class AxesContent(Artist):
         super().__init__()
         self.set_in_layout(False)
         self.unit: Hashable = None
+        self.shown = ""
         self.labels: dict[str, list[str]] = {"x": [], "y": []}
         self.smoothed: set[int] = set()
         self.lowest = float("inf")

@@ -276,7 +276,7 @@ def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str], colo
     """Draw horizontal bars, the first one on top."""
     shown = values[: len(labels)]
     # Bars of other pairs would stand beside names that are not theirs.
-    take_unit(axes, ("occupancy", *labels), "names of pairs")
+    take_unit(axes, ("occupancy", *labels), "pairs of atoms")
     axes.barh(np.arange(len(shown)), shown, color=colour, height=0.7)
     axes.set_yticks(
         np.arange(len(shown)),

@@ -192,7 +192,7 @@ def _replica_panel(axes: "Axes", panel: ReplicaPanel, look: Look) -> None:
 def _take_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> tuple[str, float]:
     """Return the label of the x axis and the unit of its numbers in theirs; see `take_unit`."""
     if panel.names is not None:
-        take_unit(axes, ("names", *panel.names), "names of quantities")
+        take_unit(axes, ("names", *panel.names), "quantities")
         return panel.x_label, 1.0
     if panel.x_label.startswith("atom "):
         curves = panel.curves if isinstance(panel, ReplicaPanel) else [panel]

@@ -191,7 +191,7 @@ def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
     groups = [one.group for one in panel.intervals]
     colours = look.colours_of(groups)
     runs = [f"{run.group} {run.name}" for run in panel.runs]
-    take_unit(axes, ("runs", *runs), "names of runs")
+    take_unit(axes, ("runs", *runs), "runs")
     names: list[str] = []
     place = 0.0
     ticks: list[float] = []

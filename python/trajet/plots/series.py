@@ -287,7 +287,7 @@ def mean_profile(
     (colour,) = look.colours(1)
     (name,) = look.names(["mean"])
     places = places_of(n, chains)
-    take_unit(axes, places.unit(labels), f"names of {along}s")
+    take_unit(axes, places.unit(labels), f"{along}s by name")
     note_values(axes, mean)
     x = places.x
     if n <= _MOST_BARS:
@@ -351,7 +351,8 @@ def profile(
     places = along or places_of(len(atoms), chains)
     axes = axes_of(ax, (8.0, 4.0))
     x_label = "residue" if along else "atom of the selection"
-    shown = "residue numbers of chains" if places.chains else x_label
+    of = "several chains" if places.chains else "a chain"
+    shown = f"residue numbers of {of}" if along else f"atoms of {of}"
     numbered = [""] * len(atoms) if labels is None else labels
     take_unit(axes, places.unit(None if along else numbered), shown)
     note_values(axes, values)

@@ -121,7 +121,7 @@ def take_unit(axes: "Axes", unit: Hashable, label: str) -> Hashable:
     if used in _TIMES and unit in _TIMES:
         unit = used
     elif used not in (None, unit):
-        other = f"other {label}" if shown == label else label
+        other = "other ones" if shown == label else label
         raise ValueError(
             f"the x axis of these axes shows {shown}, and this result has {other}: draw it into"
             " axes of its own, which do not share that axis"
@@ -130,15 +130,16 @@ def take_unit(axes: "Axes", unit: Hashable, label: str) -> Hashable:
         # A result that was refused may have left a record.
         for artist in _records(axes):
             artist.remove()
-    content_of(axes).unit = unit
+    content = content_of(axes)
+    content.unit, content.shown = unit, shown or label
     return unit
 
 
 def _in_use(axes: "Axes") -> tuple[Hashable, str]:
-    """Return the unit of the x axis of earlier results, and its label; None and no text if none."""
+    """Return the unit of the x axis of earlier results, and words on it; None if there is none."""
     for content in _contents(axes):
         if content.unit is not None:
-            return content.unit, ", ".join(content.labels["x"]) or str(content.unit)
+            return content.unit, content.shown
     return None, ""
 
 
