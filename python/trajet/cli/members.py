@@ -14,7 +14,6 @@ from trajet.cli.tables import lines_of, one_line
 from trajet.natural_order import natural
 from trajet.quoting import quoted
 from trajet.result import Result
-from trajet.result.member_outcome import key_columns
 
 if TYPE_CHECKING:
     from trajet.members import Ensemble
@@ -310,6 +309,8 @@ def _document(
 
 def _named_apart(keys: "Mapping[str, Key]", others: Sequence[str]) -> "dict[str, Key]":
     """Return keys whose names differ from other ones, as in tables."""
+    from trajet.result.member_outcome import key_columns
+
     return dict(zip(key_columns(tuple(keys), others), keys.values(), strict=True))
 
 
