@@ -91,9 +91,14 @@ fn check_joined(line: &[u8], columns: usize) -> Result<(), LineFault> {
 /// Checks that a line of another record hides no record of numbers.
 #[cold]
 fn check_other(line: &[u8]) -> Result<(), LineFault> {
-    let has_line_ends = line.contains(&b'\r');
-    if has_line_ends || line.starts_with(b"TER") {
+    if line.starts_with(b"TER") {
         check_joined(line, 3)?;
+    }
+    // Texts may name records.
+    for (at, _) in line.iter().enumerate().filter(|(_, byte)| **byte == b'\r') {
+        if NUMBERED.iter().any(|name| line[at + 1..].starts_with(name)) {
+            check_joined(line, at)?;
+        }
     }
     let (text, is_marked) = match line.strip_prefix(BYTE_ORDER_MARK) {
         Some(text) => (text, true),
@@ -105,8 +110,10 @@ fn check_other(line: &[u8]) -> Result<(), LineFault> {
     }
     let is_named = |name: &[u8]| text.len() > 6 && text[..6].eq_ignore_ascii_case(name);
     let is_atom = is_named(b"ATOM  ") || is_named(b"HETATM");
+    let is_bond = || text[6..].iter().all(|byte| byte.is_ascii_digit() || *byte == b' ');
     let is_hidden = is_atom && position(text).is_ok()
-        || is_named(b"CRYST1") && !lacks_lengths(text) && cell(text).is_ok();
+        || is_named(b"CRYST1") && !lacks_lengths(text) && cell(text).is_ok()
+        || is_named(b"CONECT") && is_bond();
     if is_hidden {
         let at = line.len() - text.len();
         let reason = "expected the record in capitals, from the first column on";
@@ -251,8 +258,9 @@ mod tests {
 
     #[test]
     fn records_are_not_lost_before_their_column() {
-        let lower = [CELL, ATOM].map(<[u8]>::to_ascii_lowercase);
-        for record in [ATOM, CELL] {
+        const BOND: &[u8] = b"CONECT    1    2";
+        let lower = [CELL, ATOM, BOND].map(<[u8]>::to_ascii_lowercase);
+        for record in [ATOM, CELL, BOND] {
             assert_eq!(fault(&[BYTE_ORDER_MARK, record]), Some(1));
             assert_eq!(fault(&[b" ", record]), Some(2));
         }
@@ -275,6 +283,7 @@ mod tests {
             b"\xef\xbb\xbfHEADER    PROTEIN",
             b"REMARK   the record ATOM  holds positions",
             b"TITLE     HETATM and CRYST1",
+            b"REMARK   lines\rof ATOM  records",
             b"atom  count: 12",
             b"MODEL        1",
             b"END\r",
