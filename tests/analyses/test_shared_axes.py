@@ -200,6 +200,14 @@ def test_shorter_ranges_cut_nothing() -> None:
     assert axes.get_ylim() == (3.5, -0.5)
 
 
+def test_panels_with_one_y_axis_cut_nothing() -> None:
+    """Nor does a later one beside them."""
+    left, right = Figure().subplots(1, 2, sharey=True)
+    made(np.arange(5), np.linspace(-9, 1, 5)).plot(left)
+    made(np.arange(5), np.linspace(0, 3, 5)).plot(right)
+    assert left.get_ylim() == right.get_ylim() and left.get_ylim()[0] <= -9
+
+
 def test_axes_name_all_that_they_show() -> None:
     """Quantities, directions, and the widths of all running averages."""
     axes, x = empty_axes(), np.arange(300.0)

@@ -271,20 +271,15 @@ def _widened(ends: tuple[float, float], before: tuple[float, float] | None) -> t
 def lowest_value(axes: "Axes") -> float:
     """Return the lowest value of results in axes, and of lines, bars and points of the user.
 
-    Bands and bars of errors do not count: they may go below what values can be.
+    In axes that share their y axis, results and lines count. Bands and bars of errors do not: they
+    may go below what values can be.
     """
     from matplotlib.collections import PathCollection
-    from matplotlib.container import ErrorbarContainer
 
-    errors = [part for part in axes.containers if isinstance(part, ErrorbarContainer)]
-    caps = {cap for part in errors for cap in part.lines[1]}
     found = [content_of(axes).lowest]
-    for drawn in axes.lines:
-        if (
-            drawn not in caps
-            and drawn.get_transform().contains_branch_seperately(axes.transData)[1]
-        ):
-            found.append(_lowest(drawn.get_ydata(orig=False)))
+    for one in axes.get_shared_y_axes().get_siblings(axes):
+        found += [record.lowest for record in _records(one)]
+        found += _lowest_of_lines(one)
     for patch in axes.patches:
         if all(patch.get_transform().contains_branch_seperately(axes.transData)):
             corners = patch.get_patch_transform().transform(patch.get_path().vertices)
@@ -293,6 +288,19 @@ def lowest_value(axes: "Axes") -> float:
         if isinstance(points, PathCollection):
             found.append(_lowest(np.ma.filled(points.get_offsets(), np.nan)[:, 1]))
     return min(found)
+
+
+def _lowest_of_lines(axes: "Axes") -> list[float]:
+    """Return the lowest value of each line but the caps of bars of errors."""
+    from matplotlib.container import ErrorbarContainer
+
+    errors = [part for part in axes.containers if isinstance(part, ErrorbarContainer)]
+    caps = {cap for part in errors for cap in part.lines[1]}
+    return [
+        _lowest(line.get_ydata(orig=False))
+        for line in axes.lines
+        if line not in caps and line.get_transform().contains_branch_seperately(axes.transData)[1]
+    ]
 
 
 def note_values(axes: "Axes", values: NDArray[np.float64]) -> None:
