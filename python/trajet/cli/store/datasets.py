@@ -192,7 +192,7 @@ def get(
     remote: options.RemoteOptions,
     quiet: bool,
 ) -> None:
-    """Write a data set, or some of its tags, to a file; or copy a published data set to a store.
+    """Write a data set to a file, or copy a published one to a store.
 
     All tags, written in the format of the original, give the original: every integer, cell, time,
     step and field. With some tags, FILE has their atoms in the original order. A published data set
