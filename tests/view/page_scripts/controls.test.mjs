@@ -122,6 +122,32 @@ test("of frames that arrive while another is drawn, the last is drawn", async ()
   assert.deepEqual([viewer.drawn, shown, viewer.index], [[3, 9], [3, 7, 9], 9]);
 });
 
+test("a frame that arrives as the drawing of another ends is drawn", async () => {
+  const waits = async (n, call) => {
+    for (let k = 0; k < n; k++) await null;
+    call();
+  };
+  // The frame arrives some turns of the queue of promises before or after that end.
+  for (let turns = -12; turns <= 12; turns++) {
+    const source = slowSource();
+    const viewer = viewerOf(source);
+    const finish = [];
+    viewer.molecules.setFrame = (number) => {
+      viewer.drawn.push(number);
+      return new Promise((done) => finish.push(done));
+    };
+    viewer.seek(1);
+    source.arrive(1);
+    await settled();
+    viewer.seek(2);
+    await settled();
+    waits(Math.max(0, -turns), () => source.arrive(2));
+    waits(Math.max(0, turns), finish[0]);
+    await settled();
+    assert.deepEqual([viewer.drawn, finish.length], [[1, 2], 2], `${turns} turns`);
+  }
+});
+
 test("hydrogen bonds that arrive while another frame is chosen are no error", async () => {
   const source = slowSource();
   const viewer = viewerOf(source);

@@ -136,7 +136,7 @@ export class Viewer {
     const frame = await this.loaded(index);
     if (this.wanted !== index || this.isClosed) return;
     this.arrived = [index, frame];
-    this.drawing ??= this.draw().finally(() => (this.drawing = null));
+    this.drawing ??= this.draw();
     await this.drawing;
   }
 
@@ -155,17 +155,22 @@ export class Viewer {
     }
   }
 
-  // Draw the frame that has arrived last, one at a time.
+  // Draw the frame that has arrived last, one at a time. Nothing runs between the last look at
+  // `arrived` and the end of `drawing`, so that no frame arrives between them.
   async draw() {
-    while (this.arrived && !this.isClosed) {
-      const [index, frame] = this.arrived;
-      this.arrived = null;
-      await this.molecules.setFrame(frame.number, frame);
-      if (this.isClosed) return;
-      this.index = index;
-      this.hasCell = hasCell(frame);
-      this.describe(frame);
-      this.shown(frame.number);
+    try {
+      while (this.arrived && !this.isClosed) {
+        const [index, frame] = this.arrived;
+        this.arrived = null;
+        await this.molecules.setFrame(frame.number, frame);
+        if (this.isClosed) return;
+        this.index = index;
+        this.hasCell = hasCell(frame);
+        this.describe(frame);
+        this.shown(frame.number);
+      }
+    } finally {
+      this.drawing = null;
     }
   }
 
