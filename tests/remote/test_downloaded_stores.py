@@ -1,5 +1,6 @@
 """Published data sets are copied to a store whole, or not at all; a further call goes on."""
 
+import os
 import random
 import re
 import shutil
@@ -162,6 +163,29 @@ def test_a_copy_goes_on_where_it_stopped(server: RangeServer, tmp_path: Path) ->
     assert store.repair() == ()
 
 
+def test_a_file_that_was_complete_is_synced(
+    server: RangeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call that wrote its last byte may have been killed before it was on the disk."""
+    store = tj.Store(tmp_path / "here", create=True)
+    late = sorted(server.folder.glob("md/run/tiers/*/*/water.xtc"))[-1]
+    server.always(lambda answer: error(403, ""), path=str(late.relative_to(server.folder)))
+    with pytest.raises(PermissionError):
+        download(server, store)
+    server.clear()
+    synced: set[int] = set()
+    sync = os.fsync
+
+    def noting(number: int) -> None:
+        synced.add(os.fstat(number).st_ino)
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    download(server, store)
+    paths = [path for tag in store.show("run").tags for path in tag.paths]
+    assert {path.stat().st_ino for path in paths} <= synced
+
+
 def test_repair_removes_what_an_interrupted_copy_left(server: RangeServer, tmp_path: Path) -> None:
     """Its tiers, too."""
     store = tj.Store(tmp_path / "here", create=True)
@@ -257,6 +281,20 @@ def test_command(server: RangeServer, tmp_path: Path) -> None:
         found = run("store", "get", url, "-o", tmp_path / "here" / "x", "--allow-http", *words)
         assert found.returncode == 2
         assert "leave out" in found.stderr
+
+
+@pytest.mark.parametrize("to", ["s3://bucket/md/run", "https://host/md/run.xtc?sig=hunter2"])
+def test_outputs_in_remote_storage_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    """Not folders whose names are those of URLs; nothing is asked for."""
+    monkeypatch.chdir(tmp_path)
+    for source in ("http://127.0.0.1:1/md/run", "md/run"):
+        found = run("store", "get", source, "-o", to, "--allow-http")
+        assert found.returncode == 2
+        assert "trajet store publish" in found.stderr
+        assert "hunter2" not in found.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 DOWNLOAD = """

@@ -48,6 +48,16 @@ def receive(
         if progress is not None:
             progress(min(done, total), total)
 
+    def append(file: RemoteFile, there: int, path: Path, out: IO[bytes], key: str) -> None:
+        for piece in pieces(file, there, connections):
+            try:
+                out.write(piece)
+                out.flush()
+            except OSError as error:
+                raise _unwritten(path, error) from error
+            if key.startswith("tiers/"):
+                show(len(piece))
+
     def copy(key: str, path: Path, size: int) -> None:
         with _opened(path) as out:
             there = os.fstat(out.fileno()).st_size
@@ -56,17 +66,9 @@ def receive(
                 there = 0
             if key.startswith("tiers/"):
                 show(there)
-            if there == size:
-                return
-            file = _published_file(published, key, size)
-            for piece in pieces(file, there, connections):
-                try:
-                    out.write(piece)
-                    out.flush()
-                except OSError as error:
-                    raise _unwritten(path, error) from error
-                if key.startswith("tiers/"):
-                    show(len(piece))
+            if there < size:
+                append(_published_file(published, key, size), there, path, out, key)
+            # A file that is complete may be that of a call that was killed before it came here.
             try:
                 os.fsync(out.fileno())
             except OSError as error:

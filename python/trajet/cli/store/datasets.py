@@ -20,7 +20,7 @@ from trajet.conversion import convert
 from trajet.dataset import split_path
 from trajet.formats import FormatOptions
 from trajet.pools import shared
-from trajet.remote import is_url
+from trajet.remote import is_url, name_of
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile
@@ -210,6 +210,11 @@ def get(
       trajet store get s3://bucket/md/run@protein -o protein.xtc
       trajet store get s3://bucket/md/run -o md/run
     """
+    if is_url(output):
+        raise click.UsageError(
+            f"{name_of(output)}: is a URL, and the output is on this machine: for object storage,"
+            " copy to STORE/NAME, and publish that (trajet store publish STORE/NAME URL)"
+        )
     if is_url(folder) and not Path(output).suffix:
         if tags_of_path or tags or topology_out is not None or allow_loss or force:
             raise click.UsageError(
