@@ -1,12 +1,21 @@
 """The application: routes and their endpoints."""
 
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
-from anyio import CapacityLimiter, Semaphore, current_time, fail_after, sleep, to_thread
+from anyio import (
+    CapacityLimiter,
+    Event,
+    Semaphore,
+    current_time,
+    fail_after,
+    move_on_after,
+    to_thread,
+)
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, Router
@@ -26,10 +35,11 @@ _FRAMES = 8
 LARGEST_BODY = 16 * 2**20
 # Seconds within which the body of a request must arrive.
 _BODY_WITHIN = 20
-# Seconds for which a request waits for a trajectory that another one opens, seconds between two
-# looks, and those after which its client may ask again.
-_OPENED_WITHIN = 20.0
-_LOOK = 0.05
+# Trajectories that are opened at a time, in threads of their own.
+_OPENINGS = 4
+# Seconds for which a request waits for a trajectory that another one opens, or for others to be
+# opened: fewer than those after which clients give up. Seconds after which they may ask again.
+_OPENED_WITHIN = 10.0
 _AGAIN = 5
 # Fields of a form: more take long to take apart.
 _MOST_FIELDS = 8
@@ -55,6 +65,11 @@ class App:
         self._file_readers = CapacityLimiter(_FILE_READERS)
         self._frame_readers = CapacityLimiter(_FRAMES)
         self._frames = Semaphore(_FRAMES)
+        self._openers = CapacityLimiter(_OPENINGS)
+        # First come, first served.
+        self._places = Semaphore(_OPENINGS)
+        # Trajectories that are being opened, or wait for a place; the event follows it.
+        self._opening: dict[str, Event] = {}
         self._router = Router(
             [
                 Route("/file/{name:path}", answered(self._file), methods=["GET"]),
@@ -79,14 +94,16 @@ class App:
 
     async def _file(self, request: Request) -> Response:
         open_file = partial(self._open_file, _name_in(request))
-        file = await self._when_open(partial(self._in_thread, open_file, self._file_readers))
+        file = await self._when_open(
+            lambda since: self._in_thread(partial(open_file, since), self._file_readers)
+        )
         return file_response(request, file, self._file_readers)
 
-    def _open_file(self, name: str) -> OpenFile:
+    def _open_file(self, name: str, since: float) -> OpenFile:
         """Open a file of the table, or the index that trajet keeps of it."""
         path = self._table.file(name)
         if path is None and name.endswith(INDEX_SUFFIX):
-            path = self.frames.index_of(name.removesuffix(INDEX_SUFFIX))
+            path = self.frames.index_of(name.removesuffix(INDEX_SUFFIX), since)
         if path is None:
             raise RequestError("no such file")
         return OpenFile.of(path)
@@ -100,22 +117,24 @@ class App:
 
     async def _n_frames(self, request: Request) -> Response:
         count = partial(self.frames.n_frames, _name_in(request))
-        found = await self._when_open(partial(self._in_thread, count, self._frame_readers))
+        found = await self._when_open(
+            lambda since: self._in_thread(partial(count, since), self._frame_readers)
+        )
         return PlainTextResponse(str(found))
 
     async def _frame(self, request: Request) -> Response:
         number = number_in(request)
         body = await body_of(request)
 
-        def read() -> bytes:
+        def read(since: float) -> bytes:
             # Large forms take a while, in which others are answered.
             ranges = _field(body, "atomIndices")
-            return self.frames.frame(_name_in(request), number, ranges)
+            return self.frames.frame(_name_in(request), number, ranges, since)
 
-        async def read_frame() -> bytes:
+        async def read_frame(since: float) -> bytes:
             await self._frames.acquire()
             try:
-                return await self._in_thread(read, self._frame_readers)
+                return await self._in_thread(partial(read, since), self._frame_readers)
             except BaseException:
                 self._frames.release()
                 raise
@@ -127,22 +146,47 @@ class App:
         }
         return PiecesResponse(_pieces(frame), self._frames.release, headers=headers)
 
-    async def _when_open(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """Call a function again while another request opens its trajectory; no thread waits.
+    async def _when_open(self, call: Callable[[float], Awaitable[_T]]) -> _T:
+        """Call a function with the time, and again when the trajectory that it reads is open.
 
         Raises
         ------
         OpeningError
-            If that takes long.
+            If another request opens it, or others are opened, for long.
         """
+        since = time.monotonic()
         deadline = current_time() + _OPENED_WITHIN
         while True:
             try:
-                return await call()
-            except OpeningError:
+                return await call(since)
+            except OpeningError as error:
                 if current_time() > deadline:
                     raise
-            await sleep(_LOOK)
+                name = error.name
+            await self._open(name, deadline)
+
+    async def _open(self, name: str, deadline: float) -> None:
+        """Open a trajectory, or wait until another request has opened it, or for the deadline.
+
+        Waiting takes no thread.
+        """
+        if (opening := self._opening.get(name)) is not None:
+            with move_on_after(deadline - current_time()):
+                await opening.wait()
+            return
+        opening = self._opening[name] = Event()
+        has_place = False
+        try:
+            with move_on_after(deadline - current_time()):
+                await self._places.acquire()
+                has_place = True
+            if has_place:
+                await self._in_thread(partial(self.frames.open, name), self._openers)
+        finally:
+            if has_place:
+                self._places.release()
+            del self._opening[name]
+            opening.set()
 
     async def _in_thread(self, call: Callable[[], _T], limiter: CapacityLimiter) -> _T:
         """Call a function in a thread.

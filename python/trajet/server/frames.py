@@ -6,8 +6,10 @@ four bytes: number of frames (integer), time, the three box vectors (Å), then t
 form field `atomIndices` chooses atoms: ranges `first,last + 1` with semicolons between them.
 """
 
+import math
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,9 +30,6 @@ from trajet.trajectory.cursor import Cursor
 # Trajectories that are kept open, and selections of each whose preparation is kept.
 _TRAJECTORIES = 16
 _CURSORS = 4
-# Trajectories that are opened at a time: some threads are left for those that are open. Opening
-# counts the frames of a file, which may take minutes.
-_OPENINGS = 4
 # State of a file: inode, size and time of the last change.
 _State = tuple[int, int, int]
 
@@ -50,38 +49,53 @@ class RequestError(ValueError):
 
 
 class OpeningError(RequestError):
-    """A trajectory that is being opened for another request, or waits for others to be opened."""
+    """A trajectory that is not open.
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    name
+        Its name, for `Frames.open`.
+    """
+
+    def __init__(self, name: str) -> None:
         super().__init__("the trajectory is being opened: ask again in a while", 503)
+        self.name = name
 
 
 @dataclass
 class _Entry:
     """A trajectory, the state of its files when it was opened, and cursors by ranges of atoms.
 
-    `lock` is held by the request that reads it; `is_opening` belongs to `Frames`.
+    `lock` is held by the request that reads or opens it; `n_opening`, the number of calls that
+    open it, belongs to `Frames`; `since` is when it was opened, in seconds of `time.monotonic`.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    is_opening: bool = False
+    n_opening: int = 0
     trajectory: Trajectory | None = None
     state: _State | None = None
+    since: float = 0.0
     cursors: OrderedDict[str, Cursor] = field(default_factory=OrderedDict)
 
-    def is_open(self, target: str) -> bool:
-        """Return whether the trajectory is open and its files have not changed since."""
-        return self.trajectory is not None and self.state == _state(target)
+    def is_open(self, target: str, since: float) -> bool:
+        """Return whether the trajectory is open as its files are now, or were after a time.
 
-    def open(self, target: str) -> Trajectory:
-        """Return the open trajectory; it is opened anew if its files have changed.
+        Raises
+        ------
+        OSError
+            If there is no file.
+        """
+        return self.trajectory is not None and (self.since >= since or self.state == _state(target))
+
+    def open(self, target: str) -> None:
+        """Open the trajectory, unless it is open; it is opened anew if its files have changed.
 
         Raises
         ------
         RequestError
             If it is no trajectory.
         """
-        state = _state(target)
+        since, state = time.monotonic(), _state(target)
         if self.trajectory is None or self.state != state:
             self.close()
             try:
@@ -89,11 +103,10 @@ class _Entry:
             except FormatError as error:
                 raise RequestError("this is no trajectory that can be read") from error
             self.trajectory, self.state = trajectory, state
-        return self.trajectory
+        self.since = since
 
-    def cursor(self, target: str, ranges: str) -> Cursor:
+    def cursor(self, trajectory: Trajectory, ranges: str) -> Cursor:
         """Return the cursor for some atoms, whose preparation is kept for further frames."""
-        trajectory = self.open(target)
         if (cursor := self.cursors.get(ranges)) is not None:
             self.cursors.move_to_end(ranges)
             return cursor
@@ -118,37 +131,67 @@ class _Entry:
 
 
 class Frames:
-    """Reads frames of the trajectories of a table, for several threads at a time."""
+    """Reads frames of the trajectories of a table, for several threads at a time.
+
+    Trajectories are opened by `open` alone: it counts the frames of a file, which may take minutes.
+    Methods that read raise `OpeningError` for others, and never wait for them to be opened. They
+    read a trajectory as its files are now, or were at a time after `since`, in seconds of
+    `time.monotonic`: a file that grows all the time would never be open otherwise.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()
-        self._n_opening = 0
 
-    def n_frames(self, name: str) -> int:
+    def open(self, name: str) -> None:
+        """Open a trajectory, unless it is open; that which was read least recently is closed.
+
+        Raises
+        ------
+        RequestError
+            If there is no such trajectory, or it cannot be read.
+        """
+        target = self._target(name)
+        with self._lock:
+            entry = self._entries.setdefault(name, _Entry())
+            entry.n_opening += 1
+            self._make_room()
+        try:
+            with entry.lock:
+                entry.open(target)
+        finally:
+            with self._lock:
+                entry.n_opening -= 1
+                if self._entries.get(name) is entry:
+                    self._entries.move_to_end(name)
+                    # What cannot be opened takes no place.
+                    if entry.trajectory is None and not entry.n_opening:
+                        del self._entries[name]
+
+    def n_frames(self, name: str, since: float = math.inf) -> int:
         """Return the number of frames of a trajectory.
 
         Raises
         ------
         RequestError
-            If there is no such trajectory.
+            If there is no such trajectory, or it is not open (OpeningError).
         """
-        with self._opened(name) as (target, entry):
-            return entry.open(target).n_frames
+        with self._opened(name, since) as (trajectory, _):
+            return trajectory.n_frames
 
-    def index_of(self, name: str) -> Path | None:
+    def index_of(self, name: str, since: float = math.inf) -> Path | None:
         """Return the path of the index of a trajectory file; None if it has none.
 
         Raises
         ------
         RequestError
-            If there is no such trajectory.
+            If there is no such trajectory, or it is not open (OpeningError).
         """
-        with self._opened(name) as (target, entry):
-            return entry.open(target).index_path
+        with self._opened(name, since) as (trajectory, _):
+            return trajectory.index_path
 
-    def frame(self, name: str, number: int, ranges: str) -> bytes:
+    def frame(self, name: str, number: int, ranges: str, since: float = math.inf) -> bytes:
         """Return a frame as bytes.
 
         Parameters
@@ -159,12 +202,13 @@ class Frames:
         Raises
         ------
         RequestError
-            If there is no such trajectory, frame or atom, or the frame has no positions.
+            If there is no such trajectory, frame or atom, the frame has no positions, or the
+            trajectory is not open (OpeningError).
         TrajetError, OSError
             If the frame cannot be read.
         """
-        with self._opened(name) as (target, entry):
-            cursor = entry.cursor(target, ranges)
+        with self._opened(name, since) as (trajectory, entry):
+            cursor = entry.cursor(trajectory, ranges)
             if not 0 <= number < cursor.n_frames:
                 raise RequestError(f"no such frame: there are {cursor.n_frames}, from 0 on")
             cursor.read(number)
@@ -190,44 +234,31 @@ class Frames:
                 entry.close()
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[tuple[str, _Entry]]:
-        """Hold the lock of a trajectory that is open, or that this request opens.
-
-        While one request opens it, others for it are refused: each would keep a thread waiting.
+    def _opened(self, name: str, since: float) -> Iterator[tuple[Trajectory, _Entry]]:
+        """Return a trajectory that is open, and hold its lock.
 
         Raises
         ------
         RequestError
             If there is no such trajectory.
         OpeningError
-            If it is being opened, or too many others are.
+            If it is not open.
         """
-        target, entry = self._find(name)
-        is_open = entry.is_open(target)
+        target = self._target(name)
         with self._lock:
-            if entry.is_opening or (not is_open and self._n_opening >= _OPENINGS):
-                raise OpeningError
-            if not is_open:
-                entry.is_opening = True
-                self._n_opening += 1
-        try:
-            with entry.lock:
-                if not is_open:
-                    entry.open(target)
-                    self._end_opening(entry)
-                    is_open = True
-                yield target, entry
-        finally:
-            if not is_open:
-                self._end_opening(entry)
-
-    def _end_opening(self, entry: _Entry) -> None:
+            entry = self._entries.get(name)
+        if entry is None or not entry.is_open(target, since):
+            raise OpeningError(name)
         with self._lock:
-            entry.is_opening = False
-            self._n_opening -= 1
+            if self._entries.get(name) is entry:
+                self._entries.move_to_end(name)
+        with entry.lock:
+            if (trajectory := entry.trajectory) is None:
+                raise OpeningError(name)
+            yield trajectory, entry
 
-    def _find(self, name: str) -> tuple[str, _Entry]:
-        """Return what to open for a name, and where its open trajectory is kept.
+    def _target(self, name: str) -> str:
+        """Return what to open for a name.
 
         Raises
         ------
@@ -236,13 +267,16 @@ class Frames:
         """
         if (target := self._table.trajectory(name)) is None:
             raise RequestError("no such trajectory")
-        with self._lock:
-            entry = self._entries.setdefault(name, _Entry())
-            self._entries.move_to_end(name)
-            if len(self._entries) > _TRAJECTORIES:
-                # It is closed when the last request that reads it ends.
-                self._entries.popitem(last=False)
-        return target, entry
+        return target
+
+    def _make_room(self) -> None:
+        """Forget the trajectories read least recently, but none that is being opened.
+
+        They are closed when the last requests that read them end.
+        """
+        idle = [name for name, entry in self._entries.items() if not entry.n_opening]
+        for name in idle[: max(0, len(self._entries) - _TRAJECTORIES)]:
+            del self._entries[name]
 
 
 def _open(target: str) -> Trajectory:
