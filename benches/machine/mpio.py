@@ -90,7 +90,7 @@ class MpioPool(MpiPool):
             name: section.view(dtype).reshape(len(numbers), *shape)
             for (name, dtype, shape), section in zip(arrays, sections, strict=True)
         }
-        return RunOutput([(found, no_cells, None, [])], report)
+        return RunOutput([(found, no_cells, (None, None), [])], report)
 
 
 class _Stages:

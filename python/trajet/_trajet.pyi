@@ -579,7 +579,12 @@ class Plan:
     # the plan of one analysis that also looks for broken molecules: both atoms of each pair of
     # neighbours, and the largest distance of the pair, Å
     def with_neighbours(
-        self, *, first: NDArray[np.int64], second: NDArray[np.int64], limits: NDArray[np.float32]
+        self,
+        *,
+        first: NDArray[np.int64],
+        second: NDArray[np.int64],
+        limits: NDArray[np.float32],
+        n_within: int,
     ) -> Plan: ...
     # the plan of one analysis that also keeps the states of 65 to 128 blocks of its frames
     def in_blocks(self, n_frames: int) -> Plan: ...
@@ -678,6 +683,8 @@ class WorkerTrajectory:
 # number of a pair that is apart in it, the distance of its positions and that of its nearest
 # images, Å.
 BrokenMolecules: TypeAlias = tuple[int, int, int, float, float]
+# The same of pairs within molecules, and of pairs of two chains; None if none is apart.
+PairsApart: TypeAlias = tuple[BrokenMolecules | None, BrokenMolecules | None]
 
 # The arrays of an analysis by name, and the summary of cells: frames without a cell and the first
 # of them, frames with a small cell and the first of them, half of the shortest lattice vector and
@@ -686,7 +693,7 @@ BrokenMolecules: TypeAlias = tuple[int, int, int, float, float]
 Folded: TypeAlias = tuple[
     dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]],
     tuple[int, int, int, int, float, int],
-    BrokenMolecules | None,
+    PairsApart,
     list[dict[str, NDArray[np.float64] | NDArray[np.int64]]],
 ]
 

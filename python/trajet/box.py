@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet.block import Block
 
+# Lengths of a box that no system fits into, Å; as in the engine (`trajet-kernels/src/cell.rs`).
+_SHORTEST = 2.0
+
 
 @dataclass(frozen=True)
 class Box:
@@ -40,8 +43,9 @@ class Box:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a box."""
-        return not bool(np.isnan(self.vectors).any())
+        """Whether there is a box; one of which all vectors are below 2 Å stands for none."""
+        # Not fulfilled by numbers that are not.
+        return bool(np.linalg.norm(self.vectors, axis=1).max() >= _SHORTEST)
 
     @property
     def is_turned(self) -> bool:

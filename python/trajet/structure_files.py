@@ -8,7 +8,7 @@ from pathlib import Path
 from trajet import _trajet
 from trajet._trajet import FormatError
 
-_COMPRESSED: dict[str, type[gzip.GzipFile] | type[bz2.BZ2File]] = {
+COMPRESSED: dict[str, type[gzip.GzipFile] | type[bz2.BZ2File]] = {
     ".gz": gzip.GzipFile,
     ".bz2": bz2.BZ2File,
 }
@@ -37,7 +37,7 @@ def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.Struc
         If it cannot be read.
     """
     path = Path(path)
-    opener = _COMPRESSED.get(path.suffix.lower())
+    opener = COMPRESSED.get(path.suffix.lower())
     if opener is None or not path.is_file():
         return _trajet.read_structure(path, positions=positions)
     # Slow to import, and hardly any file is compressed.

@@ -12,7 +12,8 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -38,35 +39,53 @@ class _ReadAhead:
     """Reads the next batch in a thread while its user works on one.
 
     Only if batches are asked for one after the other; another choice is read when it is asked for.
-
-    Parameters
-    ----------
-    read
-        Reads a batch, given its number and that of the epoch.
+    The thread ends with the batch, and no program waits for it at its end.
     """
 
-    def __init__(self, read: Callable[[int, int], Tensor]) -> None:
-        self._read = read
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last, self._process = (-1, -1), os.getpid()
         self._next: tuple[tuple[int, int], Future[Tensor]] | None = None
-        self._thread: ThreadPoolExecutor | None = None
 
-    def get(self, batch: int, epoch: int, n_batches: int) -> Tensor:
-        """Return a batch, and begin to read the one after it."""
+    def get(
+        self, read: Callable[[int, int], Tensor], batch: int, epoch: int, n_batches: int
+    ) -> Tensor:
+        """Return a batch, and begin to read the one after it.
+
+        Parameters
+        ----------
+        read
+            Reads a batch, given its number and that of the epoch.
+        batch, epoch
+            These numbers.
+        n_batches
+            Number of batches of an epoch.
+        """
         with self._lock:
             if self._process != os.getpid():
                 # The thread did not follow into a forked process.
-                self._thread, self._next, self._process = None, None, os.getpid()
+                self._next, self._process = None, os.getpid()
             waiting, self._next = self._next, None
             follows, self._last = self._last == (batch - 1, epoch), (batch, epoch)
         is_read = waiting is not None and waiting[0] == (batch, epoch)
-        found = waiting[1].result() if waiting and is_read else self._read(batch, epoch)
+        found = waiting[1].result() if waiting and is_read else read(batch, epoch)
         with self._lock:
             if follows and batch + 1 < n_batches and self._next is None:
-                self._thread = self._thread or ThreadPoolExecutor(1)
-                self._next = (batch + 1, epoch), self._thread.submit(self._read, batch + 1, epoch)
+                future: Future[Tensor] = Future()
+                self._next = (batch + 1, epoch), future
+                work = partial(_fulfil, future, read, batch + 1, epoch)
+                threading.Thread(target=work, name="trajet-ahead", daemon=True).start()
         return found
+
+
+def _fulfil(
+    future: Future[Tensor], read: Callable[[int, int], Tensor], batch: int, epoch: int
+) -> None:
+    """Set the result of a future, or its exception, by reading a batch."""
+    try:
+        future.set_result(read(batch, epoch))
+    except BaseException as error:
+        future.set_exception(error)
 
 
 class _Epochs:
@@ -86,7 +105,7 @@ class _Epochs:
             warnings.warn(remark, stacklevel=2)
         # In shared memory, so that workers that outlive an epoch see the next one.
         self._epoch: Tensor = torch.zeros((), dtype=torch.int64).share_memory_()
-        self._ahead = _ReadAhead(self._read)
+        self._ahead = _ReadAhead()
 
     def __getstate__(self) -> dict[str, object]:
         """Return what another process needs."""
@@ -95,7 +114,7 @@ class _Epochs:
     def __setstate__(self, state: dict[str, object]) -> None:
         """Take over the state of another process."""
         self.__dict__.update(state)
-        self._ahead = _ReadAhead(self._read)
+        self._ahead = _ReadAhead()
 
     def __len__(self) -> int:
         """Return the number of batches."""
@@ -142,7 +161,7 @@ class _Epochs:
         """Return a batch of the current epoch; workers of a loader read ahead by themselves."""
         if get_worker_info() is not None:
             return self._read(batch, self.epoch)
-        return self._ahead.get(batch, self.epoch, len(self))
+        return self._ahead.get(self._read, batch, self.epoch, len(self))
 
     def _read(self, batch: int, epoch: int) -> Tensor:
         """Return a batch of an epoch."""

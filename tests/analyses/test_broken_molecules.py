@@ -322,6 +322,25 @@ def test_chains_in_different_images_give_a_remark(
         assert not on_chains(tj.gyration(chosen.trajectory.select("chainID B")).report)
 
 
+def test_a_broken_molecule_is_named_beside_chains_in_other_images(tmp_path: Path) -> None:
+    """Two remarks, each with its own frames; chains are named."""
+    places = np.zeros((6, 2, 3))
+    places[:, 1, 1] = 66
+    chosen = chains(tmp_path, places)
+    positions = chosen.read().positions
+    positions[4, 5:12, 2] += 60
+    cell = [60.0, 60, 60, 90, 90, 90]
+    tj.write(tmp_path / "torn.xtc", positions, cells=cell)
+    torn = tj.open(tmp_path / "chains.pdb", tmp_path / "torn.xtc").select("name CA")
+    remarks = tj.gyration(torn).report["remarks"]
+    (broken,) = [each for each in remarks if BROKEN in each]
+    assert "1 of 6 frames, the first is frame 4" in broken
+    (moved,) = [each for each in remarks if "different images" in each]
+    assert "of 6 frames, the first is frame 0" in moved
+    assert " of A and " in moved
+    assert " of B, chains that touch" in moved
+
+
 def test_a_fibril_over_the_box_is_no_chain_in_another_image(tmp_path: Path) -> None:
     """Chains at both ends touch over the box, and are connected by those between."""
     places = np.zeros((3, 8, 3))

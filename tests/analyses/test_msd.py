@@ -539,7 +539,7 @@ def test_turned_frames_are_a_remark() -> None:
         (traj.fit("name CA", motion="plane"), True),
     ):
         remarks = tj.msd(chosen.select("name OW and resid 1000:1010")).report["remarks"]
-        assert any("frames are turned, to fit 'name CA'" in each for each in remarks) == expected
+        assert any("frames are rotated to fit 'name CA'" in each for each in remarks) == expected
 
 
 MEASURED = """

@@ -90,6 +90,7 @@ def test_replicas_are_in_natural_order_and_numbered(tmp_path: Path) -> None:
         (["1", "10", "0"], [0, 1, 10]),
         (["300.5", "310"], [300.5, 310.0]),
         (["0.10", "0.25"], [0.1, 0.25]),
+        (["0.0", "0.05", "1.0"], [0.0, 0.05, 1.0]),
         # Numbers of versions and mutants would be equal, or look like others.
         (["1.1", "1.10", "1.2"], ["1.1", "1.2", "1.10"]),
         (["01", "1"], ["01", "1"]),

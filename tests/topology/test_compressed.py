@@ -2,14 +2,17 @@
 
 import bz2
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
+from click.testing import CliRunner
 from MDAnalysisTests import datafiles
 from trajet import structure_files
+from trajet.cli.group import commands
 from trajet.topology import Topology, load
 
 PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
@@ -67,3 +70,11 @@ def test_bad_files_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             limited.setattr(structure_files, "_LARGEST", 100)
             with pytest.raises(tj.FormatError, match=r"larger than .* uncompress it yourself"):
                 load(path)
+
+
+def test_info_names_the_format_inside(tmp_path: Path) -> None:
+    """It is no format of its own."""
+    path = tmp_path / "x.pdb.gz"
+    path.write_bytes(gzip.compress("\n".join([*WRAPPED, "END", ""]).encode()))
+    done = CliRunner().invoke(commands, ["info", str(path)])
+    assert re.search(r"^format +PDB$", done.output, re.MULTILINE), done.output

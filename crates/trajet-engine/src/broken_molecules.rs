@@ -16,8 +16,10 @@ pub struct Neighbours {
     pub first: AtomList,
     /// The second atom of each pair.
     pub second: AtomList,
-    /// The largest distance of each pair in a whole molecule, Å.
+    /// The largest distance of each pair in a whole molecule, or of chains that touch, Å.
     pub limits: Numbers<f32>,
+    /// Number of pairs within molecules, which come first; the others are pairs of two chains.
+    pub n_within: usize,
 }
 
 impl Neighbours {
@@ -42,8 +44,8 @@ impl Neighbours {
         vec![&mut self.first, &mut self.second]
     }
 
-    /// Returns the pairs whose atoms are both among those that an analysis reads.
-    pub(crate) fn among(&self, atoms: &Atoms) -> BondedPairs {
+    /// Returns the pairs whose atoms are both among those that an analysis reads: within molecules, and of two chains.
+    pub(crate) fn among(&self, atoms: &Atoms) -> [BondedPairs; 2] {
         let mut columns = vec![None; atoms.n_total()];
         for (&atom, column) in atoms.indices().iter().zip(0u32..) {
             columns[atom as usize] = Some(column);
@@ -54,7 +56,38 @@ impl Neighbours {
             let atoms = [column(first)?, column(second)?];
             Some(BondedPair { atoms, limit: f64::from(limit), number })
         };
-        BondedPairs::new(lists.zip(0..).filter_map(pair).collect(), atoms.len())
+        let found = lists.zip(0..).filter_map(pair);
+        let (within, between): (Vec<_>, Vec<_>) =
+            found.partition(|pair| pair.number < self.n_within as u64);
+        [within, between].map(|pairs| BondedPairs::new(pairs, atoms.len()))
+    }
+}
+
+/// Summaries of a range of frames: of pairs within molecules, and of pairs of two chains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ApartSummary {
+    /// Frames in which molecules are broken.
+    pub within: BrokenSummary,
+    /// Frames in which chains that touch lie in different images.
+    pub between: BrokenSummary,
+}
+
+impl ApartSummary {
+    /// Returns the summaries of the frames of a block.
+    pub(crate) fn of(block: &Block, [within, between]: &[BondedPairs; 2]) -> Self {
+        ApartSummary {
+            within: BrokenSummary::of(block, within),
+            between: BrokenSummary::of(block, between),
+        }
+    }
+
+    /// Returns the summaries of two adjacent ranges of frames, `self` before `right`.
+    #[must_use]
+    pub fn merge(self, right: Self) -> Self {
+        ApartSummary {
+            within: self.within.merge(right.within),
+            between: self.between.merge(right.between),
+        }
     }
 }
 
@@ -130,10 +163,13 @@ mod tests {
             first: AtomList(vec![40, 7, 30]),
             second: AtomList(vec![7, 30, 99]),
             limits: Numbers(vec![3.0; 3]),
+            n_within: 3,
         };
         neighbours.check().unwrap();
         // The last pair has an atom that is not read.
-        neighbours.among(&Atoms::listed(&[40, 7, 30], 100).unwrap())
+        let [within, between] = neighbours.among(&Atoms::listed(&[40, 7, 30], 100).unwrap());
+        assert!(between.is_empty());
+        within
     }
 
     proptest! {
@@ -159,8 +195,9 @@ mod tests {
     #[test]
     fn lists_of_other_lengths_are_refused() {
         let list = || AtomList(vec![1, 2]);
-        let of =
-            |second, limits| Neighbours { first: list(), second, limits: Numbers(limits) }.check();
+        let of = |second, limits| {
+            Neighbours { first: list(), second, limits: Numbers(limits), n_within: 2 }.check()
+        };
         assert!(of(list(), vec![1.0, 2.0]).is_ok());
         assert!(of(AtomList(vec![1]), vec![1.0, 2.0]).is_err());
         assert!(of(list(), vec![1.0]).is_err());

@@ -10,7 +10,7 @@ use trajet_kernels::bonded::BondedPairs;
 
 use crate::analysis::{AnyState, Array, Finished, Pass, write};
 use crate::atom_map::AtomMap;
-use crate::broken_molecules::BrokenSummary;
+use crate::broken_molecules::ApartSummary;
 use crate::cells::CellSummary;
 use crate::error::{Failure, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
@@ -30,7 +30,7 @@ pub struct Folded {
 struct FrameSummary {
     n_frames: usize,
     cells: CellSummary,
-    broken: BrokenSummary,
+    broken: ApartSummary,
 }
 
 impl FrameSummary {
@@ -54,7 +54,7 @@ pub struct FoldedArrays {
     /// The summary of their cells.
     pub cells: CellSummary,
     /// The summary of molecules that are broken in them.
-    pub broken: BrokenSummary,
+    pub broken: ApartSummary,
     /// The same arrays of each block of these frames, if they were asked for.
     pub blocks: Vec<Vec<(&'static str, Array)>>,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Component {
     pub(crate) map: AtomMap,
     pub(crate) pass: Pass,
     /// Pairs of its atoms by which broken molecules are found.
-    bonded: Option<BondedPairs>,
+    bonded: Option<[BondedPairs; 2]>,
     /// Frames of each block whose state is kept.
     block_frames: Option<usize>,
     /// Its arrays with an entry for each frame.
@@ -144,7 +144,7 @@ impl Component {
     fn of_superposed(
         &self,
         block: &Block,
-        broken: BrokenSummary,
+        broken: ApartSummary,
         out: &mut FrameArrays<'_>,
     ) -> Result<Folded> {
         let state = self.pass.analysis.fold(block, out)?;
@@ -153,8 +153,8 @@ impl Component {
     }
 
     /// Returns the summary of broken molecules of a leaf that is not superposed yet: cells are not turned along.
-    fn broken(&self, block: &Block) -> BrokenSummary {
-        self.bonded.as_ref().map_or_else(BrokenSummary::default, |of| BrokenSummary::of(block, of))
+    fn broken(&self, block: &Block) -> ApartSummary {
+        self.bonded.as_ref().map_or_else(ApartSummary::default, |of| ApartSummary::of(block, of))
     }
 
     /// Returns the state of no frames.

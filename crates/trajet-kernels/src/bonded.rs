@@ -106,7 +106,8 @@ impl BondedPairs {
         let along_axis = (cell.half / 3f64.sqrt() * (1.0 - 1e-6)) as f32;
         let atoms = frame.as_chunks::<3>().0;
         let mut apart = None;
-        for begin in (0..atoms.len()).step_by(STRETCH) {
+        let n_atoms = if self.adjacent.is_empty() { 0 } else { atoms.len() };
+        for begin in (0..n_atoms).step_by(STRETCH) {
             let end = atoms.len().min(begin + STRETCH);
             let with_next = atoms[begin..atoms.len().min(end + 1)].as_flattened();
             if largest_step(set, with_next, &self.marks[begin * 3..end * 3]) > along_axis {

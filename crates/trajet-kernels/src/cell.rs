@@ -153,7 +153,7 @@ impl Cell {
     }
 
     /// Returns whether vectors are those of a cell that stands for none; see [`Cell::of_structure`].
-    pub fn is_placeholder(vectors: &[Vector; 3]) -> bool {
+    fn is_placeholder(vectors: &[Vector; 3]) -> bool {
         vectors.iter().all(|&vector| square(vector) > 0.0 && square(vector) < SHORTEST_CELL.powi(2))
     }
 

@@ -4,7 +4,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySlice};
-use trajet_engine::broken_molecules::BrokenSummary;
+use trajet_engine::broken_molecules::{ApartSummary, BrokenSummary};
 use trajet_engine::cells::{CellSummary, FrameCount};
 use trajet_engine::frame_arrays::sections;
 use trajet_engine::{Array, ArraySpec, Budget, FoldedArrays, Output, Values};
@@ -17,14 +17,17 @@ use crate::plan::Plan;
 use crate::reader::Reader;
 use crate::report::report_dict;
 
+/// See `BrokenMolecules` in the stubs.
+type BrokenNumbers = Option<(u64, u64, u64, f64, f64)>;
+
 /// Arrays by name, two summaries, and the same arrays of blocks. The summary of cells: number of frames without a cell and
 /// the first of them, number of frames with a small cell and the first of them, half of the shortest lattice vector and
-/// its frame; -1 for no frame. Of broken molecules, if there are any: number of frames with some and the first of them,
-/// its number of pairs, the number of the first pair, the distance of its positions and of its nearest images.
+/// its frame; -1 for no frame. Of broken molecules, and of chains in other images, if there are any: number of frames with
+/// some and the first of them, the number of a pair in it, the distance of its positions and of its nearest images.
 pub(crate) type PyFolded<'py> = (
     Bound<'py, PyDict>,
     (u64, i64, u64, i64, f64, i64),
-    Option<(u64, u64, u64, f64, f64)>,
+    (BrokenNumbers, BrokenNumbers),
     Vec<Bound<'py, PyDict>>,
 );
 
@@ -97,7 +100,7 @@ pub(crate) fn folded<'py>(
             Ok(dict)
         };
         let blocks = blocks.into_iter().map(of_block).collect::<PyResult<_>>()?;
-        Ok((dict, cell_numbers(&cells), broken_numbers(&broken), blocks))
+        Ok((dict, cell_numbers(&cells), apart_numbers(&broken), blocks))
     };
     analyses.into_iter().map(of_analysis).collect()
 }
@@ -128,9 +131,11 @@ fn cell_numbers(cells: &CellSummary) -> (u64, i64, u64, i64, f64, i64) {
     (missing.n, first(missing), small.n, first(small), half, frame)
 }
 
-fn broken_numbers(
-    &BrokenSummary { frames, in_first }: &BrokenSummary,
-) -> Option<(u64, u64, u64, f64, f64)> {
+fn apart_numbers(summary: &ApartSummary) -> (BrokenNumbers, BrokenNumbers) {
+    (broken_numbers(&summary.within), broken_numbers(&summary.between))
+}
+
+fn broken_numbers(&BrokenSummary { frames, in_first }: &BrokenSummary) -> BrokenNumbers {
     let (first, (pair, written, nearest)) = (frames.first?, in_first?);
     Some((frames.n, first, pair, written, nearest))
 }

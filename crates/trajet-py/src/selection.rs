@@ -103,11 +103,6 @@ impl SelectionText {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let coordinates = positions.as_ref().map(rows).transpose()?;
         let cell = match r#box.map(Cell::of_vectors) {
-            _ if r#box.is_some_and(|vectors| Cell::is_placeholder(&vectors)) => {
-                let why = "no length of the unit cell reaches 2 Å: it stands for none, as in files made from \
-                           structures without periodic boundaries, and distances are not known";
-                return Err(raised(py, "SelectionError", why.into()));
-            }
             Some(None) => {
                 return Err(raised(py, "SelectionError", "the box vectors span no volume".into()));
             }

@@ -336,7 +336,7 @@ impl Topology {
         let Some(found) = found.transpose().map_err(|error| not_guessed(py, &error))? else {
             return Ok(None);
         };
-        let most = found.first_atom.filter(|_| found.is_most());
+        let most = found.first_atom.filter(|_| found.are_too_many());
         Ok(most.map(|atom| (found.residues, found.of, atom)))
     }
 

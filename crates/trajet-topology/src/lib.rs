@@ -16,6 +16,7 @@ mod formats;
 mod gro;
 mod grouping;
 mod guess;
+mod missing_bonds;
 mod mmcif;
 mod particles;
 mod pdb;
@@ -33,8 +34,8 @@ pub use column::{Column, ColumnBuilder};
 pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use guess::NotGuessed;
+pub use missing_bonds::Unconnected;
 pub use topology::{
-    Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, Unconnected,
-    connected,
+    Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,
 };
 pub use write::{NotWritten, write};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use trajet_kernels::cell::Cell;
 
-use crate::{Bonds, Column, NotGuessed};
+use crate::{Bonds, Column};
 
 /// The content of a structure file: a topology, and the positions and the unit cell of its first frame.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -163,56 +163,6 @@ impl Topology {
     /// no bonds.
     pub fn fragments(&self) -> Option<Vec<u32>> {
         Some(connected(self.n_atoms(), self.bonds.as_ref()?.pairs()))
-    }
-
-    /// Returns the residues whose atoms belong to several of the sets of bonded atoms (`fragments`). Virtual sites, which
-    /// files leave without bonds, do not count.
-    ///
-    /// # Errors
-    /// [`NotGuessed::Memory`].
-    pub fn unconnected(&self, fragments: &[u32]) -> Result<Unconnected, NotGuessed> {
-        let (sites, named) = (self.sites()?, self.named_sites()?);
-        let is_site =
-            |atom: usize| sites.get(atom) == Some(&true) || named.get(atom) == Some(&true);
-        // The first atom of each residue, and whether the residue has others, and others apart from it.
-        let mut seen: Vec<Option<u32>> = vec![None; self.n_residues()];
-        let (mut several, mut apart) = (vec![false; seen.len()], vec![false; seen.len()]);
-        let mut first_apart = None;
-        for (atom, &residue) in self.atoms.residues.iter().enumerate() {
-            let residue = residue as usize;
-            if is_site(atom) {
-                continue;
-            }
-            let Some(first) = seen[residue] else {
-                seen[residue] = Some(atom as u32);
-                continue;
-            };
-            several[residue] = true;
-            if fragments[first as usize] != fragments[atom] {
-                apart[residue] = true;
-                first_apart = first_apart.or(Some(first));
-            }
-        }
-        let count = |which: &[bool]| which.iter().filter(|&&is| is).count();
-        Ok(Unconnected { residues: count(&apart), of: count(&several), first_atom: first_apart })
-    }
-}
-
-/// Residues of several atoms that bonds do not connect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unconnected {
-    /// How many there are.
-    pub residues: usize,
-    /// The number of all residues of several atoms.
-    pub of: usize,
-    /// The first atom of the first of them.
-    pub first_atom: Option<u32>,
-}
-
-impl Unconnected {
-    /// Returns whether there are so many, more than a tenth, that the topology lists some bonds only, as most PDB files do.
-    pub fn is_most(&self) -> bool {
-        10 * self.residues > self.of
     }
 }
 

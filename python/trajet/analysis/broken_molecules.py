@@ -6,7 +6,7 @@ broken only between other atoms is not found. Chains that touch in frame 0 are c
 the closest pair of CA atoms.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import TrajetError
 from trajet.box import Box
-from trajet.labels import chain_numbers
+from trajet.labels import chain_numbers, chains_of
 from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory import Selection
 
 if TYPE_CHECKING:
-    from trajet._trajet import BrokenMolecules, Plan
+    from trajet._trajet import BrokenMolecules, PairsApart, Plan
 
 # Largest distance of neighbours along a backbone, Å (CA: 3.8 Å, Martini's beads: 3.5 Å).
 _BACKBONE = {"CA": 5.0, "BB": 5.0}
@@ -74,10 +74,9 @@ class Neighbours:
                 pairs.append(selection.columns[own])
                 limits.append(own_limits)
         n_within = sum(map(len, pairs))
-        for selection in selections:
-            if with_chains and selection.trajectory.has_topology:
-                own, own_limits = _touching(selection)
-                pairs.append(selection.columns[own])
+        if with_chains:
+            for own, own_limits in _touching(selections):
+                pairs.append(own)
                 limits.append(own_limits)
         all_pairs, all_limits = np.concatenate(pairs), np.concatenate(limits)
         if len(selections) > 1:
@@ -92,24 +91,37 @@ class Neighbours:
         if not len(self.pairs):
             return plan
         first, second = np.ascontiguousarray(self.pairs.T)
-        return plan.with_neighbours(first=first, second=second, limits=self.limits)
+        return plan.with_neighbours(
+            first=first, second=second, limits=self.limits, n_within=self.n_within
+        )
 
-    def remarks(self, broken: "BrokenMolecules | None", n_frames: int) -> list[str]:
-        """Return a remark if molecules were broken in some of the `n_frames` frames of a run."""
-        if broken is None:
-            return []
-        n_broken, first_frame, pair, written, nearest = broken
+    def remarks(self, apart: "PairsApart", n_frames: int) -> list[str]:
+        """Return remarks if pairs were apart in some of the `n_frames` frames of a run."""
+        broken, chains = apart
+        found = []
+        if broken is not None:
+            found.append(_remark(*self._described(broken, n_frames)))
+        if chains is not None:
+            found.append(_remark_on_chains(*self._described(chains, n_frames)))
+        return found
+
+    def _described(
+        self, apart: "BrokenMolecules", n_frames: int
+    ) -> tuple[str, str, str, float, float]:
+        """Return the selection, the frames, the two atoms, and their two distances."""
+        n_apart, first_frame, pair, written, nearest = apart
         columns = self.pairs[pair]
         whose = next(one for one in self.selections if np.isin(columns, one.columns).all())
         atoms = whose.topology_atoms
         at = [int(np.flatnonzero(whose.columns == column)[0]) for column in columns]
         where = f"frame {first_frame}"
         if n_frames > 1:
-            where = f"{n_broken} of {n_frames} frames, the first is frame {first_frame}"
-        words = " and ".join(atoms.describe(i) for i in at)
-        if pair >= self.n_within:
-            return [_remark_on_chains(whose.label, where, words, written, nearest)]
-        return [_remark(whose.label, where, words, written, nearest)]
+            where = f"{n_apart} of {n_frames} frames, the first is frame {first_frame}"
+        words = [atoms.describe(i) for i in at]
+        names = chains_of(Atoms(atoms.topology, atoms.indices[at]))
+        if pair >= self.n_within and names is not None:
+            words = [f"{text} of {name}" for text, name in zip(words, names.tolist(), strict=True)]
+        return whose.label, where, " and ".join(words), written, nearest
 
 
 def find_broken_molecules(
@@ -165,58 +177,81 @@ def _remark_on_chains(label: str, where: str, atoms: str, written: float, neares
     """Return the remark on chains in different images, given two of their atoms that touch."""
     return (
         f"selection {quoted(label)}, {where}: chains lie in different images of the box, and"
-        f" positions are taken as they are written: {atoms}, of chains that touch in frame 0, are"
+        f" positions are taken as they are written: {atoms}, chains that touch in frame 0, are"
         f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: put chains together with"
         " --repair or --cluster (trajectory.repair(), .cluster())"
     )
 
 
-def _touching(selection: Selection) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the closest pairs of atoms of chains that touch in frame 0, and their limits.
+def _touching(
+    selections: Sequence[Selection],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield the closest pairs of atoms of chains that touch in frame 0, and their limits.
 
     Chains that touch as they are written are pairs. Others are pairs only if nearest images touch,
     and no chains between connect them: those at the ends of a fibril touch over the box.
 
-    Returns
-    -------
+    Yields
+    ------
     pairs
-        `(n, 2)`, int64, indices into the group.
+        `(n, 2)`, int64, columns of the trajectory.
     limits
         `(n,)`, float64, the largest distance at which a pair counts as touching, Å.
     """
-    none = np.zeros((0, 2), np.int64), np.zeros(0)
-    atoms = selection.topology_atoms
-    there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))
-    chains = chain_numbers(Atoms(atoms.topology, atoms.indices[there]))
-    names, chains, counts = np.unique(chains, return_inverse=True, return_counts=True)
-    is_chain = counts >= _LEAST_OF_CHAIN
-    if not 2 <= np.count_nonzero(is_chain) <= _MOST_CHAINS:
-        return none
-    kept = is_chain[chains] & ~_is_calcium(atoms, there)
-    there, chains = there[kept], chains[kept]
-    trajectory = selection.trajectory
+    with_chains = [each for each in map(_chains, selections) if each is not None]
+    if not with_chains:
+        return
+    # Frame 0 is read once.
+    columns = np.unique(np.concatenate([own for own, _ in with_chains]))
     try:
-        block = trajectory.read_columns([0], selection.columns[there], None, counted=False)
+        block = selections[0].trajectory.read_columns([0], columns, None, counted=False)
     except (TrajetError, OSError):
         # The run needs not read this frame; if it does, it meets the error.
-        return none
+        return
     box, positions = Box.of(block), block.positions[0]
-    if not (np.isfinite(positions).all() and _shortest_height(box.cell) > 2 * _FURTHEST):
-        return none
+    if not _shortest_height(box.cell) > 2 * _FURTHEST:
+        return
+    for own, chains in with_chains:
+        placed = positions[np.searchsorted(columns, own)]
+        if np.isfinite(placed).all():
+            pairs, nearest = _closest(placed, chains, box)
+            yield own[pairs], nearest + _FURTHER
+
+
+def _chains(selection: Selection) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return columns and chains of the CA atoms of a selection; None without several chains."""
+    if not selection.trajectory.has_topology:
+        return None
+    atoms = selection.topology_atoms
+    there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))
+    there = there[~_is_calcium(atoms, there)]
+    numbers = chain_numbers(Atoms(atoms.topology, atoms.indices[there]))
+    _, chains, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+    is_chain = counts >= _LEAST_OF_CHAIN
+    if not 2 <= np.count_nonzero(is_chain) <= _MOST_CHAINS:
+        return None
+    kept = is_chain[chains]
+    return selection.columns[there[kept]], chains[kept]
+
+
+def _closest(
+    positions: NDArray[np.float32], chains: NDArray[np.int64], box: Box
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the closest pairs of atoms of touching chains, and their nearest distances, Å."""
     close = _trajet.contact_pairs(positions, None, box.vectors, _TOUCHING)
     close = close[chains[close[:, 0]] != chains[close[:, 1]]]
     one, other = np.moveaxis(positions[close], 1, 0)
     written = np.linalg.norm(np.subtract(other, one, dtype=np.float64), axis=1)
     nearest = box.distances(one, other)
     chosen: list[int] = []
+    joined = np.arange(chains.max() + 1)
     # First those that touch as they are written, each the closest.
-    joined = np.arange(len(names))
     for k in np.lexsort((nearest, written > _TOUCHING)).tolist():
         a, b = joined[chains[close[k]]]
         if a != b:
             joined[joined == a] = b
             chosen.append(k)
-    return there[close[chosen]], nearest[chosen] + _FURTHER
+    return close[chosen], nearest[chosen]
 
 
 def _is_calcium(atoms: Atoms, there: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -407,8 +407,8 @@ class _Checks:
             words["atoms"] for words in steps if words.get("motion") not in (None, "translation")
         ]
         self._turned = [
-            f"frames are turned, to fit {quoted(str(label))}: its rotations are displacements of"
-            " all other particles: take the trajectory without fit() (--fit), or fit(…,"
+            f"frames are rotated to fit {quoted(str(label))}, which moves all other particles:"
+            " take the trajectory without fit() (--fit), or fit(…,"
             ' motion="translation")'
             for label in turned
         ]

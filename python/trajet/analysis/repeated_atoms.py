@@ -33,12 +33,12 @@ def _selected(value: object) -> Iterator[NDArray[np.int64]]:
     """Yield the atoms of the selections in an argument."""
     if isinstance(value, Selection):
         yield value.indices
-    elif universes.is_atomgroup(value):
-        yield value.ix  # type: ignore[attr-defined]
     elif isinstance(value, (list, tuple)):
         # Lists of numbers may be long.
         for one in [] if value and isinstance(value[0], (int, float, np.number)) else value:
             yield from _selected(one)
+    elif type(value).__module__ != "builtins" and universes.is_atomgroup(value):
+        yield value.ix  # type: ignore[attr-defined]
 
 
 def _count_repeated(indices: NDArray[np.int64]) -> int:

@@ -11,6 +11,7 @@ from trajet._trajet import SelectionError, TrajetError
 from trajet.cli.tables import lines_of
 from trajet.labels import chains_of
 from trajet.particles import known_elements
+from trajet.structure_files import COMPRESSED
 from trajet.topology import Topology
 
 # The segment of files that name none, as MDAnalysis calls it.
@@ -159,8 +160,11 @@ def residue_lines(found: TopologyFacts) -> list[str]:
 
 
 def topology_format(path: str) -> str:
-    """Return the format of a topology by the ending of its name."""
-    return Path(path).suffix.lstrip(".").upper() or "unknown"
+    """Return the format of a topology by the ending of its name, or of that of the file inside."""
+    name = Path(path)
+    if name.suffix.lower() in COMPRESSED:
+        name = Path(name.stem)
+    return name.suffix.lstrip(".").upper() or "unknown"
 
 
 def _residues(topology: Topology, chains: NDArray[np.str_] | None) -> list[dict[str, object]]:

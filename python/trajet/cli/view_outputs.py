@@ -3,9 +3,9 @@
 import functools
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import click
 
@@ -52,9 +52,17 @@ def options(command: Decorated) -> Decorated:
     """Add the options to a command, which gets their values as `outputs`."""
 
     @functools.wraps(command)
-    def with_outputs(**values: Any) -> object:
-        own = Outputs(**{each.name: values.pop(each.name) for each in fields(Outputs)})
-        return command(**values, outputs=own)
+    def with_outputs(
+        *,
+        save: Path | None,
+        movie: Path | None,
+        png: Path | None,
+        size: tuple[int, int],
+        rate: int,
+        force: bool,
+        **values: object,
+    ) -> object:
+        return command(**values, outputs=Outputs(save, movie, png, size, rate, force))
 
     made: Callable[..., object] = with_outputs
     for option in reversed(_OPTIONS):

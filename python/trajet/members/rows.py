@@ -288,7 +288,8 @@ def _numbers(texts: list[str]) -> list[Key] | None:
     if any(len(re.sub(r"\D", "", text).lstrip("0")) > sys.float_info.dig for text in texts):
         return None
     digits = {len(text.partition(".")[2]) for text in texts}
-    ends_in_zero = any("." in text and text.endswith("0") for text in texts)
+    # "0.0" beside "0.05" is a number.
+    ends_in_zero = any(re.search(r"\.\d+0$", text) for text in texts)
     numbers: list[Key] = [float(text) for text in texts]
     if (ends_in_zero and len(digits) > 1) or len(set(numbers)) != len(set(texts)):
         return None

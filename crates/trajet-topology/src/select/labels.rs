@@ -72,7 +72,7 @@ fn fragments(topology: &Topology) -> Result<Vec<u32>, SelectError> {
         NotGuessed::Memory { needed, what } => SelectError::Memory { needed, what },
         _ => unreachable!("nothing is guessed"),
     })?;
-    match found.is_most() {
+    match found.are_too_many() {
         true => Err(SelectError::SomeBonds { residues: found.residues, of: found.of }),
         false => Ok(fragments),
     }

@@ -148,8 +148,9 @@ fn a_coordinate_equals_the_decimal_number_that_it_was_read_from() {
 }
 
 #[test]
-fn selections_along_bonds_need_those_of_most_residues() {
+fn selections_along_bonds_need_all_of_a_pdb_file() {
     let mut some = topology();
+    some.atoms.record_types = Some(["ATOM"; 14].into_iter().collect());
     // A bond of one residue, as of the CONECT records of a ligand.
     some.bonds = Some(Bonds::new(vec![[9, 10]]));
     for text in ["same fragment as index 11", "bonded index 9"] {
@@ -157,10 +158,14 @@ fn selections_along_bonds_need_those_of_most_residues() {
         assert!(matches!(selected, Err(SelectError::SomeBonds { .. })), "{text}: {selected:?}");
     }
     let found = some.unconnected(&some.fragments().unwrap()).unwrap();
-    assert!(found.is_most() && found.first_atom == Some(0));
-    let all = topology();
+    assert!(found.are_too_many() && found.first_atom == Some(0));
+    // Other formats list all bonds.
+    some.atoms.record_types = None;
+    assert_eq!(Selection::parse("bonded index 9").unwrap().evaluate(&some, None).unwrap(), [10]);
+    let mut all = topology();
+    all.atoms.record_types = Some(["ATOM"; 14].into_iter().collect());
     let found = all.unconnected(&all.fragments().unwrap()).unwrap();
-    assert_eq!((found.residues, found.is_most()), (0, false));
+    assert_eq!((found.residues, found.are_too_many()), (0, false));
 }
 
 #[test]
