@@ -1,5 +1,6 @@
 """Options of the client hold for all requests: those of obstore, and the one for redirects."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import trajet as tj
 from helpers.golden_files import Adk, same_bits
 from helpers.range_server import RangeServer
 from trajet.remote import redirects
+from trajet.remote.failures import failure_of
 
 FOR = ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
 NO_AUTHORITY = ["-addext", "basicConstraints=critical,CA:FALSE"]
@@ -60,6 +62,49 @@ def test_a_certificate_that_is_not_trusted_is_an_error_at_once(server: RangeServ
         tj.open(None, "s3://bucket/adk.xtc", storage_options=bucket)
     assert server.n_connections == 2
     assert server.requests == []
+
+
+def test_certificates_of_other_hosts_and_times_have_other_advice(
+    server: RangeServer, certificate: tuple[Path, Path]
+) -> None:
+    """That of an authority helps with unknown ones only."""
+    trusted = {"root_certificate": certificate[0].read_text()}
+    bucket = {
+        "endpoint": server.url().rstrip("/").replace("127.0.0.1", "localhost"),
+        "virtual_hosted_style_request": False,
+        "skip_signature": True,
+        "region": "us-east-1",
+        "client_options": trusted,
+    }
+    with pytest.raises(tj.RemoteError, match="that of another host") as raised:
+        tj.open(None, "s3://bucket/adk.xtc", storage_options=bucket)
+    assert "root_certificate" not in str(raised.value)
+    url = server.url("adk.xtc").replace("127.0.0.1", "localhost")
+    with pytest.raises(tj.RemoteError, match="that of another host") as raised:
+        tj.open(None, url, storage_options={"client_options": trusted}, sidecar=False)
+    assert "root_certificate" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("UnknownIssuer", "not trusted: name that of its authority"),
+        ("BadSignature", "not trusted: name that of its authority"),
+        ("Expired", "has expired"),
+        ("ExpiredContext { time: 3, not_after: 2 }", "has expired"),
+        ("NotValidYet", "not valid yet"),
+        ("NotValidForName", "that of another host"),
+        ("Other(OtherError(CaUsedAsEndEntity))", r"not trusted \(CaUsedAsEndEntity\)"),
+    ],
+)
+def test_each_reason_of_the_client_has_its_words(reason: str, words: str) -> None:
+    """The client library writes them with the source of its error."""
+    for inside in (reason, f"\n    {reason},\n", reason.replace("(", "(\n    ")):
+        text = f"Generic error\n\nDebug source: source: InvalidCertificate({inside})"
+        kind, what = failure_of(Exception(text))
+        assert kind == "refused"
+        assert re.search(words, what)
+        assert ("root_certificate" in what) == ("authority" in words)
 
 
 @pytest.mark.parametrize("value", [True, "true", "True"])

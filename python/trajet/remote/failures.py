@@ -33,10 +33,23 @@ class _Rule:
         return is_listed and self.text.search(text) is not None
 
 
-UNTRUSTED = (
-    "the certificate of the server is not trusted: name that of its authority in storage_options="
+# The reason why the client library refuses a certificate.
+_CERTIFICATE_ERROR = re.compile(
+    r"InvalidCertificate\(\s*((Other|OtherError)\(\s*)*([A-Za-z]{1,40})"
+)
+_OTHER_AUTHORITY = (
+    "is not trusted: name that of its authority in storage_options="
     "{'client_options': {'root_certificate': TEXT}}"
 )
+# What to do about a certificate, by this reason.
+_CERTIFICATES = {
+    "UnknownIssuer": _OTHER_AUTHORITY,
+    # A trusted authority has the name of its authority, and another key.
+    "BadSignature": _OTHER_AUTHORITY,
+    "Expired": "has expired: check the date of this machine, or ask for a renewed certificate",
+    "NotValidYet": "is not valid yet: check the date of this machine",
+    "NotValidForName": "is that of another host: check the host in the URL (or the endpoint)",
+}
 
 # The first that fits counts.
 _RULES = (
@@ -101,12 +114,24 @@ def failure_of(error: Exception) -> Failure:
     for rule in _RULES:
         if rule.fits(name, status, text):
             return rule.kind, f"{rule.what} (status {status})" if status else rule.what
-    # Only the description of the source, which is not shown, has it.
-    if "InvalidCertificate(" in str(error):
-        return "refused", UNTRUSTED
+    # The reason is only in the description of the source, which is not shown.
+    if reason := _CERTIFICATE_ERROR.search(str(error)):
+        return "refused", untrusted(reason[3].removesuffix("Context"))
     if "Requested " in text:
         return "transient", "other bytes were sent than asked for"
     return "transient", "the connection failed, or took too long"
+
+
+def untrusted(reason: str) -> str:
+    """Return the description of a failure due to the certificate of a server.
+
+    Parameters
+    ----------
+    reason
+        Why it is refused: a variant of rustls' `CertificateError`, or any other words.
+    """
+    what = _CERTIFICATES.get(reason, f"is not trusted ({reason})")
+    return f"the certificate of the server {what}"
 
 
 def exception_of(shown: str, failure: Failure, doing: str = "open") -> Exception:

@@ -24,7 +24,7 @@ from urllib.request import (
 )
 
 from trajet._trajet import RemoteError
-from trajet.remote.failures import UNTRUSTED
+from trajet.remote.failures import untrusted
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -35,6 +35,13 @@ _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Answers of servers that are busy.
 _BUSY = frozenset({408, 425, 429, 503})
+# Codes of OpenSSL for certificates that are refused, and what failures.py calls these reasons.
+_REASONS = {
+    **dict.fromkeys((2, 7, 18, 19, 20, 21), "UnknownIssuer"),
+    9: "NotValidYet",
+    10: "Expired",
+    **dict.fromkeys((62, 64), "NotValidForName"),
+}
 # Characters of a URL that stay as they are.
 _SAFE = "%/:?=&;,+$@!~*'()[]#"
 
@@ -109,7 +116,7 @@ def resolve(
         try:
             location = _location(opener, now, headers if is_same else {}, silence)
         except UntrustedError as error:
-            raise RemoteError(f"{shown}: {UNTRUSTED} ({error})") from None
+            raise RemoteError(f"{shown}: {untrusted(str(error))}") from None
         if location is None:
             return None if now == url else Target(now, _host(now), is_same)
         now = _checked(shown, url, now, location)
@@ -205,7 +212,8 @@ def _location(
         return location if error.code in _REDIRECTS else None
     except URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise UntrustedError(error.reason.verify_message) from None
+            why = error.reason
+            raise UntrustedError(_REASONS.get(why.verify_code, why.verify_message)) from None
         raise
     except (HTTPException, ValueError) as error:
         raise ConnectionError(type(error).__name__) from None
