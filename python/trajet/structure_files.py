@@ -40,7 +40,7 @@ def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.Struc
     opener = COMPRESSED.get(path.suffix.lower())
     if opener is None or not path.is_file():
         return _trajet.read_structure(path, positions=positions)
-    # Slow to import, and hardly any file is compressed.
+    # Imported here, as it is slow to import and few files are compressed.
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="trajet-") as folder:

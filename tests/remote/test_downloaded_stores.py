@@ -192,8 +192,9 @@ def test_repair_removes_what_an_interrupted_copy_left(server: RangeServer, tmp_p
     server.always(lambda answer: error(403, ""), path="md/run/tiers/slow")
     for path in server.folder.glob("md/run/tiers/slow/*/water.xtc"):
         path.unlink()
-    with pytest.raises(tj.StoreError, match="is missing: publish the data set again"):
+    with pytest.raises(tj.StoreError, match="is missing: publish the data set again") as raised:
         download(server, store)
+    assert "trajet store repair" in str(raised.value)
     (line,) = store.repair()
     assert line.startswith("get of")
     assert files_of(store.folder) == set()
@@ -265,8 +266,9 @@ def test_links_in_place_of_files_are_not_followed(server: RangeServer, tmp_path:
     victim = tmp_path / "victim"
     victim.write_bytes(b"")
     begun.symlink_to(victim)
-    with pytest.raises(tj.OutputError, match=re.escape(str(begun))):
+    with pytest.raises(tj.OutputError, match=re.escape(str(begun))) as raised:
         download(server, store)
+    assert "what was copied stays" in str(raised.value)
     assert victim.read_bytes() == b""
 
 

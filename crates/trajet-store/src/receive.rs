@@ -14,9 +14,9 @@ use crate::{Error, Store};
 /// A file that is copied.
 #[derive(Debug)]
 pub struct CopiedFile {
-    /// Where it is published: below `tiers/TIER`, or beside the manifest.
+    /// Key of the published object: below `tiers/TIER`, or beside the manifest.
     pub key: String,
-    /// Where it is written. If there is part of it, the rest is appended.
+    /// Path of the copy. If there is part of it, the rest is appended.
     pub path: PathBuf,
     /// Size in bytes.
     pub size: u64,

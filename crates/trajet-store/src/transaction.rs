@@ -85,7 +85,7 @@ impl Store {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
                 return Err(Error::Refused(format!(
-                    "{name}: another process is at the same ({doing}): wait for its end"
+                    "{name}: another process is doing the same ({doing}): wait for its end"
                 )));
             }
             Err(fs::TryLockError::Error(error)) => return Err(Error::io(&path, "lock")(error)),

@@ -114,7 +114,7 @@ def failure_of(error: Exception) -> Failure:
     for rule in _RULES:
         if rule.fits(name, status, text):
             return rule.kind, f"{rule.what} (status {status})" if status else rule.what
-    # The reason is only in the description of the source, which is not shown.
+    # The reason is only in the repr of the source error, which is not shown.
     if reason := _CERTIFICATE_ERROR.search(str(error)):
         return "refused", untrusted(reason[3].removesuffix("Context"))
     if "Requested " in text:

@@ -15,6 +15,8 @@ from trajet.remote.objects import RemoteFile
 from trajet.remote.published import PublishedDataset
 from trajet.remote.ranges import pieces
 
+_STAYS = "what was copied stays: the same call goes on with it, and trajet store repair removes it"
+
 
 def receive(
     at: Callable[[], NativeStore],
@@ -96,12 +98,13 @@ def _published_file(published: PublishedDataset, key: str, size: int) -> RemoteF
         file = published.folder.file(key)
     except FileNotFoundError:
         raise StoreError(
-            f"{published.shown}/{key}: is missing: publish the data set again"
+            f"{published.shown}/{key}: is missing: publish the data set again (trajet store repair"
+            " removes what was copied)"
         ) from None
     if file.size != size:
         raise StoreError(
             f"{file.path}: has {file.size} bytes, and {size} by the manifest: publish the data set"
-            " again"
+            " again (trajet store repair removes what was copied)"
         )
     return file
 
@@ -116,4 +119,4 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _unwritten(path: Path, error: OSError) -> OutputError:
-    return OutputError(f"{path}: cannot be written: {output.why(error)}")
+    return OutputError(f"{path}: cannot be written: {output.why(error)} ({_STAYS})")

@@ -72,7 +72,7 @@ def _split(
     if folder is None and not required and is_store(path):
         return path, None, None
     if is_url(path):
-        # Its slashes are not those of a path.
+        # Slashes of a URL separate no folders.
         where, _, last = path.rpartition("/")
         name, tags = split_tags(last)
     else:
