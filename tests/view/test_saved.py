@@ -14,7 +14,9 @@ import trajet as tj
 from helpers import commands
 from helpers.golden_files import Adk
 from helpers.viewed import write_gro
+from MDAnalysisTests import datafiles
 from trajet import viewer
+from trajet.cli.view import _layers
 from trajet.viewer import files, saved
 from trajet.viewer.layers import make_layer
 from trajet.viewer.scene import HEADER_SIZE
@@ -143,6 +145,20 @@ def test_large_files_need_force(adk: Adk, tmp_path: Path, monkeypatch: pytest.Mo
     assert not list(tmp_path.glob("*movie*"))
     viewer.save(scene, path, range(20), force=True)
     assert path.stat().st_size > 100_000
+
+
+def test_saved_pages_have_no_membrane(capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless it is named: its atoms would be most of the file; ligands are there."""
+    opened = tj.open(datafiles.GRO_MEMPROT, datafiles.XTC_MEMPROT)
+    (protein,) = _layers(opened, None, (), is_saved=True)
+    assert protein.label == "protein or nucleic"
+    note = r"note: \d+ atoms of resname POPE POPG are left out .* --layer\n"
+    assert re.fullmatch(note, capsys.readouterr().err)
+    assert len(_layers(opened, None, (), is_saved=False)) == 2
+    assert len(_layers(opened, "protein", ("resname POPE",), is_saved=True)) == 2
+    peptide = tj.samples.peptide_in_water().open()
+    assert len(_layers(peptide, None, (), is_saved=True)) == 2
+    assert not capsys.readouterr().err
 
 
 def test_command_saves_chosen_frames(adk: Adk, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def view(
         options.read_topology(opened, quiet=quiet)
         scene = viewer.Scene(
             opened,
-            _layers(opened, select, layers),
+            _layers(opened, select, layers, is_saved=outputs.save is not None),
             as_stored=as_stored,
             quantise=quantise or outputs.save is not None,
             series=linked,
@@ -271,11 +271,28 @@ def _divided(files: list[str]) -> tuple[str | None, list[str]]:
     return None, files
 
 
-def _layers(opened: Trajectory, select: str | None, layers: tuple[str, ...]) -> list[viewer.Layer]:
-    """Return the layers of the options, or the usual ones."""
+def _layers(
+    opened: Trajectory, select: str | None, layers: tuple[str, ...], *, is_saved: bool
+) -> list[viewer.Layer]:
+    """Return the layers of the options, or the usual ones.
+
+    A page that is saved has no lipids and the like if they are more atoms than all else: each of
+    its frames has its positions in the file.
+    """
     first = [] if select is None else [make_layer(opened.select(select))]
     found = [*first, *(viewer.parse_layer(opened, text) for text in layers)]
-    return found or viewer.default_layers(opened)
+    if found:
+        return found
+    usual, *others = viewer.default_layers(opened)
+    if is_saved and any(layer.selection.n_atoms > usual.selection.n_atoms for layer in others):
+        (layer,) = others
+        click.echo(
+            f"note: {layer.selection.n_atoms} atoms of {escaped(layer.label)} are left out of the"
+            " page that is saved: name them with --layer",
+            err=True,
+        )
+        return [usual]
+    return [usual, *others]
 
 
 def _introduce(address: str, port: int) -> None:
