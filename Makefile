@@ -260,6 +260,8 @@ wheels: cross-tools
 wheel-aarch64: cross-tools .venv/.made-built viewer $(LICENCES)
 	$(call build_wheel,aarch64,RUSTC=/usr/bin/rustc)
 	$(call build_molfile,release)
+# The helpers of the tests, by which the files are made, import them.
+	$(PIP) 'MDAnalysis>=2.8' 'pytest>=8'
 	$(BIN)/python packaging/check_aarch64.py dist/*_aarch64.whl
 
 cross-tools:
