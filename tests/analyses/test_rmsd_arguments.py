@@ -117,7 +117,7 @@ def test_guessed_masses_give_a_remark(adk: Adk, adk_universe: mda.Universe, tmp_
     remark, of_group = result.report["remarks"]
     assert "1 (W 183.850)" in of_group
     assert f"guessed from the names of atoms, as {text} has neither" in remark
-    assert "2 (CA 12.011, W 183.850)" in remark
+    assert "2 (W 183.850, CA 12.011)" in remark
     (remark,) = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
     assert "1 (W 183.850)" in remark
     assert tj.rmsd(selection).report["remarks"] == []

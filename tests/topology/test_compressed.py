@@ -16,7 +16,7 @@ from trajet.cli.group import commands
 from trajet.topology import Topology, load
 
 PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
-FILES = {"PSF": datafiles.PSF, "PDB": datafiles.PDB_small, "GRO": datafiles.GRO_velocity}
+FILES = (datafiles.PSF, datafiles.PDB_small, datafiles.GRO_velocity)
 # Water numbered beyond 9999, and an ion in a chain of its own.
 WRAPPED = [
     f"ATOM  {k + 1:>5}  {name:<3} {residue:<4}{chain}{number:>4}    {k:8.3f}{0:8.3f}{0:8.3f}"
@@ -36,12 +36,12 @@ def same_columns(one: Topology, other: Topology) -> bool:
 
 
 @pytest.mark.parametrize("ending", PACK)
-@pytest.mark.parametrize("name", FILES)
-def test_the_content_decides(tmp_path: Path, name: str, ending: str) -> None:
+@pytest.mark.parametrize("file", FILES, ids=lambda file: Path(file).name)
+def test_the_content_decides(tmp_path: Path, file: str, ending: str) -> None:
     """Names, numbers, chains, masses and bonds are those of the file inside."""
-    path = tmp_path / f"{Path(FILES[name]).name}{ending}"
-    path.write_bytes(PACK[ending](Path(FILES[name]).read_bytes()))
-    packed, plain = load(path).topology, load(Path(FILES[name])).topology
+    path = tmp_path / f"{Path(file).name}{ending}"
+    path.write_bytes(PACK[ending](Path(file).read_bytes()))
+    packed, plain = load(path).topology, load(Path(file)).topology
     assert same_columns(packed, plain)
     assert np.array_equal(packed.bonds, plain.bonds)  # type: ignore[arg-type]
     assert packed.remarks == plain.remarks

@@ -70,11 +70,12 @@ class Way:
 
 # Seconds of the start and the end of a Python process, MPI's included, for each of `importing`.
 _WHOLE_START = 2.6
+# Seconds of tasks are those of `benches/dispatch.py --alone` on two cores of 2026.
 WAYS: dict[WayName, Way] = {
-    "threads": Way(2e-5, is_one_node=True, starts=False, moves=False, opens=False),
-    "processes": Way(5e-4, is_one_node=True, starts=True, moves=False, opens=True),
-    "dask": Way(2e-3, is_one_node=False, starts=False, moves=True, opens=True),
-    "mpi": Way(2e-4, is_one_node=False, starts=True, moves=True, opens=True, slice_seconds=1.7e-3),
+    "threads": Way(2e-6, is_one_node=True, starts=False, moves=False, opens=False),
+    "processes": Way(1.2e-4, is_one_node=True, starts=True, moves=False, opens=True),
+    "dask": Way(4.8e-3, is_one_node=False, starts=False, moves=True, opens=True),
+    "mpi": Way(6e-5, is_one_node=False, starts=True, moves=True, opens=True, slice_seconds=1.7e-3),
 }
 # Terms that need a core.
 IN_CORES: tuple[LimitName, ...] = ("computing", "decoding")
