@@ -45,7 +45,8 @@ def main() -> None:
             [*pip, "pytest"],
             [
                 *(python, "-m", "pytest", "--quiet", "-c", os.devnull, "--rootdir", TESTS),
-                *("--noconftest", "-p", "no:cacheprovider", *(TESTS / name for name in CHOSEN)),
+                *("--noconftest", "-p", "no:cacheprovider", "-o", f"pythonpath={TESTS}"),
+                *(TESTS / name for name in CHOSEN),
             ],
         ):
             subprocess.run(command, check=True, cwd=folder, env=variables)
