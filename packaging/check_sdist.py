@@ -42,7 +42,7 @@ def main() -> None:
             [*pip, archive],
             [python, "-c", "import trajet; print(trajet.__file__, trajet.__version__)"],
             [environment / "bin" / "trajet", "demo"],
-            [*pip, "pytest"],
+            [*pip, "pytest", "hypothesis", "h5py"],
             [
                 *(python, "-m", "pytest", "--quiet", "-c", os.devnull, "--rootdir", TESTS),
                 *("--noconftest", "-p", "no:cacheprovider", "-o", f"pythonpath={TESTS}"),
