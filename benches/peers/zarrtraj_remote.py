@@ -26,7 +26,7 @@ def write(topology: str, trajectory: str, out: str, n_frames: int) -> None:
     with mda.Writer(out, universe.atoms.n_atoms, format="ZARRMD", n_frames=n_frames, **how) as to:
         for k in range(n_frames):
             frame = universe.trajectory[k % len(universe.trajectory)]
-            # Frames are told apart by their steps.
+            # A frame is known by its step number.
             frame.data["step"], frame.time = k, float(k)
             to.write(universe.atoms)
 

@@ -242,7 +242,7 @@ class Topology(_Columns, _ResidueColumns):
 
     @cached_property
     def lack_of_bonds(self) -> str:
-        """What the bonds lack, as the beginning of an error; an empty text if they are all there.
+        """The beginning of an error on bonds that the file does not list; empty if it lists all.
 
         CONECT records of a PDB file are often those of ligands and disulfides alone, which leave
         more than a tenth of the residues unconnected.

@@ -121,10 +121,10 @@ def test_keys_with_names_of_columns_are_renamed_in_json_as_in_tables(plan: Path)
     members = MEMBERS.replace("system", "error").replace("{replica}", "{resid}")
     plan.write_text(members + ANALYSES)
     rmsf, rg = json.loads(invoke("run", plan, "--json", "--keep-going").stdout)
-    told = [(row["error"], row["member_resid"], row["resid"]) for row in rmsf["means"]]
-    assert len(set(told)) == len(told) == 4 * 214
-    assert {told[k][:2] for k in range(len(told))} == {("wt", 1), ("wt", 3), ("mut", 1), ("mut", 2)}
-    assert {(row["error"], row["resid"]) for row in rg["means"]} == {row[:2] for row in told}
+    keys = [(row["error"], row["member_resid"], row["resid"]) for row in rmsf["means"]]
+    assert len(set(keys)) == len(keys) == 4 * 214
+    assert {keys[k][:2] for k in range(len(keys))} == {("wt", 1), ("wt", 3), ("mut", 1), ("mut", 2)}
+    assert {(row["error"], row["resid"]) for row in rg["means"]} == {row[:2] for row in keys}
     table = pd.read_csv(plan.parent / "rmsf.summary.csv")
     assert set(table) == set(rmsf["means"][0])
     (failure,) = rg["failures"]

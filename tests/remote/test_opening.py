@@ -191,7 +191,7 @@ def test_clients_get_an_answer_before_they_give_up() -> None:
 
 
 def test_clients_wait_without_a_thread(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More of them than there are threads; in the end they are told to come again."""
+    """More requests than threads; those that wait too long get 503 with Retry-After."""
     app, slow = application.App(table, lambda _: None), SlowFiles(monkeypatch)
 
     async def ask_many() -> list[bytes]:

@@ -471,7 +471,7 @@ def test_bonds_are_guessed_where_a_file_has_those_of_ligands_only() -> None:
 
 
 def test_chains_of_a_file_without_them_begin_where_residues_do() -> None:
-    """A GRO file has one segment: the two proteins are told apart."""
+    """A GRO file has one segment: the two proteins get chains of their own."""
     dimer = tj.open(datafiles.GRO_MEMPROT, datafiles.XTC_MEMPROT)
     scene = viewer.Scene(dimer, [make_layer(dimer.select("protein"))], as_stored=True)
     chains = table(scene.structure(0), "_atom_site")["auth_asym_id"]

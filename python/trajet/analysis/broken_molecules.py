@@ -243,10 +243,12 @@ def _closest(
     one, other = np.moveaxis(positions[close], 1, 0)
     written = np.linalg.norm(np.subtract(other, one, dtype=np.float64), axis=1)
     nearest = box.distances(one, other)
+    # First those that touch as they are written; of two chains the closest pair.
+    order = np.lexsort((nearest, written > _TOUCHING))
+    _, first = np.unique(np.sort(chains[close[order]], axis=1), axis=0, return_index=True)
     chosen: list[int] = []
-    joined = np.arange(chains.max() + 1)
-    # First those that touch as they are written, each the closest.
-    for k in np.lexsort((nearest, written > _TOUCHING)).tolist():
+    joined = np.arange(chains.max(initial=0) + 1)
+    for k in order[np.sort(first)].tolist():
         a, b = joined[chains[close[k]]]
         if a != b:
             joined[joined == a] = b

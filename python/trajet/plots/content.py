@@ -7,12 +7,12 @@ from matplotlib.backend_bases import RendererBase
 
 
 class AxesContent(Artist):
-    """What results have drawn into axes; it draws nothing, and goes when axes are cleared.
+    """Record of what results have drawn into axes. It draws nothing; clearing axes removes it.
 
     Attributes
     ----------
     unit
-        What numbers along the x axis are, such as "ps" or "residue"; None if no result has said it.
+        Unit or kind of the numbers along the x axis, such as "ps" or "residue"; None if unknown.
     shown
         The same for users, in errors.
     labels

@@ -108,9 +108,9 @@ def take_unit(axes: "Axes", unit: Hashable, label: str) -> Hashable:
     Parameters
     ----------
     unit
-        What its numbers are: "ps" and "ns" are turned into one another.
+        Unit or kind of its numbers: "ps" and "ns" are converted into one another.
     label
-        What they are, for an error.
+        Words for the unit, for an error.
 
     Raises
     ------

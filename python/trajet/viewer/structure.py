@@ -96,7 +96,7 @@ def structure_of(
     chain_names = chains_of(atoms)
     shown_chain = asym_column if chain_names is None else _factors(chain_names)
     if len(shown_chain[0]) == 1:
-        # One for all, as of GRO files: chains are told by the numbers of their residues.
+        # GRO files have one segment: a chain begins where residue numbers fall.
         shown_chain = asym_column
     zeros = np.zeros(n, np.int32)
     names = _texts(topology, "names", indices)
