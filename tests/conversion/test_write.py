@@ -85,6 +85,30 @@ def test_blocks_have_the_bytes_of_a_copy(systems: Systems, ending: str, tmp_path
     assert frames.read_bytes() == copy
 
 
+@pytest.mark.parametrize("ending", ["dcd", "xtc", "trr", "nc"])
+def test_times_of_blocks_that_come_one_after_the_other(ending: str, tmp_path: Path) -> None:
+    """DCD states the time between frames in its header; the script fills one array again."""
+    times = 10.0 + 2.5 * np.arange(5)
+    buffer = np.zeros((1, 4, 3), np.float32)
+
+    def blocks() -> Iterator[tj.Block]:
+        for k in range(len(times)):
+            buffer[:] = k
+            yield tj.Block(
+                positions=buffer,
+                times=times[k : k + 1],
+                steps=np.array([k]),
+                cells=np.full((1, 6), np.nan),
+                frames=np.array([k]),
+            )
+
+    path = tmp_path / f"out.{ending}"
+    tj.write(path, blocks())
+    written = tj.open(None, path).read()
+    assert written.positions[:, 0, 0].tolist() == [0, 1, 2, 3, 4]
+    assert written.times == pytest.approx(times, rel=1e-6)
+
+
 def test_universes_are_written_with_their_transformations(systems: Systems, tmp_path: Path) -> None:
     """Positions of the group, velocities, times, steps and cells."""
     from MDAnalysis.transformations import translate

@@ -1,8 +1,10 @@
 """`write`: positions of the user to trajectory files."""
 
+import copy
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -13,7 +15,7 @@ from trajet import _trajet, h5md, output, universes
 from trajet.box import box_vectors
 from trajet.conversion.copies import Conversion
 from trajet.conversion.files import OutputOptions
-from trajet.formats import WRITTEN_SUFFIXES
+from trajet.formats import WRITTEN_SUFFIXES, written_as
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
 
 if TYPE_CHECKING:
@@ -144,9 +146,20 @@ def _write(
     path: Path, blocks: "_CheckedBlocks", how: OutputOptions, *, force: bool, threads: int
 ) -> list[str]:
     """Write blocks to a file that is not HDF5, and return remarks."""
-    writer = _trajet.TrajectoryWriter(path, how, *blocks.expected, force=force)
+    times, steps = blocks.expected
+    coming = iter(blocks)
+    first: list[Block] = []
+    # The header of a DCD file states the time between frames, which is known from the second on.
+    info = written_as(path.suffix)
+    is_even = info is not None and info.times == "even"
+    while is_even and len(times) < 2 and (block := next(coming, None)) is not None:
+        # A script may fill the same array with its next frame.
+        first.append(block if len(block.times) > 1 else copy.deepcopy(block))
+        times = np.concatenate([block.times for block in first])
+        steps = np.concatenate([block.steps for block in first])
+    writer = _trajet.TrajectoryWriter(path, how, times, steps, force=force)
     try:
-        for block in blocks:
+        for block in chain(first, coming):
             writer.append(block, threads=threads)
         _, remarks = writer.finish()
     finally:
