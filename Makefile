@@ -214,10 +214,10 @@ test-mdakits: .venv-kits/.made
 
 # Fetched, ignored by git and contained in wheels, as the plug-in for VMD is built.
 VIEWER := python/trajet/viewer/vendor
-viewer: $(VIEWER)/.made
-$(VIEWER)/.made: packaging/fetch_viewer.py | tools
+viewer: $(VIEWER)/uPlot-LICENSE
+# The last file that is fetched.
+$(VIEWER)/uPlot-LICENSE: packaging/fetch_viewer.py | tools
 	$(PYTHON) packaging/fetch_viewer.py
-	@touch $@
 
 # Of the crates that are linked into wheels; ignored by git, too.
 LICENCES := python/trajet/LICENSES-OF-CRATES.txt

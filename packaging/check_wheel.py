@@ -31,7 +31,7 @@ NEWEST_GLIBC = 17
 NEWER_THAN_LOWEST = (3, 13)
 LARGEST_WHEEL = 15_000_000  # bytes
 # What `make viewer` fetches, with its licences.
-VIEWER = {"molstar.js", "molstar-LICENSE", "uPlot.js", "uPlot.min.css", "uPlot-LICENSE"}
+VIEWER = {"molstar.js.gz", "molstar-LICENSE", "uPlot.js.gz", "uPlot.min.css", "uPlot-LICENSE"}
 
 
 def main() -> None:

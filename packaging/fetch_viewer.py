@@ -2,10 +2,11 @@
 
 `npm pack` takes packages from the registry that npm is configured for. Their digests, as npm
 publishes them, are compared before anything is unpacked; of each package only the files that the
-page needs are kept, with its licence.
+page needs are kept, with its licence. The programs are kept as gzip, as browsers take them.
 """
 
 import base64
+import gzip
 import hashlib
 import subprocess
 import sys
@@ -28,7 +29,8 @@ class Package:
     sha512
         Digest of its archive, as npm writes it.
     files
-        Paths within the archive, with the names that the files get.
+        Paths within the archive, with the names that the files get; those that end in `.gz` are
+        compressed.
     """
 
     name: str
@@ -43,7 +45,7 @@ PACKAGES = (
         "molstar",
         "5.11.0",
         "Jv2oHkKoCpzrhqLmGlknepm0pfRsoTDebsGRkvXpbUFb6p+JIAkhLyM3uqV2twC6VR83ZbXtdswOtouPhozpuQ==",
-        {"build/viewer/molstar.js": "molstar.js", "LICENSE": "molstar-LICENSE"},
+        {"build/viewer/molstar.js": "molstar.js.gz", "LICENSE": "molstar-LICENSE"},
     ),
     # Draws lines; MIT.
     Package(
@@ -51,7 +53,7 @@ PACKAGES = (
         "1.6.32",
         "KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==",
         {
-            "dist/uPlot.iife.min.js": "uPlot.js",
+            "dist/uPlot.iife.min.js": "uPlot.js.gz",
             "dist/uPlot.min.css": "uPlot.min.css",
             "LICENSE": "uPlot-LICENSE",
         },
@@ -60,8 +62,12 @@ PACKAGES = (
 
 
 def main() -> None:
-    """Fetch all packages."""
+    """Fetch all packages, and remove what earlier versions fetched."""
     FOLDER.mkdir(parents=True, exist_ok=True)
+    kept = {name for package in PACKAGES for name in package.files.values()}
+    for path in FOLDER.iterdir():
+        if path.name not in kept:
+            path.unlink()
     with tempfile.TemporaryDirectory() as folder:
         for package in PACKAGES:
             fetch(package, Path(folder))
@@ -82,18 +88,22 @@ def fetch(package: Package, folder: Path) -> None:
     print(f"{named}: {', '.join(package.files.values())}")
 
 
-def keep_files(package: Package, content: bytes, archive: Path) -> None:
+def keep_files(package: Package, packed: bytes, archive: Path) -> None:
     """Compare the digest of an archive, and copy the files of a package from it."""
-    found = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    found = base64.b64encode(hashlib.sha512(packed).digest()).decode()
     if found != package.sha512:
         sys.exit(f"{archive.name}: has the sha512 {found}, not {package.sha512}: nothing is used")
-    with tarfile.open(archive) as packed:
+    with tarfile.open(archive) as opened:
         for path, name in package.files.items():
-            member = packed.extractfile(f"package/{path}")
+            member = opened.extractfile(f"package/{path}")
             if member is None:
                 sys.exit(f"{archive.name}: {path} is no file")
+            content = member.read()
+            if name.endswith(".gz"):
+                # Without the time: builds of one version have the same bytes.
+                content = gzip.compress(content, mtime=0)
             made = FOLDER / f"{name}.part"
-            made.write_bytes(member.read())
+            made.write_bytes(content)
             made.replace(FOLDER / name)
 
 

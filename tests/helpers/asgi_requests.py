@@ -24,9 +24,20 @@ def request(
     host: str = "127.0.0.1",
     method: str = "GET",
     body: bytes = b"",
+    accept_encoding: str = "",
 ) -> Answer:
     """Make one request to an application."""
-    return asyncio.run(requested(app, path, query, host=host, method=method, body=body))
+    return asyncio.run(
+        requested(
+            app,
+            path,
+            query,
+            host=host,
+            method=method,
+            body=body,
+            accept_encoding=accept_encoding,
+        )
+    )
 
 
 async def requested(
@@ -37,6 +48,7 @@ async def requested(
     host: str = "127.0.0.1",
     method: str = "GET",
     body: bytes = b"",
+    accept_encoding: str = "",
 ) -> Answer:
     """Make one request to an application, in the event loop of the caller."""
     scope = {
@@ -49,7 +61,7 @@ async def requested(
         "raw_path": path.encode("utf-8", "surrogatepass"),
         "query_string": query.encode(),
         "root_path": "",
-        "headers": [(b"host", host.encode())],
+        "headers": [(b"host", host.encode()), (b"accept-encoding", accept_encoding.encode())],
         "client": ("127.0.0.1", 1),
         "server": ("127.0.0.1", 2),
     }

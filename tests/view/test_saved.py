@@ -23,6 +23,7 @@ from trajet.viewer.scene import HEADER_SIZE
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 STYLE = "/* of uPlot */"
+PROGRAM = b"// draws"
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +32,9 @@ def with_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "of-viewer"
     shutil.copytree(Path(files.__file__).parent / "page", folder / "page")
     (folder / "vendor").mkdir()
-    for name in ("molstar.js", "uPlot.js", "uPlot.min.css"):
-        (folder / "vendor" / name).write_text(STYLE, encoding="utf-8")
+    for name in ("molstar.js.gz", "uPlot.js.gz"):
+        (folder / "vendor" / name).write_bytes(gzip.compress(PROGRAM))
+    (folder / "vendor" / "uPlot.min.css").write_text(STYLE, encoding="utf-8")
     monkeypatch.setattr(files, "_HERE", folder)
 
 
@@ -82,6 +84,7 @@ def test_frames_are_restored_exactly(adk: Adk, tmp_path: Path) -> None:
     assert (json.loads(pieces["scene.json"])["first"], index["base"]) == (9, 9)
     described = json.loads(pieces["scene.json"])
     assert described["frames"] == numbers and not described["has_repaired"]
+    assert pieces["molstar.js"] == pieces["uPlot.js"] == PROGRAM
     assert pieces["structure/0"] == scene.structure(0)
     for number in numbers:
         restored = frame_of(pieces, number, 9)
@@ -180,4 +183,4 @@ def test_command_saves_chosen_frames(adk: Adk, tmp_path: Path) -> None:
 def missing_files() -> bool:
     """Return whether this installation lacks the viewer, whatever this test has in its place."""
     vendor = Path(viewer.__file__).parent / "vendor"
-    return not (vendor / "molstar.js").is_file() or not (vendor / "uPlot.js").is_file()
+    return not (vendor / "molstar.js.gz").is_file() or not (vendor / "uPlot.js.gz").is_file()

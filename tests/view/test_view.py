@@ -1,5 +1,6 @@
 """`trajet view` without a browser: frames, structures, series, and what is refused."""
 
+import gzip
 import importlib
 import itertools
 import json
@@ -400,6 +401,28 @@ def test_page_asks_for_all_of_its_modules_at_once(page: Page) -> None:
     asked = set(re.findall(r'<link rel="modulepreload" href="(\w+\.js)">', text))
     programs = {"page.js", *PROGRAMS, "record.js"}
     assert asked == {name for name in viewer.page_files() if name.endswith(".js")} - programs
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        *(("gzip, deflate, br, zstd", True), ("br, GZIP ; q=0.5", True), ("x-gzip", True)),
+        *(("", False), ("identity", False), ("br;q=1, gzip;q=0", False), ("gzip; q=0.000", False)),
+    ],
+)
+def test_programs_are_sent_as_gzip_to_clients_that_accept_it(
+    page: Page, tmp_path: Path, accepted: str, is_packed: bool
+) -> None:
+    """Other clients get the text."""
+    text = b"// draws"
+    path = tmp_path / "molstar.js.gz"
+    path.write_bytes(gzip.compress(text))
+    app = ViewApp(page.scene, page.errors.append)
+    app._files = {"molstar.js": (path, "text/javascript")}
+    answer = request(app, "/molstar.js", accept_encoding=accepted)
+    assert answer.headers.get("content-encoding") == ("gzip" if is_packed else None)
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert answer.body == (path.read_bytes() if is_packed else text)
 
 
 def test_page_loads_nothing_from_elsewhere(page: Page) -> None:

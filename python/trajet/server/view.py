@@ -1,6 +1,8 @@
 """The page of the viewer: its files, the scene, structures, frames and series."""
 
+import gzip
 import json
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -106,7 +108,13 @@ class ViewApp:
         if name not in self._files:
             raise RequestError("no such file")
         path, media_type = self._files[name]
-        return Response(await self._in_thread(path.read_bytes), media_type=media_type)
+        content = await self._in_thread(path.read_bytes)
+        if path.suffix != ".gz":
+            return Response(content, media_type=media_type)
+        if not _accepts_gzip(request.headers.get("accept-encoding", "")):
+            content = await self._in_thread(partial(gzip.decompress, content))
+            return Response(content, media_type=media_type)
+        return Response(content, headers={"Content-Encoding": "gzip"}, media_type=media_type)
 
     async def _description(self, _: Request) -> Response:
         return _json(await self._in_thread(self._scene.describe))
@@ -162,6 +170,15 @@ class ViewApp:
         except (TrajetError, OSError, MemoryError) as error:
             self._failed(error)
             raise RequestError("the server cannot read this: see its terminal", 500) from error
+
+
+def _accepts_gzip(header: str) -> bool:
+    """Return whether an `Accept-Encoding` header names gzip, with another weight than 0."""
+    for entry in header.lower().split(","):
+        coding, _, weight = (part.strip() for part in entry.partition(";"))
+        if coding in ("gzip", "x-gzip"):
+            return not re.fullmatch(r"q\s*=\s*0(\.0*)?", weight)
+    return False
 
 
 def _json(value: object) -> Response:

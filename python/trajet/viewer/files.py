@@ -1,6 +1,7 @@
 """The files of the page: our own, and the programs of others that draw molecules and plots.
 
-`make viewer` fetches the latter (`packaging/fetch_viewer.py`); wheels contain them.
+`make viewer` fetches the latter (`packaging/fetch_viewer.py`); wheels contain them. Programs are
+gzip streams, and are sent as they are.
 """
 
 import html
@@ -19,8 +20,8 @@ _FILES = {
     "": ("page/index.html", "text/html; charset=utf-8"),
     **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "page")},
     "view.css": ("page/view.css", _CSS),
-    "molstar.js": ("vendor/molstar.js", _JAVASCRIPT),
-    "uPlot.js": ("vendor/uPlot.js", _JAVASCRIPT),
+    "molstar.js": ("vendor/molstar.js.gz", _JAVASCRIPT),
+    "uPlot.js": ("vendor/uPlot.js.gz", _JAVASCRIPT),
     "uPlot.css": ("vendor/uPlot.min.css", _CSS),
 }
 # Further ones of a recording.
@@ -35,6 +36,8 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:class|const|function) )", re.MUL
 
 def page_files(*, records: bool = False) -> dict[str, tuple[Path, str]]:
     """Return the path and the media type of each file of the page, by its name in requests.
+
+    Files whose paths end in `.gz` are gzip streams of that media type.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ def style() -> str:
 
 
 def program(name: str) -> bytes:
-    """Return the text of one of `PROGRAMS`."""
+    """Return one of `PROGRAMS`, a gzip stream."""
     return page_files()[name][0].read_bytes()
 
 

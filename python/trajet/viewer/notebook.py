@@ -5,8 +5,7 @@ The widget sends requests with an `id` and `ask`: "scene", "structure", "frame" 
 `value`, or one buffer, or an `error`. Structures and frames are those of `trajet.viewer.scene`.
 """
 
-import gzip
-from typing import ClassVar, TypedDict
+from typing import TypedDict
 
 import anywidget
 import traitlets
@@ -40,7 +39,6 @@ class View(anywidget.AnyWidget):
 
     _esm = script("widget")
     _css = style()
-    _programs: ClassVar[dict[str, bytes]] = {}
     frame = traitlets.Int(0).tag(sync=True)
     height = traitlets.Int(480, min=200).tag(sync=True)
 
@@ -105,8 +103,5 @@ class View(anywidget.AnyWidget):
             case "series" if 0 <= number < len(scene.series):
                 return scene.series_document(number)
             case "program" if (name := request.get("name", "")) in PROGRAMS:
-                # The same for all widgets of a process.
-                if name not in self._programs:
-                    self._programs[name] = gzip.compress(program(name), mtime=0)
-                return self._programs[name]
+                return program(name)
         raise ValueError("the widget asks for what there is not: run its cell again")

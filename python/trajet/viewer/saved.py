@@ -63,17 +63,19 @@ def save(
         pieces: dict[str, tuple[int, int]] = {}
         offset = 0
 
-        def add(name: str, content: bytes) -> None:
+        def add_packed(name: str, packed: bytes) -> None:
             nonlocal offset
-            packed = gzip.compress(content, mtime=0)
             pieces[name] = (offset, len(packed))
             # Base64 of multiples of three bytes can be joined.
             padded = packed + bytes(-len(packed) % 3)
             file.write(base64.b64encode(padded))
             offset += len(padded)
 
+        def add(name: str, content: bytes) -> None:
+            add_packed(name, gzip.compress(content, mtime=0))
+
         for name in PROGRAMS:
-            add(name, program(name))
+            add_packed(name, program(name))
         own_scene: dict[str, object] = {"frames": list(frames), "has_repaired": False}
         # The page shows the nearest frame that the file has.
         own_scene["first"] = scene.first or frames[0]
