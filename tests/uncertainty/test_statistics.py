@@ -95,10 +95,32 @@ def test_interval_of_scattered_angles_is_the_whole_circle() -> None:
     low, high = stats.interval
     assert high - low == pytest.approx(360)
     assert not stats.resolved
-    assert stats.reason == "the interval is the whole circle"
+    assert stats.reason.startswith("the interval is the whole circle")
     opposite = tj.statistics(np.where(np.arange(100) % 7 < 5, 0.0, 180.0), period=360)
     assert math.isnan(opposite.standard_error)
     assert not opposite.resolved
+    assert "two opposite directions" in opposite.reason
+
+
+def test_angles_in_two_opposite_states_of_equal_weight_have_no_mean() -> None:
+    """The sines about such a mean are small, and the mean is chance: a ring that flips."""
+    rng = np.random.default_rng(0)
+    states = np.where(rng.random((2000, 100)) < 0.5, 90.0, -90.0)
+    stats = tj.statistics(states + 5 * rng.normal(size=states.shape), period=360)
+    # The mean cosine differs from 0 beyond its 95 % interval in about one of twenty.
+    assert np.mean(stats.resolved) < 0.12
+    low, high = stats.interval
+    assert np.allclose((high - low)[~np.asarray(stats.resolved)], 360)
+
+
+@pytest.mark.parametrize("share", [0.52, 0.6, 0.9])
+def test_intervals_of_two_opposite_states_hold_their_mean(share: float) -> None:
+    """The mean direction is that of the more frequent state, in 95 % of runs at least."""
+    rng = np.random.default_rng(1)
+    states = np.where(rng.random((1000, 200)) < share, 0.0, 180.0)
+    stats = tj.statistics(states + 5 * rng.normal(size=states.shape), period=360)
+    low, high = stats.interval
+    assert np.mean((low <= 0) & (high >= 0)) > 0.9
 
 
 def test_equilibration_is_suggested_and_cut_if_asked_for() -> None:

@@ -184,8 +184,12 @@ def _of_rows(
             f" {LEAST_FRAMES}"
         )
     else:
-        found.reasons[np.flatnonzero(is_finite)[series.is_flat]] = (
+        numbers = np.flatnonzero(is_finite)
+        found.reasons[numbers[series.is_flat]] = (
             "nothing changes: constants do not say how far another run would be from them"
+        )
+        found.reasons[numbers[series.is_flat & (series.lengths < 1 - 1e-9)]] = (
+            "the angles have two opposite directions: none between them is their mean"
         )
     usable = ~series.is_flat & is_long
     k = np.flatnonzero(is_finite)[usable]
@@ -207,16 +211,17 @@ def _add_errors(
     """Set the errors of series `k`, which are the usable ones of some."""
     deviations = series.deviations[usable]
     n = deviations.shape[1]
-    g, windows = inefficiency(deviations)
-    variances = np.mean(deviations**2, axis=1)
-    errors = np.sqrt(variances * g * (1 + (2 * windows + 1) / n) / n) * series.scale[usable]
+    errors, g, windows = _errors_of_means(deviations)
+    errors *= series.scale[usable]
     freedom = n / (2 * windows + 1)
     half_widths, around = quantile(freedom) * errors, np.zeros(len(k), bool)
     if period is not None:
         # The directions of all means within the interval of the mean sine; from 1 radian on, this
         # reaches the centre of the circle.
         radians = half_widths * (2 * np.pi / period)
-        around = radians >= 1
+        around = (radians >= 1) | _may_point_anywhere(
+            series.parts[0][usable], series.lengths[usable]
+        )
         half_widths = np.arcsin(np.minimum(radians, 1)) * (period / (2 * np.pi))
         half_widths[around] = period / 2
     found.standard_error[k], found.inefficiency[k], found.freedom[k] = errors, g, freedom
@@ -231,7 +236,9 @@ def _add_errors(
     ):
         reasons = [found.reasons[index]] if found.reasons[index] else []
         if whole:
-            reasons.append("the interval is the whole circle")
+            reasons.append(
+                "the interval is the whole circle: the angles may have no common direction"
+            )
         if effective < LEAST_EFFECTIVE:
             reasons.append(
                 f"{effective:.3g} effective {clock.samples} are fewer than {LEAST_EFFECTIVE}"
@@ -239,6 +246,45 @@ def _add_errors(
         elif nu < LEAST_FREEDOM:
             reasons.append(f"correlations reach over {window} of {n} {clock.samples}")
         found.reasons[index] = "; ".join(reasons)
+
+
+def _errors_of_means(
+    deviations: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return standard errors of the means of series, their inefficiencies and windows.
+
+    Parameters
+    ----------
+    deviations
+        `(n_series, n_frames)`, each with mean 0 and not constant.
+    """
+    n = deviations.shape[1]
+    g, windows = inefficiency(deviations)
+    variances = np.mean(deviations**2, axis=1)
+    return np.sqrt(variances * g * (1 + (2 * windows + 1) / n) / n), g, windows
+
+
+def _may_point_anywhere(
+    cosines: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Return whether the mean cosine of angles about their mean direction may be 0, or negative.
+
+    The mean direction of angles in two opposite states of about equal weight is chance, however
+    precise the mean sine is.
+
+    Parameters
+    ----------
+    cosines
+        `(n_series, n_frames)`, deviations from the mean cosine.
+    lengths
+        `(n_series,)`, mean resultant lengths: the mean cosines.
+    """
+    anywhere = np.zeros(len(lengths), bool)
+    varied = np.flatnonzero(np.mean(cosines**2, axis=1) > 1e-24)
+    errors, _, windows = _errors_of_means(cosines[varied])
+    half_widths = quantile(cosines.shape[1] / (2 * windows + 1)) * errors
+    anywhere[varied] = half_widths >= lengths[varied]
+    return anywhere
 
 
 @dataclass(frozen=True)
@@ -255,7 +301,9 @@ class _Series:
     parts
         Numbers that MSER looks at: the deviations, or cosines and sines.
     is_flat
-        Whether nothing changes beyond rounding.
+        Whether nothing changes beyond rounding, or angles have two opposite directions alone.
+    lengths
+        `(n_series,)`, mean resultant lengths of angles; 1 for other numbers.
     """
 
     mean: NDArray[np.float64]
@@ -264,6 +312,7 @@ class _Series:
     scale: NDArray[np.float64]
     parts: tuple[NDArray[np.float64], ...]
     is_flat: NDArray[np.bool_]
+    lengths: NDArray[np.float64]
 
 
 def _on_line(rows: NDArray[np.float64]) -> _Series:
@@ -275,7 +324,7 @@ def _on_line(rows: NDArray[np.float64]) -> _Series:
     deviations /= np.where(is_flat, 1, scale)[:, np.newaxis]
     deviations -= deviations.mean(axis=1)[:, np.newaxis]
     std = np.sqrt(np.mean(deviations**2, axis=1)) * np.where(is_flat, 0, scale)
-    return _Series(mean, std, deviations, scale, (deviations,), is_flat)
+    return _Series(mean, std, deviations, scale, (deviations,), is_flat, np.ones(len(rows)))
 
 
 def _on_circle(rows: NDArray[np.float64], period: float) -> _Series:
@@ -296,4 +345,4 @@ def _on_circle(rows: NDArray[np.float64], period: float) -> _Series:
     std = np.sqrt(-2 * np.log(np.clip(length, 1e-300, 1)))
     scale = in_units / np.maximum(length, 1e-12)
     parts = (cosines - cosines.mean(axis=1)[:, np.newaxis], deviations)
-    return _Series(mean * in_units, std * in_units, deviations, scale, parts, is_flat)
+    return _Series(mean * in_units, std * in_units, deviations, scale, parts, is_flat, length)
