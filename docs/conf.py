@@ -26,8 +26,10 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "command_pages",
+    "docstring_links",
     "executed_notebooks",
     "gallery",
+    "public_members",
     "site_root",
 ]
 root_doc = "docs/index"

@@ -13,6 +13,8 @@ from trajet.cli.group import commands
 
 # Pages that help texts name.
 _PAGE_NAME = re.compile(r"docs/([a-z-]+\.md)")
+# Options that texts name, such as --whole.
+_OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
 # Before lines that click does not wrap.
 _VERBATIM = "\b\n"
 
@@ -38,11 +40,11 @@ def _list(pages: dict[tuple[str, ...], click.Command]) -> Iterator[str]:
     yield "# Command line\n"
     yield from _described(commands.help or "")
     yield "\n| command | what it does |\n|---|---|"
-    for names, command in pages.items():
+    for names, command in sorted(pages.items()):
         summary = _escaped(command.get_short_help_str(200)).replace("|", r"\|")
         yield f"| [`trajet {' '.join(names)}`](commands/{'-'.join(names)}.md) | {summary} |"
     yield "\n```{toctree}\n:hidden:\n"
-    for names in pages:
+    for names in sorted(pages):
         yield f"trajet {' '.join(names)} <commands/{'-'.join(names)}>"
     yield "```"
 
@@ -91,7 +93,7 @@ def _described(text: str) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     """Return a text with the signs of Markdown escaped but in code, and links to pages."""
-    parts = re.split(r"(`[^`]*`)", text)
+    parts = re.split(r"(`[^`]*`)", _OPTION.sub(r"`\1`", text) if "`" not in text else text)
     escaped = "".join(
         part if part.startswith("`") else re.sub(r"([\\*_<>\[\]{}#$~])", r"\\\1", part)
         for part in parts

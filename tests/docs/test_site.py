@@ -1,5 +1,7 @@
 """Every page is in a table of contents of the site, and every public name in its reference."""
 
+import importlib.util
+import inspect
 import posixpath
 import re
 from pathlib import Path
@@ -56,3 +58,16 @@ def test_reference_has_every_public_name() -> None:
     assert {*own, "__version__", "samples"} == set(tj.__all__)
     modules = {name.partition(".")[0] for name in names if "." in name}
     assert modules == {"mdanalysis", "samples", "torch"}
+
+
+def test_members_that_the_reference_leaves_out_exist() -> None:
+    """A list of names that no class has any more would hide a later member of the same name."""
+    path = DOCS / "extensions" / "public_members.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    public = (getattr(tj, name) for name in tj.__all__)
+    classes = [each for each in public if inspect.isclass(each)]
+    members = {name for each in classes for name in dir(each)}
+    assert members >= module.OF_THE_PACKAGE

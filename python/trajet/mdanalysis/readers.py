@@ -43,8 +43,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
     Parameters
     ----------
     filename
-        A file, or several that are read as one trajectory; or a data set "STORE/name", or some of
-        its tags "STORE/name@protein".
+        A file, or several that are read as one trajectory; or a data set `"STORE/name"`, or some of
+        its tags `"STORE/name@protein"`.
     convert_units
         Whether to convert to Å and ps. If not, MDAnalysis' own reader reads the file.
     sub

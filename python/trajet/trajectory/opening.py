@@ -69,16 +69,16 @@ def open(
         coordinates only. It is read when atoms are first selected, or to compare it with PDB and
         GRO trajectories, whose atoms are put into its order. Without trajectories: a PDB or
         GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
-        from 2026 on; or a data set of a store, "STORE/name", or some of its tags,
-        "STORE/name@protein,lipid". With tags, the trajectory has only the atoms of these tags, in
+        from 2026 on; or a data set of a store, `"STORE/name"`, or some of its tags,
+        `"STORE/name@protein,lipid"`. With tags, the trajectory has only the atoms of these tags, in
         their original order; atom indices stay those of the original.
     *trajectories
         One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, a restart file
         of Amber, or several files of the same atoms, in any of these formats. Several files are
         read as one trajectory: frames are numbered consecutively in the order of the files; times
         and steps are those of the files. Frames of PDB and GRO files have the times that GROMACS
-        writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be
-        objects in remote storage: URLs ("https://…", "s3://bucket/key", "gs://…", "az://…"), or
+        writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be objects in remote
+        storage: URLs (`"https://…"`, `"s3://bucket/key"`, `"gs://…"`, `"az://…"`), or
         `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
         wanted atoms and frames are read (docs/remote.md). In buckets, `*` and `[…]` are wildcards;
         objects that match are in natural order. A topology may be an object, too; it is
