@@ -115,6 +115,19 @@ def residues_of(
     )
 
 
+def insertion_codes_of(
+    topology: Topology | None, atoms: NDArray[np.int64]
+) -> NDArray[np.str_] | None:
+    """Return the insertion code of the residue of each atom, in the shape of `atoms`.
+
+    Residues without one have an empty text. None if no atom has one, or without a topology.
+    """
+    codes = None if topology is None else Atoms(topology, atoms.ravel()).column("icodes")
+    if codes is None or not ((codes := np.strings.strip(codes)) != "").any():
+        return None
+    return codes.reshape(atoms.shape)
+
+
 def atom_labels(topology: Topology | None, atoms: NDArray[np.int64]) -> NDArray[np.str_]:
     """Return the label of each of some atoms, `(n,)`: "atom17" without a topology.
 

@@ -242,3 +242,28 @@ def test_pairs_within_both_groups_are_remarked(adk: Adk) -> None:
     assert (two.values == 2 * one.values).all()
     assert any("counted twice" in remark for remark in two.report["remarks"])
     assert not any("counted twice" in remark for remark in one.report["remarks"])
+
+
+def test_tables_tell_residues_with_insertion_codes_apart(tmp_path: Path) -> None:
+    """ALA52 and ALA52A, also in a part of the frames and in a saved result."""
+    rows = [("52", " ", 0.0), ("52", "A", 3.0), ("53", " ", 4.0)]
+    frames = [
+        "".join(
+            f"ATOM  {k:5}  CA  ALA A  {number}{code}   {x:8.3f}{y:8.3f}   0.000  1.00  0.00\n"
+            for k, (number, code, x) in enumerate(rows)
+        )
+        for y in (0.0, 1.0)
+    ]
+    path = tmp_path / "antibody.pdb"
+    path.write_text("".join(f"MODEL {k:8}\n{one}ENDMDL\n" for k, one in enumerate(frames, 1)))
+    traj = tj.open(path)
+    result = tj.min_distance(traj.select("index 0 1"), "index 2")
+    result.save(tmp_path / "near.npz")
+    for each in (result, result[1:], tj.load(tmp_path / "near.npz")):
+        each.save(tmp_path / "near.csv", force=True)
+        header, *found = table(tmp_path / "near.csv")
+        codes = [header.index(f"{of}_icode") for of in ("atom", "partner")]
+        assert [[row[k] for k in codes] for row in found] == [["A", ""]] * len(each.frames)
+    plain = tj.min_distance(traj.select("index 0"), "index 2")
+    plain.save(tmp_path / "plain.csv")
+    assert not any("icode" in name for name in table(tmp_path / "plain.csv")[0])

@@ -529,17 +529,21 @@ def test_command_gives_the_numbers_of_the_function(
     assert done.exit_code != 0
 
 
-def test_turned_frames_are_a_remark() -> None:
-    """A superposition turns what is far away; translations do not."""
+def test_moved_frames_are_a_remark() -> None:
+    """A superposition turns what is far away; centring removes the motion of the atoms."""
     traj = tj.open(datafiles.TPR, datafiles.XTC).nojump()
+    rotated, moved = "frames are rotated to fit 'name CA'", "frames are moved to keep 'name CA'"
     for chosen, expected in (
-        (traj, False),
-        (traj.fit("name CA", motion="translation"), False),
-        (traj.fit("name CA"), True),
-        (traj.fit("name CA", motion="plane"), True),
+        (traj, []),
+        (traj.translate([1, 2, 3]), []),
+        (traj.fit("name CA", motion="translation"), [moved]),
+        (traj.center("name CA"), [moved]),
+        (traj.fit("name CA"), [rotated]),
+        (traj.fit("name CA", motion="plane"), [rotated]),
     ):
         remarks = tj.msd(chosen.select("name OW and resid 1000:1010")).report["remarks"]
-        assert any("frames are rotated to fit 'name CA'" in each for each in remarks) == expected
+        found = [text for text in (rotated, moved) if any(text in each for each in remarks)]
+        assert found == expected
 
 
 MEASURED = """

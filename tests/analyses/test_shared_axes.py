@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from trajet import plots
+from trajet.plots.drawing import retitle
 from trajet.result.series import GroupSeries
 
 UNITS = {"time (ps)": 1.0, "time (ns)": 1000.0}
@@ -316,3 +317,21 @@ def test_cells_of_images_are_at_their_times(steps: list[float], scale: float) ->
     assert (edges[:-1] - slack <= x).all() and (x <= edges[1:] + slack).all()
     assert unit or axes.get_xlabel() == "frame of the choice"
     assert (unit is None) <= (len(set(steps)) > 1)
+
+
+def test_titles_of_all_results_are_shown() -> None:
+    """In order and once; cleared axes are new, and the title of a user replaces all."""
+    axes, frames = empty_axes(), np.arange(5)
+
+    def draw(title: str) -> str:
+        plots.series(
+            np.ones((5, 1)), 1.0 * frames, frames, labels=("x",), quantity="x", title=title, ax=axes
+        )
+        return axes.get_title(loc="left")
+
+    titles = [draw(title) for title in ("RMSD of A", "RMSD of B", "RMSD of A")]
+    assert titles == ["RMSD of A", "RMSD of A, RMSD of B", "RMSD of A, RMSD of B"]
+    retitle(axes.figure, "mine")
+    assert axes.get_title(loc="left") == "mine"
+    axes.clear()
+    assert draw("RMSD of B") == "RMSD of B"

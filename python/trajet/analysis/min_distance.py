@@ -21,7 +21,7 @@ from trajet.analysis.runner import (
     main_selection,
     selection_seconds,
 )
-from trajet.labels import residues_of
+from trajet.labels import insertion_codes_of, residues_of
 from trajet.result import MinDistance
 
 
@@ -108,9 +108,8 @@ def min_distance(
     partners = main if others is None else others
     parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
-    residue_names, residues = residues_of(
-        main.trajectory.topology if main.trajectory.has_topology else None, pairs
-    )
+    topology = main.trajectory.topology if main.trajectory.has_topology else None
+    residue_names, residues = residues_of(topology, pairs)
     return MinDistance(
         values=outcome.floats("distance"),
         times=outcome.times,
@@ -123,4 +122,5 @@ def min_distance(
         contacts=None if cutoff is None else outcome.integers("count"),
         residue_names=residue_names,
         residues=residues,
+        insertion_codes=insertion_codes_of(topology, pairs),
     )

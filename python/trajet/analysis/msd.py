@@ -1,6 +1,6 @@
 """`msd`: mean squared displacement and diffusion coefficient."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, Unpack
@@ -388,6 +388,23 @@ def _portions(shape: Shape, begin: int, end: int) -> Iterator[tuple[int, int, in
             yield group, low, min(low + shape.n_at_once, last)
 
 
+def _remark_on_motion(words: Mapping[str, object]) -> str | None:
+    """Return a remark on a transform that moves each frame as a whole; None for all others."""
+    name, atoms = words["transform"], quoted(str(words.get("atoms")))
+    if name == "fit" and words["motion"] != "translation":
+        return (
+            f"frames are rotated to fit {atoms}, which moves all other particles: take the"
+            " trajectory without fit() (--fit)"
+        )
+    if name in ("center", "fit"):
+        return (
+            f"frames are moved to keep {atoms} in one place: displacements are relative to it, and"
+            f" its own diffusion is removed; take the trajectory without {name}() (--{name}) for"
+            " displacements in the cell"
+        )
+    return None
+
+
 class _Checks:
     """Checks that positions are there, whole and unwrapped."""
 
@@ -403,16 +420,8 @@ class _Checks:
         broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
         self._is_whole = self._is_unwrapped or "whole" in names[broken + 1 :]
         self._half: NDArray[np.float64] | None = None
-        turned = [
-            words["atoms"] for words in steps if words.get("motion") not in (None, "translation")
-        ]
-        self._turned = [
-            f"frames are rotated to fit {quoted(str(label))}, which moves all other particles:"
-            " take the trajectory without fit() (--fit), or fit(…,"
-            ' motion="translation")'
-            for label in turned
-        ]
-        self.remarks = self._turned
+        self._moved = [text for words in steps if (text := _remark_on_motion(words)) is not None]
+        self.remarks = self._moved
 
     def check_rows(self, outcome: AnalysisOutcome) -> None:
         """Check that no molecule is broken, and take the cells of the frames."""
@@ -424,7 +433,7 @@ class _Checks:
                 f" cell or a rotated one ({int(without.sum())} of {len(cells)}): a wrapped position"
                 " makes the MSD wrong"
             )
-            self.remarks = [*self._turned, text]
+            self.remarks = [*self._moved, text]
         broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])

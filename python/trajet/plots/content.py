@@ -17,6 +17,8 @@ class AxesContent(Artist):
         The same for users, in errors.
     labels
         Labels of the axes "x" and "y" of all results, in order.
+    titles
+        Titles of all results, in order.
     smoothed
         Widths of all running averages, frames.
     lowest
@@ -31,6 +33,7 @@ class AxesContent(Artist):
         self.unit: Hashable = None
         self.shown = ""
         self.labels: dict[str, list[str]] = {"x": [], "y": []}
+        self.titles: list[str] = []
         self.smoothed: set[int] = set()
         self.lowest = float("inf")
         self.limited: set[str] = set()

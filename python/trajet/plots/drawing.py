@@ -17,6 +17,7 @@ from trajet.plots.shared_axes import (
     lowest_value,
     note_values,
     reveal,
+    shared_title,
     unit_of_times,
 )
 
@@ -170,7 +171,7 @@ def entitle(
         titled(panels[0], title, words=words)
         return
     for axes, name in zip(panels, names, strict=True):
-        titled(axes, name)
+        _set_title(axes, name)
         axes.label_outer(remove_inner_ticks=False)
     figure = figure_of(panels[0])
     if (title or words) and ax is None:
@@ -212,7 +213,7 @@ def retitle(figure: "Figure", title: str) -> None:
     if figure.get_suptitle():
         figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
     else:
-        titled(figure.axes[0], title, words=words)
+        _set_title(figure.axes[0], title, words=words)
 
 
 def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
@@ -261,12 +262,25 @@ def titled(
 ) -> None:
     """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes.
 
-    An empty title leaves the one that is there. `pad` is the space below it, in points. `words` on
-    bands are behind it, or below it, and whole.
+    Titles of earlier results in the axes stay before it. An empty title leaves the one that is
+    there. `pad` is the space below it, in points. `words` on bands are behind it, or below it, and
+    whole.
     """
     if not title and not words:
         return
     _keep_words(figure_of(axes), words)
+    _set_title(axes, shared_title(axes, title), inches, pad=pad, words=words)
+
+
+def _set_title(
+    axes: "Axes",
+    title: str,
+    inches: float | None = None,
+    *,
+    pad: float | None = None,
+    words: str = "",
+) -> None:
+    """Replace the title of axes; see `titled`."""
     width = width_of(axes) if inches is None else inches
     axes.set_title(_with_words(title, words, width), loc="left", fontsize="medium", pad=pad)
 

@@ -175,6 +175,14 @@ def shared_label(axes: "Axes", side: Literal["x", "y"], label: str) -> str:
     return ", ".join(labels)
 
 
+def shared_title(axes: "Axes", title: str) -> str:
+    """Return the titles of all results in axes, the last of them this; none if it is empty."""
+    titles = content_of(axes).titles
+    if title and title not in titles:
+        titles.append(title)
+    return ", ".join(titles)
+
+
 def words_on_averages(axes: "Axes", width: int) -> str:
     """Return words on the running averages in axes, the last of them of `width` frames."""
     content = content_of(axes)

@@ -14,8 +14,9 @@ from trajet.result.series import Series
 class MinDistance(Series):
     """The distance of the nearest pair of two groups in each frame, and the atoms of this pair.
 
-    CSV files have the columns frame, time_ps, min_distance_A, atom and partner, each with name and
-    number of its residue, and, with a cut-off, contacts.
+    CSV files have the columns frame, time_ps, min_distance_A, atom and partner, each with name,
+    number and insertion code (if any residue has one) of its residue, and, with a cut-off,
+    contacts.
 
     Attributes
     ----------
@@ -29,12 +30,15 @@ class MinDistance(Series):
     residue_names, residues
         `(n_frames, 2)`, str and int64, names and numbers of the residues of the nearest pair; None
         if the topology has none.
+    insertion_codes
+        `(n_frames, 2)`, str, insertion codes of these residues; None if none of them has one.
     """
 
     pairs: NDArray[np.int64]
     contacts: NDArray[np.int64] | None
     residue_names: NDArray[np.str_] | None = None
     residues: NDArray[np.int64] | None = None
+    insertion_codes: NDArray[np.str_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *Series._ROWS,
@@ -42,6 +46,7 @@ class MinDistance(Series):
         "contacts",
         "residue_names",
         "residues",
+        "insertion_codes",
     )
 
     def _names(self) -> list[str]:
@@ -50,7 +55,9 @@ class MinDistance(Series):
     def _table(self) -> Table:
         columns = super()._table()
         for k, of in enumerate(("atom", "partner")):
-            residues = (self.residue_names, self.residues)
-            columns += [(of, self.pairs[:, k]), *residue_columns(of, *residues, np.s_[:, k])]
+            columns.append((of, self.pairs[:, k]))
+            columns += residue_columns(
+                of, self.residue_names, self.residues, np.s_[:, k], self.insertion_codes
+            )
         counted = [] if self.contacts is None else [("contacts", self.contacts)]
         return [*columns, *counted]

@@ -514,8 +514,9 @@ def residue_columns(
     names: NDArray[np.str_] | None,
     numbers: NDArray[np.int64] | None,
     at: "tuple[slice, int] | NDArray[np.int64]",
+    codes: NDArray[np.str_] | None = None,
 ) -> Table:
-    """Return the columns with name and number of residues, as far as they are known.
+    """Return the columns with name, number and insertion code of residues, as far as known.
 
     Parameters
     ----------
@@ -525,12 +526,16 @@ def residue_columns(
         Names and numbers; None if they are unknown.
     at
         Index of the elements that belong to the rows.
+    codes
+        Insertion codes; None if there are none.
     """
     columns: Table = []
     if names is not None:
         columns.append((f"{of}_resname", names[at]))
     if numbers is not None:
         columns.append((f"{of}_resid", numbers[at]))
+    if codes is not None:
+        columns.append((f"{of}_icode", codes[at]))
     return columns
 
 
