@@ -16,6 +16,24 @@ TEST_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
 REMARKS_ATTRIBUTE: str
+# a cell of which every length is less than this stands for none, Å
+SHORTEST_CELL: float
+# the heaviest hydrogen, to which mass was moved, u
+HEAVIEST_HYDROGEN: float
+# the segment of files that name none
+UNNAMED_SEGMENT: str
+# most blocks of frames whose states are kept for errors of a result
+MOST_BLOCKS_OF_ERRORS: int
+# bytes between frames that one read request spans, and requests to remote storage at a time
+DEFAULT_REQUEST_SIZE: int
+DEFAULT_CONNECTIONS: int
+# the most bytes into which Deflate expands one
+MOST_OF_A_DEFLATED_BYTE: int
+# tiers of a store; files of a store, and in the folder of each data set
+MOST_TIERS: int
+STORE_SETTINGS: str
+STORE_MANIFEST: str
+STORE_ACCESS_LOG: str
 # the table of formats, by name
 FORMATS: dict[str, FormatInfo]
 
@@ -216,7 +234,11 @@ class Topology:
 
     @staticmethod
     def from_columns(
-        columns: Mapping[str, object], bonds: NDArray[np.int64] | None, guessed: Sequence[str]
+        columns: Mapping[str, object],
+        bonds: NDArray[np.int64] | None,
+        guessed: Sequence[str],
+        *,
+        may_lack_bonds: bool = False,
     ) -> Topology: ...
     def with_bonds(self, bonds: NDArray[np.int64]) -> Topology: ...
     # adds remarks that are shown with each result
@@ -644,6 +666,10 @@ class Pass:
     # tasks as ranges of leaves: the first, and the one after the last
     def tasks(self, workers: int, task_frames: int | None) -> list[tuple[int, int]]: ...
     def frames_of(self, begin: int, end: int) -> tuple[int, int]: ...
+
+# the frames of each leaf of a run, and its number of tasks, of about `task_frames` frames if given
+def leaf_frames(n_frames: int, n_atoms: int) -> int: ...
+def n_tasks(n_frames: int, n_atoms: int, workers: int, task_frames: int | None = None) -> int: ...
 
 # The task of the leaves from `begin` to before `end`: their frames, and the index of these.
 def task(reader: Reader, pass_: Pass, frames: Frames, begin: int, end: int) -> bytes: ...

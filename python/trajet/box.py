@@ -8,9 +8,6 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet.block import Block
 
-# Lengths of a box that no system fits into, Å; as in the engine (`trajet-kernels/src/cell.rs`).
-_SHORTEST = 2.0
-
 
 @dataclass(frozen=True)
 class Box:
@@ -45,7 +42,7 @@ class Box:
     def exists(self) -> bool:
         """Whether there is a box; one of which all vectors are below 2 Å stands for none."""
         # Not fulfilled by numbers that are not.
-        return bool(np.linalg.norm(self.vectors, axis=1).max() >= _SHORTEST)
+        return bool(np.linalg.norm(self.vectors, axis=1).max() >= _trajet.SHORTEST_CELL)
 
     @property
     def is_turned(self) -> bool:

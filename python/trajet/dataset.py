@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, cache
+from trajet._trajet import STORE_SETTINGS
 from trajet._types import Manifest
 from trajet.remote import ObjectPath, split_tags
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from trajet.advise.entries import Counts, WorkerEntry
     from trajet.remote.objects import RemoteFile
-
-# The file that makes a folder a store, and the access log in a data set's folder.
-SETTINGS = "store.json"
-ACCESS_LOG = "access.jsonl"
 
 
 def find_dataset(path: str | os.PathLike[str]) -> "DatasetPath | None":
@@ -52,7 +49,7 @@ def split_path(path: str | os.PathLike[str]) -> tuple[str, str, tuple[str, ...] 
 
 def is_store(folder: str | os.PathLike[str]) -> bool:
     """Return whether a folder is a store."""
-    return os.path.isfile(os.path.join(folder, SETTINGS))
+    return os.path.isfile(os.path.join(folder, STORE_SETTINGS))
 
 
 def datasets_in(folder: str | os.PathLike[str]) -> list[str] | None:

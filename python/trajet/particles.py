@@ -9,12 +9,11 @@ import contextlib
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import HEAVIEST_HYDROGEN, SelectionError
 from trajet.topology import Atoms, listed
 
-_HYDROGENS = ("H", "D", "T")
-# Masses of hydrogens, also repartitioned ones, are below this, u.
-_HEAVIEST_HYDROGEN = 4.1
+# Symbols of hydrogen and its isotopes.
+HYDROGENS = ("H", "D", "T")
 # Most names of atoms that an error asks to leave out.
 _MOST_LEFT_OUT = 8
 # Advice for errors: an alternative that needs no masses.
@@ -98,7 +97,7 @@ def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
         with contextlib.suppress(SelectionError):
             symbols = known_elements(atoms)
     named = symbols != ""
-    hydrogen = np.isin(np.char.upper(symbols), _HYDROGENS)
+    hydrogen = np.isin(np.char.upper(symbols), HYDROGENS)
     values = atoms.column("masses")
     weights = np.full(len(atoms), np.nan) if values is None else values
     if "masses" in topology.native.guessed:
@@ -109,7 +108,7 @@ def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
             f"{unknown.size} atoms have neither element nor mass, the first is"
             f" {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
         )
-    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > _HEAVIEST_HYDROGEN) & ~no_atoms
+    heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > HEAVIEST_HYDROGEN) & ~no_atoms
     return heavy
 
 

@@ -1,8 +1,7 @@
-"""Topologies: names, residues, masses and bonds of atoms, and the selection of atoms."""
+"""Topologies: names, residues, masses and bonds of atoms, and atoms that selections match."""
 
 import contextlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, cache, universes
-from trajet._trajet import MissingPackageError, OutputError, SelectionError
+from trajet._trajet import SelectionError
 from trajet.box import Box
 from trajet.quoting import quoted
+from trajet.selection_text import explained_error, needs_positions, parsed_among
 from trajet.structure_files import read_structure
 
 if TYPE_CHECKING:
@@ -139,6 +139,8 @@ class Topology(_Columns, _ResidueColumns):
     def __init__(self, native: _trajet.Topology, path: Path | None) -> None:
         self.native = native
         self.path = path
+        # The trajectory that lists the bonds, if the topology does not.
+        self.bonds_path: Path | None = None
 
     def __len__(self) -> int:
         """Return the number of atoms."""
@@ -209,8 +211,8 @@ class Topology(_Columns, _ResidueColumns):
         Raises
         ------
         SelectionError
-            If the topology has neither molecules nor bonds, or some bonds only: those of a PDB file
-            with CONECT records of a ligand leave more than a tenth of the residues unconnected.
+            If the topology has neither molecules nor bonds, or some bonds only; see
+            `missing_bonds_message`.
         """
         listed_molecules = self.column("molnums")
         if listed_molecules is not None:
@@ -221,10 +223,11 @@ class Topology(_Columns, _ResidueColumns):
                 f"{self} has neither molecules nor bonds: use a topology that has, such as a TPR,"
                 " PSF or PRMTOP"
             )
-        if self.lack_of_bonds:
+        if not self.has_all_bonds:
             raise SelectionError(
-                f"{self.lack_of_bonds}, so that its molecules are not known: use a topology with"
-                " all bonds, such as a TPR, PSF or PRMTOP, or residues in place of molecules"
+                f"{self.missing_bonds_message}, so that its molecules are not known: use a"
+                " topology with all bonds, such as a TPR, PSF or PRMTOP, or residues in place of"
+                " molecules"
             )
         return fragments
 
@@ -240,12 +243,17 @@ class Topology(_Columns, _ResidueColumns):
         """Bonds, `(n_bonds, 2)`, int64, indices of atoms; None if the file lists none."""
         return self.native.bonds
 
-    @cached_property
-    def lack_of_bonds(self) -> str:
-        """The beginning of an error on bonds that the file does not list; empty if it lists all.
+    @property
+    def has_all_bonds(self) -> bool:
+        """Whether the bonds are known: all of them, as far as residues tell."""
+        return not self.missing_bonds_message
 
-        CONECT records of a PDB file are often those of ligands and disulfides alone, which leave
-        more than a tenth of the residues unconnected.
+    @cached_property
+    def missing_bonds_message(self) -> str:
+        """The beginning of an error on bonds that no file lists; empty if all are listed.
+
+        CONECT records of a PDB file are often those of ligands and disulfides alone, and an H5MD
+        file may list bonds of some molecules: more than a tenth of the residues lack bonds then.
         """
         if self.native.bonds is None:
             return f"{self} has no bonds"
@@ -254,7 +262,8 @@ class Topology(_Columns, _ResidueColumns):
             return ""
         n, of, atom = unconnected
         return (
-            f"{n} of {of} residues are not connected by the bonds of {self}, the first has"
+            f"{n} of {of} residues are not connected by the bonds of {self.bonds_path or self}, the"
+            f" first has"
             f" {self.atoms.describe(atom)}"
         )
 
@@ -361,11 +370,11 @@ class Topology(_Columns, _ResidueColumns):
             If the text is invalid, or matches no atom and the result may not be `empty`.
         """
         vectors = None if box is None or not box.exists else box.vectors.tolist()
-        selection = _parsed_among(text, where, among)
+        selection = parsed_among(text, where, among)
         try:
             atoms = selection.select(self.native, positions, vectors, among)
         except SelectionError as error:
-            raise _explained(text, str(error)) from error
+            raise explained_error(text, str(error)) from error
         if not len(atoms) and not empty:
             raise self._matches_none(text, where, among)
         return atoms
@@ -387,11 +396,11 @@ class Topology(_Columns, _ResidueColumns):
         SelectionError
             If the text is invalid, or matches no atom whatever the positions are.
         """
-        selection = _parsed_among(text, where, among)
+        selection = parsed_among(text, where, among)
         try:
             made = selection.updating(self.native, among, has_selected=has_selected)
         except SelectionError as error:
-            raise _explained(text, str(error)) from error
+            raise explained_error(text, str(error)) from error
         if not made.may_select:
             raise self._matches_none(text, where, among)
         return made
@@ -625,193 +634,3 @@ def listed(names: list[str]) -> str:
     """Return the number of names and the first of them as text."""
     more = ["…"] if len(names) > _MOST_NAMED else []
     return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
-
-
-def parsed(text: str) -> _trajet.SelectionText:
-    """Return a parsed selection.
-
-    Raises
-    ------
-    SelectionError
-        If the text is invalid.
-    MissingPackageError
-        If it has a keyword that only MDAnalysis knows, and MDAnalysis is not installed.
-    """
-    try:
-        return _trajet.SelectionText(text)
-    except SelectionError as error:
-        if not error.only_in_mdanalysis:
-            more = "; it is written in MDAnalysis' language, such as 'name CA and resid 1:29'"
-            raise _explained(text, f"{error}", more) from error
-        explained = _explained(text, f"{error}")
-        if universes.is_missing():
-            raise MissingPackageError(f"{explained}: {universes.INSTALL}") from error
-        raise explained from error
-
-
-def _parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _trajet.SelectionText:
-    """Return a parsed selection among some atoms, or all.
-
-    Raises
-    ------
-    SelectionError, MissingPackageError
-        As `parsed`, or if it selects among all atoms, and some are not there.
-    """
-    if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
-        raise SelectionError(
-            f"selection {quoted(text)}: only some atoms of {where} are open, but `global` selects"
-            " among all: open the whole data set, or leave `global` out"
-        )
-    return parsed(text)
-
-
-def _explained(text: str, reason: str, more: str = "") -> SelectionError:
-    """Return the error of a selection on one line, without the mark below its text."""
-    return SelectionError(f"selection {quoted(text)}: {reason.splitlines()[0]}{more}")
-
-
-def needs_positions(text: str) -> bool:
-    """Return whether a selection depends on positions.
-
-    Raises
-    ------
-    SelectionError
-        If the text is invalid.
-    """
-    return "positions" in parsed(text).needs
-
-
-def names_residue_numbers(text: str) -> bool:
-    """Return whether a selection has numbers of residues.
-
-    Raises
-    ------
-    SelectionError
-        If the text is invalid.
-    """
-    return "residue_numbers" in parsed(text).needs
-
-
-def depends_on_order(text: str) -> bool:
-    """Return whether a selection may depend on the indices of atoms."""
-    return not {"index", "bynum"}.isdisjoint(text.replace("(", " ").replace(")", " ").split())
-
-
-_ANGSTROM_PER_NM = 10.0
-# Formats of structures that are written without MDAnalysis.
-_WRITTEN = {".gro": "GRO", ".pdb": "PDB"}
-
-
-def check_writable(path: Path) -> None:
-    """Raise an error if structures cannot be written with this file name ending.
-
-    Raises
-    ------
-    ValueError
-        If they cannot.
-    MissingPackageError
-        If MDAnalysis may write them, and is not installed.
-    """
-    if path.suffix.lower() not in _WRITTEN:
-        universes.check_structure(path)
-
-
-def write_structure(
-    path: Path,
-    atoms: Atoms,
-    positions: NDArray[np.float32],
-    box: Box,
-    universe: "Callable[[], Universe]",
-    *,
-    when: tuple[float, int] | None = None,
-    velocities: NDArray[np.float32] | None = None,
-) -> None:
-    """Write atoms in the format of the path's ending.
-
-    A turned box is left out: structure formats cannot store it, and a box in another orientation
-    would give other nearest images.
-
-    Parameters
-    ----------
-    positions
-        `(n_atoms, 3)`, Å.
-    universe
-        Returns the Universe of the topology, for formats and orders of atoms that only MDAnalysis
-        writes.
-    when
-        Time (ps) and step, for the titles of GRO and PDB files.
-    velocities
-        `(n_atoms, 3)`, Å/ps, for GRO files.
-
-    Raises
-    ------
-    OutputError
-        If the atoms cannot be written.
-    """
-    is_held = box.exists and not box.is_turned
-    written = _WRITTEN.get(path.suffix.lower())
-    if written is None or (np.diff(atoms.indices) <= 0).any():
-        group = universe().atoms[atoms.indices]
-        universes.write_structure(path, group, positions, box.cell if is_held else None)
-        return
-    text = _trajet.structure_text(
-        atoms.topology.native,
-        atoms.indices.tolist(),
-        np.ascontiguousarray(positions),
-        box.vectors.tolist() if is_held else None,
-        written,
-    )
-    if velocities is not None:
-        text = _with_velocities(text, velocities, path)
-    if when is not None:
-        title = f"Written by trajet t= {when[0]:.5f} step= {when[1]}"
-        _, rest = text.split("\n", 1)
-        text = f"{title}\n{rest}" if written == "GRO" else f"TITLE     {title}\n{rest}"
-    path.write_text(text, encoding="ascii")
-
-
-def _with_velocities(text: str, velocities: NDArray[np.float32], path: Path) -> str:
-    """Return the text of a GRO file with velocities, given in Å/ps.
-
-    Raises
-    ------
-    OutputError
-        If the columns cannot hold one.
-    """
-    title, count, *atoms, box, end = text.split("\n")
-    rows = (velocities.astype(np.float64) / _ANGSTROM_PER_NM).tolist()
-    for k, (line, row) in enumerate(zip(atoms, rows, strict=True)):
-        columns = "".join(f"{value:8.4f}" for value in row)
-        if len(columns) != 24 or not np.isfinite(row).all():
-            raise OutputError(
-                f"{path}: atom {k}: the columns of GRO files cannot hold a velocity of {row} nm/ps:"
-                " write a PDB file, which has none"
-            )
-        atoms[k] = line + columns
-    return "\n".join([title, count, *atoms, box, end])
-
-
-def write_models(path: Path, atoms: Atoms, models: NDArray[np.float32]) -> None:
-    """Write atoms at several sets of positions to a PDB file, as models, without a box.
-
-    Atoms are written in the order of the topology.
-
-    Parameters
-    ----------
-    models
-        `(n_models, n_atoms, 3)`, Å.
-
-    Raises
-    ------
-    OutputError
-        If the atoms cannot be written.
-    """
-    order = np.argsort(atoms.indices)
-    indices = atoms.indices[order].tolist()
-    with path.open("w", encoding="ascii") as file:
-        for number, positions in enumerate(models, 1):
-            ordered = np.ascontiguousarray(positions[order])
-            text = _trajet.structure_text(atoms.topology.native, indices, ordered, None, "pdb")
-            records = (line for line in text.splitlines() if line.startswith(("ATOM", "HETATM")))
-            file.write("\n".join([f"MODEL     {number:4d}", *records, "ENDMDL", ""]))
-        file.write("END\n")

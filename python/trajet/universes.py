@@ -233,7 +233,9 @@ def topology_of(universe: "Universe") -> _trajet.Topology:
         for attribute in universe._topology.guessed_attributes
         if latest[attribute.attrname] is attribute
     ]
-    return _trajet.Topology.from_columns(columns, bonds, guessed)
+    # PDB files, which have these columns, list bonds of some residues only.
+    may_lack_bonds = "record_types" in columns
+    return _trajet.Topology.from_columns(columns, bonds, guessed, may_lack_bonds=may_lack_bonds)
 
 
 def _plain(values: NDArray[np.generic]) -> object:

@@ -109,7 +109,7 @@ def test_the_format_page_lists_all_files_of_its_model() -> None:
     of_model = re.compile(r"\bGro\b|\bmod gro;|\bgro::|_gro_borders|\"GRO\"")
     of_topologies = re.compile(
         r"crates/trajet-topology/|crates/trajet-(?:py/src/topology|files/src/topology_sidecar)\.rs"
-        r"|fuzz/src/(?:targets/topology_gro|topology)\.rs|python/trajet/topology\.py"
+        r"|fuzz/src/(?:targets/topology_gro|topology)\.rs|python/trajet/structure_output\.py"
         r"|tests/(?:docs/test_extending|store/test_store_profile)\.py"
     )
     found = {

@@ -25,8 +25,8 @@ TABLES = {
 }
 STRUCTURE_FILES = {
     "crates/trajet-topology/src/write.rs",
-    "python/trajet/topology.py",
-    "python/trajet/store/catalog.py",
+    "python/trajet/structure_output.py",
+    "python/trajet/store/division.py",
 }
 # MDAnalysis has readers under these names.
 GUEST = "python/trajet/mdanalysis/"

@@ -306,3 +306,33 @@ def test_bonds_of_other_particles_are_left_out(solvated: Path) -> None:
         del file["connectivity/bonds"]
         file["connectivity/bonds/value"] = [[[3, 7]]]
     assert tj.open(GRO, solvated).topology.bonds is None
+
+
+def test_bonds_of_some_molecules_are_no_list_of_all(original: Path, solvated: Path) -> None:
+    """Molecules and hydrogen bonds would be wrong; a list of all bonds is taken, and no other."""
+    bonds = tj.open(original).topology.bonds
+    of_protein = bonds[(bonds < 3341).all(axis=1)]
+    for pairs, is_complete in ((of_protein, False), (bonds, True)):
+        with with_bonds(solvated, pairs):
+            pass
+        for traj in (tj.open(GRO, solvated), tj.open(solvated)):
+            assert traj.topology.has_all_bonds == is_complete
+        traj = tj.open(GRO, solvated)
+        calls: list[Callable[[], object]] = [
+            lambda traj=traj: traj.topology.molecules,
+            lambda traj=traj: traj.wrap(),
+            lambda traj=traj: traj.cluster("protein"),
+            lambda traj=traj: traj.select("same fragment as index 0"),
+            lambda traj=traj: tj.hbonds(traj.select("protein"), frames=[0]),
+        ]
+        for call in calls:
+            if is_complete:
+                call()
+                continue
+            with pytest.raises(tj.SelectionError, match="residues are not connected by the bonds"):
+                call()
+    assert (traj.topology.molecules == traj.topology.native.fragments()).all()
+    with with_bonds(solvated, of_protein):
+        pass
+    with pytest.raises(tj.SelectionError, match=rf"11084 of 11298 .* bonds of {solvated}, "):
+        _ = tj.open(GRO, solvated).topology.molecules

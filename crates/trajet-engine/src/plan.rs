@@ -17,7 +17,7 @@ const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
 /// Most blocks of frames whose states are kept for errors of a result.
-const BLOCKS: usize = 128;
+pub const MOST_BLOCKS: usize = 128;
 /// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
@@ -66,7 +66,7 @@ impl Leaves {
     /// fixed tree: 65 to 128 of them, as far as there are so many leaves. The last one, if it has fewer frames, is no
     /// block.
     pub fn block_frames(&self) -> usize {
-        let leaves_per_block = self.len().div_ceil(BLOCKS).max(1).next_power_of_two();
+        let leaves_per_block = self.len().div_ceil(MOST_BLOCKS).max(1).next_power_of_two();
         self.frames_per_leaf * leaves_per_block
     }
 
@@ -84,13 +84,22 @@ pub fn tasks(
     workers: usize,
     task_frames: Option<usize>,
 ) -> Vec<Range<usize>> {
-    let n = part.len();
-    let per_task = match task_frames {
+    let per_task = leaves_per_task(leaves, part.len(), workers, task_frames);
+    part.clone().step_by(per_task).map(|begin| begin..(begin + per_task).min(part.end)).collect()
+}
+
+/// Returns how many leaves a task has if `n` of the leaves are divided; see [`tasks`].
+pub fn leaves_per_task(
+    leaves: &Leaves,
+    n: usize,
+    workers: usize,
+    task_frames: Option<usize>,
+) -> usize {
+    match task_frames {
         Some(frames) => frames.div_ceil(leaves.frames_per_leaf),
         None => n / (workers.max(1) * TASKS_PER_WORKER),
     }
-    .clamp(1, n.max(1));
-    part.clone().step_by(per_task).map(|begin| begin..(begin + per_task).min(part.end)).collect()
+    .clamp(1, n.max(1))
 }
 
 #[cfg(test)]

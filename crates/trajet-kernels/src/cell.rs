@@ -32,9 +32,9 @@ const FLATTEST: f64 = 1.0 / (1 << 26) as f64;
 /// In a reduced basis, the coordinates of a minimum image are smaller than this.
 const MAX_COORDINATE: f64 = 4.0;
 
-/// No system fits into a cell of which every length is less than this (Å). Programs that need a cell write such ones, of
-/// 1 Å, for structures without; two-dimensional systems have one length of 1.
-const SHORTEST_CELL: f64 = 2.0;
+/// A cell of which every length is less than this (Å) stands for none: no system fits into it. Programs that need a
+/// cell write such ones, of 1 Å, for structures without; two-dimensional systems have one length of 1.
+pub const SHORTEST_CELL: f64 = 2.0;
 
 /// Numbers of a frame's cell, lengths and angles, of which no cell can be made.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,6 +4,7 @@ mod aligned;
 mod apply;
 mod arguments;
 mod arrays;
+mod constants;
 mod control;
 mod convert;
 mod cursor;
@@ -45,6 +46,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
     module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
+    constants::register(module)?;
     module.add("FORMATS", formats::table(module.py())?)?;
     module.add_class::<formats::PyFormatInfo>()?;
     module.add_function(wrap_pyfunction!(formats::is_hdf5, module)?)?;
@@ -78,6 +80,8 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<selection::PyUpdatingSelection>()?;
     module.add_function(wrap_pyfunction!(selection::select_atoms, module)?)?;
     module.add_function(wrap_pyfunction!(parts::task, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::leaf_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::n_tasks, module)?)?;
     module.add_function(wrap_pyfunction!(convert::convert, module)?)?;
     module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;

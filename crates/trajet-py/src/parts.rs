@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use serde::{Deserialize, Serialize};
-use trajet_engine::plan::{Leaves, tasks};
+use trajet_engine::plan::{Leaves, leaves_per_task, tasks};
 use trajet_engine::report::{RunReport, Stages};
 use trajet_engine::tree::{Merger, Node};
 use trajet_engine::{
@@ -30,6 +30,25 @@ use crate::report::{counts, report_dict};
 use crate::run::{PyFolded, folded};
 use crate::serialize::{from_bytes, to_bytes};
 use crate::transforms::{WorkerInput, of_chain};
+
+/// Returns the number of frames in each leaf of a run.
+#[pyfunction]
+pub(crate) fn leaf_frames(n_frames: usize, n_atoms: usize) -> usize {
+    Leaves::new(n_frames, n_atoms).frames_per_leaf()
+}
+
+/// Returns the number of tasks of a run, of about `task_frames` frames each if given.
+#[pyfunction]
+#[pyo3(signature = (n_frames, n_atoms, workers, task_frames=None))]
+pub(crate) fn n_tasks(
+    n_frames: usize,
+    n_atoms: usize,
+    workers: usize,
+    task_frames: Option<usize>,
+) -> usize {
+    let leaves = Leaves::new(n_frames, n_atoms);
+    leaves.len().div_ceil(leaves_per_task(&leaves, leaves.len(), workers, task_frames))
+}
 
 /// A pass of a plan over a number of frames. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Pass")]

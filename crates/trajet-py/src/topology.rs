@@ -137,15 +137,17 @@ const OF_SEGMENTS: [&str; 1] = ["segids"];
 impl Topology {
     /// Makes a topology of columns: arrays of int64 or float64, and texts as lists of str or as `column` returns them.
     /// "resindices" has one element for each atom, "segindices" one for each residue. "no_elements" has 1 for particles
-    /// whose atomic number is that of no element. `guessed` names the columns that were guessed.
+    /// whose atomic number is that of no element. `guessed` names the columns that were guessed. With `may_lack_bonds`,
+    /// `bonds` may be some of the bonds only.
     ///
     /// Raises ValueError if columns have the wrong lengths or indices are out of range.
     #[staticmethod]
-    #[pyo3(signature = (columns, bonds, guessed))]
+    #[pyo3(signature = (columns, bonds, guessed, *, may_lack_bonds=false))]
     fn from_columns(
         columns: &Bound<'_, PyDict>,
         bonds: Option<Aligned2<'_, i64>>,
         guessed: Vec<String>,
+        may_lack_bonds: bool,
     ) -> PyResult<Self> {
         let residues_of_atoms = required::<i64>(columns, "resindices")?;
         let segments_of_residues = required::<i64>(columns, "segindices")?;
@@ -194,6 +196,7 @@ impl Topology {
             molecules,
             bonds,
             connections: None,
+            may_lack_bonds,
             guessed: Guessed {
                 types: is_guessed("types"),
                 elements: is_guessed("elements"),
@@ -206,12 +209,14 @@ impl Topology {
         }))
     }
 
-    /// Returns a topology with these bonds, an array `(n_bonds, 2)` of int64, instead of its own.
+    /// Returns a topology with these bonds, an array `(n_bonds, 2)` of int64, instead of its own. They may be some of the
+    /// bonds only.
     ///
     /// Raises ValueError if an index is out of range.
     fn with_bonds(&self, bonds: Aligned2<'_, i64>) -> PyResult<Self> {
         let mut native = Native::clone(&self.native);
         native.bonds = Some(bonds_of(&bonds, native.n_atoms())?);
+        native.may_lack_bonds = true;
         native.guessed.bonds = false;
         Ok(Topology::new(native))
     }
@@ -326,8 +331,8 @@ impl Topology {
         Ok(Some(PyArray1::from_vec(py, numbers)))
     }
 
-    /// Returns the residues that the bonds do not connect, how many residues have several atoms, and the first atom of
-    /// the first; None if the topology lists no bonds, or connects most residues.
+    /// Returns the number of residues that lack bonds, that of all residues of several atoms, and the first atom of the
+    /// first that lacks some; None if the topology lists no bonds, or lists all of them.
     fn unconnected(&self, py: Python<'_>) -> PyResult<Option<(usize, usize, u32)>> {
         let found = py.detach(|| {
             let fragments = self.native.fragments()?;
@@ -336,8 +341,8 @@ impl Topology {
         let Some(found) = found.transpose().map_err(|error| not_guessed(py, &error))? else {
             return Ok(None);
         };
-        let most = found.first_atom.filter(|_| found.are_too_many());
-        Ok(most.map(|atom| (found.residues, found.of, atom)))
+        let lacking = found.first_atom.filter(|_| found.are_too_many());
+        Ok(lacking.map(|atom| (found.residues, found.of, atom)))
     }
 
     /// Remarks of the reader.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::atomic_files;
 
 /// Name of the log, beside the manifest.
-pub(crate) const LOG: &str = "access.jsonl";
+pub const LOG: &str = "access.jsonl";
 
 /// One read access to a data set, by an analysis or through an open file.
 #[derive(Clone, Debug, Serialize)]

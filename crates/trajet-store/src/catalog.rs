@@ -16,8 +16,10 @@ use crate::hdf5::writer::Writer;
 use crate::manifest::{self, Manifest, SCHEMA, Settings, Tier};
 use crate::{Error, atomic_files};
 
-pub(crate) const SETTINGS: &str = "store.json";
-pub(crate) const MANIFEST: &str = "manifest.json";
+/// The file that makes a folder a store.
+pub const SETTINGS: &str = "store.json";
+/// The manifest in the folder of a data set.
+pub const MANIFEST: &str = "manifest.json";
 const LOCK: &str = "lock";
 pub(crate) const JOURNALS: &str = ".pending";
 

@@ -33,8 +33,8 @@ mod verify;
 mod view;
 pub mod virtual_file;
 
-pub use access_log::Access;
-pub use catalog::Store;
+pub use access_log::{Access, LOG as ACCESS_LOG};
+pub use catalog::{MANIFEST, SETTINGS, Store};
 pub use divide::{AddedFiles, PartitionOutcome};
 pub use error::Error;
 pub use ingest::{ENCODER, Spec};

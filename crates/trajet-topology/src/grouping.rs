@@ -6,7 +6,7 @@ use crate::error::reserve;
 use crate::{Column, Residues, Segments, TopologyError};
 
 /// The segment of files that name none.
-pub(crate) const UNNAMED_SEGMENT: &str = "SYSTEM";
+pub const UNNAMED_SEGMENT: &str = "SYSTEM";
 
 /// The columns by which atoms are grouped, one row for each atom.
 pub(crate) struct AtomColumns<'a> {

@@ -33,8 +33,10 @@ pub use bonds::Bonds;
 pub use column::{Column, ColumnBuilder};
 pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
+pub use grouping::UNNAMED_SEGMENT;
 pub use guess::NotGuessed;
 pub use missing_bonds::Unconnected;
+pub use particles::HEAVIEST_HYDROGEN;
 pub use topology::{
     Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,
 };

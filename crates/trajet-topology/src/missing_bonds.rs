@@ -1,4 +1,5 @@
-//! Bonds that a file lacks: CONECT records of PDB files are often those of ligands and disulfides alone.
+//! Bonds that a file lacks: CONECT records of PDB files, and lists of bonds in H5MD files, are often those of some
+//! residues alone.
 
 use crate::{Bonds, NotGuessed, Topology};
 
@@ -42,13 +43,13 @@ impl Found {
 
 impl Topology {
     /// Returns the residues that lack bonds: one of their atoms has none, and another is in another set of bonded atoms
-    /// (`fragments`). Only files with ATOM and HETATM records are looked at: others list all bonds, and may put all
-    /// atoms into one residue. Virtual sites do not count.
+    /// (`fragments`). None do if the topology lists all bonds ([`Topology::may_lack_bonds`]), or puts all atoms into one
+    /// residue, which then is no unit of chemistry. Virtual sites do not count.
     ///
     /// # Errors
     /// [`NotGuessed::Memory`].
     pub fn unconnected(&self, fragments: &[u32]) -> Result<Unconnected, NotGuessed> {
-        if self.atoms.record_types.is_none() {
+        if !self.may_lack_bonds || self.n_residues() == 1 {
             return Ok(Unconnected { residues: 0, of: 0, first_atom: None });
         }
         let (sites, named) = (self.sites()?, self.named_sites()?);

@@ -23,7 +23,7 @@ const HEAVIEST_DRUDE: f64 = 0.4;
 /// The lightest atom that is no hydrogen, u; masses of hydrogens may be four times their own.
 const LIGHTEST_HEAVY: f64 = 4.2;
 /// The heaviest hydrogen, u, to which mass was moved.
-const HEAVIEST_HYDROGEN: f64 = 4.1;
+pub const HEAVIEST_HYDROGEN: f64 = 4.1;
 /// The most mass that is moved from an atom to three hydrogens, u.
 const MOST_MOVED: f64 = 9.2;
 /// The mass of four hydrogens, u, which a united carbon atom has.

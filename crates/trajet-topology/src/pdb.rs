@@ -363,7 +363,14 @@ impl<'a> Rows<'a> {
             residues: residue_of_atom,
             ..Atoms::default()
         };
-        let mut topology = Topology { atoms, residues, segments, remarks, ..Topology::default() };
+        let mut topology = Topology {
+            atoms,
+            residues,
+            segments,
+            may_lack_bonds: true,
+            remarks,
+            ..Topology::default()
+        };
         connections.bonds(&self.serials, &mut topology)?;
         topology.atoms.serials = Some(self.serials.serials);
         if n_starred > 0 {

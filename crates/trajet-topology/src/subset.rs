@@ -36,6 +36,7 @@ impl Topology {
             molecules: self.molecules.as_ref().map(|molecules| molecules.take(atoms)),
             bonds: self.bonds.as_ref().map(|bonds| bonds.take(atoms, n_atoms)),
             connections: self.connections.as_ref().map(|pairs| pairs.take(atoms, n_atoms)),
+            may_lack_bonds: self.may_lack_bonds,
             guessed: self.guessed,
             remarks: self.remarks.clone(),
             warnings: self.warnings.clone(),

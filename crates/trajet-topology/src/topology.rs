@@ -44,6 +44,9 @@ pub struct Topology {
     /// atoms that construct them, shells of polarizable atoms and what they belong to (TPR), covalent links between
     /// residues (mmCIF, which does not list the bonds within them).
     pub connections: Option<Bonds>,
+    /// Whether `bonds` may be some of the bonds only, as CONECT records of PDB files and lists in H5MD files often are.
+    /// Other formats list all bonds.
+    pub may_lack_bonds: bool,
     /// The columns that were guessed instead of read.
     pub guessed: Guessed,
     /// Remarks for the user, for example on repeated serial numbers.

@@ -4,14 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trajet import _trajet
 from trajet.advise.entries import Entries, seconds_in
 
-# The rule by which the engine divides frames into leaves, of which tasks consist; a test compares.
-_LEAF_BYTES = 362 * 1024
-_LEAF_FRAMES = 256
-_LEAVES = 256
-_TASKS_PER_WORKER = 16
-_POSITION_BYTES = 12
 # Bytes of a number for each frame, if the report does not state the size of the result.
 _NUMBER_BYTES = 8
 
@@ -133,18 +128,11 @@ class Workload:
     @property
     def leaf_frames(self) -> int:
         """Frames of a leaf."""
-        fit = _LEAF_BYTES // _POSITION_BYTES // self.atoms
-        most = max(1, min(_LEAF_FRAMES, math.ceil(self.n_frames / _LEAVES)))
-        return int(2 ** (max(1, min(fit, most)).bit_length() - 1))
+        return _trajet.leaf_frames(self.n_frames, self.atoms)
 
     def n_tasks(self, workers: int, task_frames: int | None = None) -> int:
         """Return the number of tasks for so many workers, of `task_frames` frames if given."""
-        leaves = self.n_leaves
-        if task_frames is None:
-            each = leaves // (workers * _TASKS_PER_WORKER)
-        else:
-            each = math.ceil(task_frames / self.leaf_frames)
-        return math.ceil(leaves / max(1, min(each, leaves)))
+        return _trajet.n_tasks(self.n_frames, self.atoms, workers, task_frames)
 
 
 def _seconds_before(report: Entries) -> float:

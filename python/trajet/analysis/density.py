@@ -6,7 +6,7 @@ from typing import Annotated, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError, Plan, SelectionError
+from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError, Plan, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
 from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
@@ -24,8 +24,8 @@ from trajet.trajectory import (
 
 # Voxels of a grid of 1 GiB.
 _MOST_VOXELS = 2**27
-# Bytes of a voxel in up to 128 blocks, and of the series that are made of them.
-_BLOCK_BYTES = 2 * 8 * 128
+# Bytes of a voxel in all blocks, and of the series that are made of them.
+_BLOCK_BYTES = 2 * 8 * MOST_BLOCKS_OF_ERRORS
 
 # Three numbers on the command line.
 _POINT = Annotated[tuple[float, float, float], ANGSTROM, Metavar("X Y Z")]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import AnalysisError, Plan, SelectionError
+from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError, Plan, SelectionError
 from trajet.analysis.arguments import (
     ANGSTROM,
     BYTES,
@@ -55,8 +55,8 @@ from trajet.trajectory import Selection
 
 # Default cut-offs, Å.
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
-# Bytes of a pair in up to 128 blocks, and of the series that are made of them.
-_ERROR_BYTES = 3 * 8 * 128
+# Bytes of a pair in all blocks, and of the series that are made of them.
+_ERROR_BYTES = 3 * 8 * MOST_BLOCKS_OF_ERRORS
 # Bytes per entry of a state, while two states are merged and the result is made.
 _BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
 DEFAULT_MEMORY = 2**30

@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.particles import known_elements
+from trajet.particles import HYDROGENS, known_elements
 from trajet.quoting import quoted
 from trajet.topology import Topology
 from trajet.trajectory import Selection
-
-_HYDROGENS = ("H", "D", "T")
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def hydrogen_sites(
     symbols = _Elements(topology, remarks)
     among = _mask(topology, main)
     is_hydrogen = (
-        _mask(topology, hydrogens) if hydrogens is not None else symbols.are_among(_HYDROGENS)
+        _mask(topology, hydrogens) if hydrogens is not None else symbols.are_among(HYDROGENS)
     )
     is_donor = _mask(topology, donors) if donors is not None else symbols.are_among(elements)
     is_acceptor = (
@@ -152,10 +150,10 @@ def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray
             f" {topology}"
         )
         return guessed
-    if (listed := topology.bonds) is None or topology.lack_of_bonds:
+    if (listed := topology.bonds) is None or not topology.has_all_bonds:
         raise SelectionError(
-            f"{topology.lack_of_bonds}; bonds connect each hydrogen to its donor: use a topology"
-            " with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            " guess_bonds=True (--guess-bonds)"
+            f"{topology.missing_bonds_message}; bonds connect each hydrogen to its donor: use a"
+            " topology with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances"
+            " with guess_bonds=True (--guess-bonds)"
         )
     return listed

@@ -21,6 +21,7 @@ from trajet.checked_numbers import checked_numbers, checked_positions, checked_w
 from trajet.formats import FormatOptions
 from trajet.particles import masses_as_weights
 from trajet.quoting import quoted
+from trajet.selection_text import depends_on_order
 from trajet.topology import Atoms, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 from trajet.trajectory import open as open_trajectory
@@ -155,7 +156,7 @@ def reference_positions(
                 raise SelectionError("groups by index have no counterpart in another selection")
             if (
                 item.trajectory.n_topology_atoms != reference.trajectory.n_topology_atoms
-                and topology.depends_on_order(item.text)
+                and depends_on_order(item.text)
             ):
                 raise SelectionError(
                     f"group {quoted(item.text)}: {reference.trajectory.label} numbers atoms"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import universes
-from trajet._trajet import Plan, Reader, SelectionError
+from trajet._trajet import MOST_BLOCKS_OF_ERRORS, Plan, Reader, SelectionError
 from trajet.advise.entries import (
     AnalysisEntries,
     Counts,
@@ -42,9 +42,6 @@ from trajet.trajectory import (
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
-
-# Most blocks of frames whose states are kept, as in the engine.
-BLOCKS = 128
 
 # called with the bytes of a result, its numbers, and the end of an advice on how to do without it
 ApproveRows = Callable[[int, str, str], None]
@@ -485,7 +482,7 @@ def _check_memory(
     of_run = n_runs + min(STATES * n_threads, n_runs * n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
-            n_states = of_run + min(BLOCKS, n_frames) * request.in_blocks
+            n_states = of_run + min(MOST_BLOCKS_OF_ERRORS, n_frames) * request.in_blocks
             advice = (
                 f"{request.smaller_state}, or fewer threads (pool=LocalPool(threads=1), --threads)"
             )

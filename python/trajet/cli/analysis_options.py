@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise
+from trajet._trajet import DEFAULT_REQUEST_SIZE
 from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import rows_approved_by
 from trajet.cli import figures, pools, remote_options, transforms
@@ -58,7 +59,6 @@ from trajet.result import (
     entries_of,
 )
 from trajet.trajectory import (
-    DEFAULT_REQUEST_SIZE,
     Selection,
     Trajectory,
     UpdatingSelection,

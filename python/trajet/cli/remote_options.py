@@ -6,10 +6,10 @@ from typing import cast
 
 import click
 
+from trajet._trajet import DEFAULT_CONNECTIONS
 from trajet.cli.options import RemoteOptions
 from trajet.cli.pools import Decorated
 from trajet.remote import StorageOptions, is_secret
-from trajet.trajectory import DEFAULT_CONNECTIONS
 
 # The parameters of the options.
 NAMES = ("connections", "allow_http", "storage_options")

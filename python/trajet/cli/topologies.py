@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError, TrajetError
+from trajet._trajet import UNNAMED_SEGMENT, SelectionError, TrajetError
 from trajet.cli.tables import lines_of
 from trajet.labels import chains_of
 from trajet.particles import known_elements
@@ -15,7 +15,6 @@ from trajet.structure_files import COMPRESSED
 from trajet.topology import Topology
 
 # The segment of files that name none, as MDAnalysis calls it.
-_UNNAMED = "SYSTEM"
 # Most names that a line lists.
 _MOST = 12
 # Keywords of selections whose atoms are counted.
@@ -74,7 +73,7 @@ def facts_of(topology: Topology, *, residues: bool = False) -> TopologyFacts:
     """
     names, resnames = topology.column("names"), topology.column("resnames")
     chains = chains_of(topology.atoms)
-    if chains is not None and (chains == _UNNAMED).all():
+    if chains is not None and (chains == UNNAMED_SEGMENT).all():
         chains = None
     masses, charges = _masses(topology), topology.column("charges")
     bonds = topology.bonds

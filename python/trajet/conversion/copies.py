@@ -48,7 +48,7 @@ from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
 from trajet.pools.processes import ProcessPool
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, counting_of, make_report
-from trajet.topology import check_writable, write_structure
+from trajet.structure_output import check_writable, write_structure
 from trajet.trajectory import (
     Block,
     FrameChoice,

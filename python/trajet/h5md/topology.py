@@ -92,7 +92,9 @@ def read_structure(path: HdfFile, particles: str | None = None) -> Structure:
             raise _error(group, "has no atoms: give the TPR file as topology")
         columns = _columns([(name, types[name], count) for name, count in blocks if count])
         try:
-            native = _trajet.Topology.from_columns(columns, _bonds(file, particles, n_atoms), [])
+            native = _trajet.Topology.from_columns(
+                columns, _bonds(file, particles, n_atoms), [], may_lack_bonds=True
+            )
         except ValueError as error:
             raise _error(group, f"is not consistent: {error}") from error
     return structure_of(_trajet.StructureFile.of(native, None, None), Path(str(path)))

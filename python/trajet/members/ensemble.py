@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeAlias, Unpack, runtime_checkable
 from trajet import remote
 from trajet.members.member import Member, MemberOptions, OpenMember
 from trajet.members.rows import Key, expanded, rows_of_table
-from trajet.topology import parsed
+from trajet.selection_text import parsed
 from trajet.trajectory import (
     MakeSteps,
     Selection,

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from trajet import _trajet
-from trajet._trajet import RemoteError, StoreError
+from trajet._trajet import STORE_MANIFEST, STORE_SETTINGS, RemoteError, StoreError
 from trajet.remote.attempts import in_threads
 from trajet.remote.names import (
     ObjectName,
@@ -31,7 +31,6 @@ from trajet.remote.stores import Opening
 if TYPE_CHECKING:
     from trajet._types import Manifest, StoredFile
 
-MANIFEST = "manifest.json"
 # Folder of the files of tags, below which each tier has one.
 TIERS = "tiers"
 # Mark of the folders of tiers, which are empty.
@@ -218,7 +217,7 @@ class PublishedDataset:
             tiers = {file["tier"] for file in files} | {tag["tier"] for tag in manifest["tags"]}
             # Others may open the same data set meanwhile: all write the same files.
             beside.mkdir(mode=0o700, exist_ok=True)
-            _replace(beside / MANIFEST, [text])
+            _replace(beside / STORE_MANIFEST, [text])
             _write_settings(folder, schema, sorted(tiers))
             # Their names are checked by the store before they become those of folders.
             for tier in json.loads(_trajet.Store(folder).tiers()):
@@ -256,11 +255,11 @@ class PublishedDataset:
     def _text(self) -> bytes:
         """Return the manifest as it is published."""
         try:
-            file = self.folder.file(MANIFEST)
+            file = self.folder.file(STORE_MANIFEST)
         except FileNotFoundError:
             raise StoreError(
-                f"{self.shown}: no data set is published there, as it has no {MANIFEST}: give the"
-                " URL of one, or a topology and a trajectory"
+                f"{self.shown}: no data set is published there, as it has no {STORE_MANIFEST}: give"
+                " the URL of one, or a topology and a trajectory"
             ) from None
         if file.size > _LONGEST:
             raise StoreError(f"{file.path}: has {file.size} bytes, and is no manifest of a store")
@@ -322,7 +321,7 @@ def _checked(text: bytes, schema: int, name: str, parent: Path | None) -> "Manif
         # The name is checked by the store.
         if os.sep not in name and name not in {"", ".", ".."}:
             (folder / name).mkdir()
-            (folder / name / MANIFEST).write_bytes(text)
+            (folder / name / STORE_MANIFEST).write_bytes(text)
         return cast("Manifest", json.loads(_trajet.Store(folder).manifest(name)))
 
 
@@ -335,7 +334,7 @@ def _schema_and_name_of(manifest: bytes, shown: str) -> tuple[int, str]:
     stated = found if isinstance(found, dict) else {}
     schema, name = stated.get("schema"), stated.get("name")
     if not isinstance(schema, int) or not isinstance(name, str) or not name.isprintable():
-        raise StoreError(f"{shown}: its {MANIFEST} is not that of a store: publish it again")
+        raise StoreError(f"{shown}: its {STORE_MANIFEST} is not that of a store: publish it again")
     return schema, name
 
 
@@ -346,7 +345,7 @@ def _write_settings(folder: Path, schema: int, tiers: Sequence[str]) -> None:
         for rank, tier in enumerate(tiers)
     }
     settings = {"schema": schema, "folder": str(folder), "tiers": described}
-    _replace(folder / "store.json", [json.dumps(settings).encode()])
+    _replace(folder / STORE_SETTINGS, [json.dumps(settings).encode()])
 
 
 def _replace(path: Path, contents: "Iterator[bytes] | Sequence[bytes]") -> None:

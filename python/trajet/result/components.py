@@ -23,7 +23,8 @@ from trajet.result.result import (
     time_columns,
 )
 from trajet.result.summary import Column, Summary
-from trajet.topology import Atoms, write_models
+from trajet.structure_output import write_models
+from trajet.topology import Atoms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

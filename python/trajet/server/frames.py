@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import FormatError
+from trajet._trajet import STORE_MANIFEST, FormatError
 from trajet.box import Box
 from trajet.dataset import find_dataset
 from trajet.server.table import Table
@@ -288,7 +288,7 @@ def _open(target: str) -> Trajectory:
 def _state(target: str) -> _State:
     """Return the state of a file, or of the manifest of a data set."""
     place = find_dataset(target)
-    path = target if place is None else place.folder / place.name / "manifest.json"
+    path = target if place is None else place.folder / place.name / STORE_MANIFEST
     found = os.stat(path)
     return found.st_ino, found.st_size, found.st_mtime_ns
 

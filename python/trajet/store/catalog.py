@@ -1,46 +1,43 @@
 """`Store`: data sets that are divided by tags, and operations on them."""
 
-import contextlib
-import errno
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
-from trajet import _trajet, h5md, output, universes
-from trajet._trajet import OutputError, StoreError
-from trajet.box import Box
+from trajet import _trajet, h5md
+from trajet._trajet import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_REQUEST_SIZE,
+    STORE_ACCESS_LOG,
+    STORE_SETTINGS,
+    StoreError,
+)
 from trajet.conversion import Conversion, convert
-from trajet.dataset import ACCESS_LOG, SETTINGS, DatasetPath
+from trajet.dataset import DatasetPath
 from trajet.pools.pool import Progress
-from trajet.pools.shared import folder_in
 from trajet.remote import ObjectName, StorageOptions, is_url, shown
 from trajet.store import access_log, link_folder
 from trajet.store.access_log import Statistics
+from trajet.store.division import (
+    check_is_trajectory,
+    check_packages,
+    divided,
+    other_contents_of,
+    structures_of,
+    tiers_and_tags,
+    topology_file,
+)
 from trajet.store.entry import Divided, Entry, Original, Published, entry_of, originals_of
-from trajet.store.profile import EXACT, HDF5, Profile, Tag, Tier
-from trajet.store.tag_atoms import TagAtoms, assign_atoms, omitted_tags
-from trajet.topology import write_structure
+from trajet.store.profile import Profile, Tier
+from trajet.store.tag_atoms import assign_atoms, omitted_tags
 from trajet.trajectory import (
-    DEFAULT_CONNECTIONS,
-    DEFAULT_REQUEST_SIZE,
     FrameChoice,
-    Selection,
     Trajectory,
 )
 
-# Why objects in remote storage are not divided.
-NO_OBJECTS = (
-    "is in remote storage, and a store divides files: copy it first (trajet convert URL FILE)"
-)
-# Numbers on a line of GROMACS' index files.
-_NDX_WIDTH = 15
-# Å; larger coordinates do not fit into the eight characters of GRO, which has nm.
-_GRO_LIMIT = 9999.0
 # Least threads of a mount: some of them wait for storage.
 _LEAST_ANSWERS = 8
 _LOG = logging.getLogger(__name__)
@@ -102,7 +99,7 @@ class Store:
 
     @property
     def _is_there(self) -> bool:
-        return not self._create or (self._absolute / SETTINGS).exists()
+        return not self._create or (self._absolute / STORE_SETTINGS).exists()
 
     @property
     def tiers(self) -> dict[str, Tier]:
@@ -162,7 +159,7 @@ class Store:
         >>> tj.Store("other", create=True).add("adk", traj)
         Divided(n_frames=98, remarks=())
         """
-        _check_is_trajectory(trajectory)
+        check_is_trajectory(trajectory)
         if trajectory.topology_path is None:
             raise StoreError(
                 f"{trajectory.label}: was opened without a topology, which tags need: give one to"
@@ -172,25 +169,25 @@ class Store:
             raise StoreError(f"{trajectory.label}: is a data set already: use retag")
         chosen = self._profile(profile)
         parts = assign_atoms(chosen, trajectory)
-        _writable((part.tag for part in parts), trajectory.reader.format)
+        check_packages((part.tag for part in parts), trajectory.reader.format)
         left_out = omitted_tags(chosen, parts, trajectory)
         with (
-            _structures(parts, trajectory) as structures,
-            _other_contents(trajectory) as (other_contents, remarks),
-            _topology_file(trajectory) as (topology, left_out_bonds),
+            structures_of(parts, trajectory) as structures,
+            other_contents_of(trajectory) as (other_contents, remarks),
+            topology_file(trajectory) as (topology, left_out_bonds),
         ):
             done = trajectory.with_stale_index_removed(
                 self._native.add,
                 name,
                 trajectory.reader,
-                _spec(chosen, parts),
+                tiers_and_tags(chosen, parts),
                 topology,
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
                 other_contents=other_contents,
             )
-        return _divided(done, [*left_out, *left_out_bonds, *remarks, *trajectory.remarks])
+        return divided(done, [*left_out, *left_out_bonds, *remarks, *trajectory.remarks])
 
     def append(
         self,
@@ -226,12 +223,12 @@ class Store:
         >>> store.append("adk", tj.open(None, "adk.xtc")).n_frames
         0
         """
-        _check_is_trajectory(trajectory)
+        check_is_trajectory(trajectory)
         entry = self.show(name)
-        _writable((kept.tag for kept in entry.tags), entry.format)
+        check_packages((kept.tag for kept in entry.tags), entry.format)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
-        with _other_contents(trajectory) as (other_contents, remarks):
+        with other_contents_of(trajectory) as (other_contents, remarks):
             done = trajectory.with_stale_index_removed(
                 self._native.append,
                 name,
@@ -241,7 +238,7 @@ class Store:
                 progress=progress,
                 other_contents=other_contents,
             )
-        return _divided(done, [*remarks, *trajectory.remarks])
+        return divided(done, [*remarks, *trajectory.remarks])
 
     def retag(
         self,
@@ -263,16 +260,16 @@ class Store:
         chosen = self._profile(profile)
         opened = self.open(name)
         parts = assign_atoms(chosen, opened)
-        _writable((part.tag for part in parts), opened.reader.format)
-        with _structures(parts, opened) as structures:
+        check_packages((part.tag for part in parts), opened.reader.format)
+        with structures_of(parts, opened) as structures:
             done = self._native.retag(
                 name,
-                _spec(chosen, parts),
+                tiers_and_tags(chosen, parts),
                 structures,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return _divided(done, [*omitted_tags(chosen, parts, opened), *opened.remarks])
+        return divided(done, [*omitted_tags(chosen, parts, opened), *opened.remarks])
 
     def open(
         self,
@@ -532,7 +529,7 @@ class Store:
     def stats(self, name: str) -> Statistics:
         """Return statistics of a data set: its uses, bytes saved, and advice on tiers."""
         return access_log.statistics(
-            self.show(name), self.tiers, self._absolute / name / ACCESS_LOG
+            self.show(name), self.tiers, self._absolute / name / STORE_ACCESS_LOG
         )
 
     def show_all(self) -> tuple[tuple[Entry, ...], dict[str, Exception]]:
@@ -650,193 +647,3 @@ class Store:
             )
         tiers = tuple(there.get(tier.name, tier) for tier in chosen.tiers)
         return Profile(tiers, chosen.tags, chosen.where, built_in=True)
-
-
-def _writable(tags: Iterable[Tag], source: str) -> None:
-    """Raise an error if h5py is missing for one of the tags, before any work."""
-    formats = (HDF5, EXACT) if source == h5md.HDF5.name else (HDF5,)
-    for tag in tags:
-        if tag.format in formats:
-            h5md.h5py(f"tag {tag.name!r} is kept as {HDF5}")
-
-
-def _check_is_trajectory(given: object) -> None:
-    """Raise an error for anything but a Trajectory without transforms."""
-    if isinstance(given, Trajectory):
-        if given.transforms:
-            raise StoreError(
-                f"{given.label}: a store takes frames as their files hold them, not transformed"
-                " ones: write them to a file first (trajet.convert), or transform what you open"
-                " from the store"
-            )
-        if any(is_url(path) for path in given.paths):
-            raise StoreError(f"{given.label}: {NO_OBJECTS}")
-        return
-    what = f"a {type(given).__name__}"
-    if isinstance(given, str | os.PathLike):
-        what = f"the path {os.fspath(given)!r}"
-    elif isinstance(given, Selection):
-        what = "a selection: a store takes all atoms of a trajectory"
-    elif universes.is_universe(given) or universes.is_atomgroup(given):
-        what = "an object of MDAnalysis: a store takes its files, not arrays in memory"
-    raise TypeError(
-        f"give a trajectory with its topology, tj.open('top.psf', 'traj.xtc'): this is {what}"
-    )
-
-
-def _divided(done: "_trajet.StoreReport", beside: Sequence[str] = ()) -> Divided:
-    return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["remarks"], *beside))))
-
-
-@contextlib.contextmanager
-def _other_contents(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
-    """Write the other contents of H5MD files to files in a temporary folder.
-
-    Yields these files and remarks on contents that they lack; nothing for other formats.
-    """
-    if source.reader.format != h5md.HDF5.name:
-        yield [], []
-        return
-    if not source.copies_rows:
-        left = sorted(
-            {one for path in source.paths for one in h5md.left_out(path, source.particles)}
-        )
-        why = "as frames have other times, or were dropped within a file"
-        yield [], [f"left out, {why}: {', '.join(left)}"] if left else []
-        return
-    with folder_in(None) as folder:
-        made: list[Path] = []
-        remarks: list[str] = []
-        with _room_in(folder):
-            for number, path in enumerate(source.paths):
-                made.append(folder / f"{number}.h5")
-                remarks += [
-                    f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
-                ]
-        yield made, remarks
-
-
-@contextlib.contextmanager
-def _room_in(folder: Path) -> Iterator[None]:
-    """Name the temporary folder in the error of a full disk.
-
-    Raises
-    ------
-    OutputError
-        If the disk or a quota is full, or a limit on file sizes is reached.
-    """
-    full = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
-    try:
-        yield
-    except (OSError, RuntimeError) as error:  # h5py raises both.
-        if (why := output.why(error)).startswith(full):
-            raise OutputError(
-                f"{folder}: temporary files cannot be written: {why} (set TMPDIR to another folder)"
-            ) from error
-        raise
-
-
-def _spec(profile: Profile, parts: Sequence[TagAtoms]) -> str:
-    """Return tiers and tags as JSON for the native store."""
-    return json.dumps(
-        {
-            "tiers": {
-                tier.name: {"folder": str(tier.folder), "limit": tier.limit, "rank": tier.rank}
-                for tier in profile.tiers
-            },
-            "tags": [_manifest_tag(part) for part in parts],
-        }
-    )
-
-
-def _manifest_tag(part: TagAtoms) -> dict[str, object]:
-    """Return the entry of a tag in a manifest, which has no `optional`."""
-    entry = vars(part.tag).copy()
-    del entry["optional"]
-    return {**entry, "short_name": entry.pop("short"), "atoms": part.ranges()}
-
-
-@contextlib.contextmanager
-def _topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a topology without frames, and remarks on what it lacks.
-
-    It is the file that the trajectory was opened with, a temporary H5MD file, or a PSF file of the
-    atoms of a trajectory that has some of the topology.
-    """
-    assert trajectory.topology_path is not None
-    path = trajectory.topology_at or trajectory.topology_path.absolute()
-    if trajectory.n_atoms != trajectory.n_topology_atoms:
-        with folder_in(None) as folder, _room_in(folder):
-            made = _topology_of_some_atoms(trajectory, folder / path.stem)
-            yield (
-                made,
-                [
-                    f"the data set has a {made.suffix[1:].upper()} topology of the"
-                    f" {trajectory.n_atoms} atoms that the trajectory has of {path.name}: indices"
-                    " of atoms count these"
-                ],
-            )
-        return
-    if not h5md.is_hdf5(path):
-        remark = (
-            "the data set has no bonds: those that the H5MD file lists are not in the topology"
-            f" {path.name}; add it with a topology that has bonds, such as a TPR or PSF"
-        )
-        # Tags were selected: the topology has been read.
-        yield path, [remark] if trajectory.has_bonds_of_frames else []
-        return
-    with folder_in(None) as folder, _room_in(folder):
-        made = folder / f"topology{path.suffix}"
-        h5md.keep_topology(path, made, trajectory.particles)
-        yield made, []
-
-
-def _topology_of_some_atoms(trajectory: Trajectory, stem: Path) -> Path:
-    """Write a PSF file of the atoms of a trajectory, or a PDB file if charges are unknown."""
-    atoms = trajectory.topology_atoms
-    first = trajectory.read_columns([0], None, None, counted=False)
-    has_charges = atoms.column("charges") is not None and atoms.column("masses") is not None
-    name = "PSF" if has_charges else "PDB"
-    text = _trajet.structure_text(
-        atoms.topology.native,
-        atoms.indices.tolist(),
-        np.ascontiguousarray(np.nan_to_num(first.positions[0])),
-        None,
-        name,
-    )
-    made = stem.with_suffix(f".{name.lower()}")
-    made.write_text(text, encoding="ascii")
-    return made
-
-
-@contextlib.contextmanager
-def _structures(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator[list[list[Path]]]:
-    """Write index file and structure of each tag to a temporary folder; yield their paths.
-
-    Structures have no box if the box of frame 0 is rotated: GRO cannot hold it.
-    """
-    first = trajectory.read_columns([0], None, None, counted=False)
-    positions, box = first.positions[0], Box.of(first)
-    with folder_in(None) as folder:
-        made = []
-        with _room_in(folder):
-            for part in parts:
-                paths = [folder / f"{part.tag.name}.ndx"]
-                paths[0].write_text(_ndx(part), encoding="ascii")
-                # TRR frames may lack positions (NaN), and GRO cannot hold large ones.
-                if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
-                    paths.append(folder / f"{part.tag.name}.gro")
-                    atoms = trajectory.topology_atoms[part.atoms]
-                    here = positions[part.atoms]
-                    write_structure(paths[1], atoms, here, box, lambda: trajectory.universe)
-                made.append(paths)
-        yield made
-
-
-def _ndx(part: TagAtoms) -> str:
-    """Return the text of a GROMACS index file: atoms of the original, counted from 1."""
-    numbers = (part.atoms + 1).tolist()
-    lines = [
-        " ".join(map(str, numbers[k : k + _NDX_WIDTH])) for k in range(0, len(numbers), _NDX_WIDTH)
-    ]
-    return "\n".join([f"[ {part.tag.name} ]", *lines, ""])

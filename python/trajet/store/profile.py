@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
-from trajet._trajet import StoreError
+from trajet._trajet import MOST_TIERS, StoreError
 from trajet.remote import is_url, shown
 
 REST = "rest"
@@ -20,8 +20,6 @@ REST = "rest"
 EXACT = "exact"
 HDF5 = "h5md"
 FORMATS = (EXACT, "xtc", "dcd", "ncdf", HDF5)
-# Maximal number of tiers whose bytes reports count.
-MOST_TIERS = 8
 
 # A table of TOML, whose values are checked.
 _Table: TypeAlias = Mapping[str, object]

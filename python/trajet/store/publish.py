@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from trajet._trajet import STORE_MANIFEST, StoreError
 from trajet._trajet import Store as NativeStore
-from trajet._trajet import StoreError
 from trajet._types import Manifest
 from trajet.pools.pool import Progress
 from trajet.remote import INDEX_SUFFIX, ObjectName, StorageOptions, is_published
-from trajet.remote.published import MANIFEST, TIERS, Folder, tables_of
+from trajet.remote.published import TIERS, Folder, tables_of
 from trajet.remote.uploads import upload
 from trajet.store.entry import Published
 from trajet.trajectory import open as open_trajectory
@@ -58,7 +58,7 @@ def publish(
         source["path"] = "/" + Path(source["path"]).name
     manifest["moved_links"] = []
     contents = json.dumps(manifest).encode()
-    upload(target, f"{prefix}{MANIFEST}", contents, f"{folder.shown}/{MANIFEST}")
+    upload(target, f"{prefix}{STORE_MANIFEST}", contents, f"{folder.shown}/{STORE_MANIFEST}")
     return Published(folder.shown, len(files) + 1, total + len(contents))
 
 

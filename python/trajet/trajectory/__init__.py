@@ -6,11 +6,10 @@ from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, res
 from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
-from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
+from trajet.trajectory.files import describe_file
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.named import opened_names
 from trajet.trajectory.opening import (
-    DEFAULT_CONNECTIONS,
     from_atomgroup,
     is_structure,
     may_have_topology,
@@ -24,8 +23,6 @@ from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelectio
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
 __all__ = [
-    "DEFAULT_CONNECTIONS",
-    "DEFAULT_REQUEST_SIZE",
     "MUCH_BYTES",
     "AtomChoice",
     "Block",

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from trajet.remote.objects import RemoteFile
     from trajet.universes import Universe
 
-DEFAULT_REQUEST_SIZE = 256 * 1024
 # Nanoseconds after which the time of change of a file tells whether it has changed since.
 _SETTLED_NS = 2_000_000_000
 

@@ -12,7 +12,7 @@ from trajet._trajet import OutputError
 from trajet.block import Block
 from trajet.box import Box
 from trajet.formats import has_velocities
-from trajet.topology import check_writable, write_structure
+from trajet.structure_output import check_writable, write_structure
 from trajet.trajectory.selected_atoms import SelectedAtoms
 
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trajet import _trajet, cache, h5md, remote, universes
-from trajet._trajet import FormatError, Reader, SelectionError
+from trajet._trajet import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_REQUEST_SIZE,
+    FormatError,
+    Reader,
+    SelectionError,
+)
 from trajet.box import Box
 from trajet.dataset import DatasetPath, find_dataset
 from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of, hdf5_options
@@ -23,7 +29,7 @@ from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
-from trajet.trajectory.files import DEFAULT_REQUEST_SIZE, describe_file
+from trajet.trajectory.files import describe_file
 from trajet.trajectory.named import TrajectoryName, is_hdf5, opened_hdf5, opened_names
 from trajet.trajectory.reopening import DatasetCall, FileOptions, OpenCall
 from trajet.trajectory.steps import Step
@@ -31,9 +37,6 @@ from trajet.trajectory.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
-
-# Requests to remote storage that wait at the same time.
-DEFAULT_CONNECTIONS = 32
 
 # The trajectories of Universes, by the id of the Universe, while several analyses share them.
 _shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default=None)

@@ -14,8 +14,9 @@ from trajet.block import Block
 from trajet.box import Box
 from trajet.memory import check_memory
 from trajet.pools.pool import n_frames_of
+from trajet.selection_text import needs_positions
 from trajet.startup import Stopwatch
-from trajet.topology import needs_positions, of_universe
+from trajet.topology import of_universe
 from trajet.trajectory.choice import FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.with_topology import FilesWithTopology
 

@@ -8,7 +8,7 @@ from typing import Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import SelectionError
+from trajet._trajet import DEFAULT_REQUEST_SIZE, SelectionError
 from trajet.block import Block
 from trajet.dataset import DatasetPath
 from trajet.quoting import quoted
@@ -16,7 +16,6 @@ from trajet.startup import Stopwatch
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice, frame_number
 from trajet.trajectory.cursor import Cursor
-from trajet.trajectory.files import DEFAULT_REQUEST_SIZE
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.reading import ReadingByColumns
 from trajet.trajectory.reopening import DatasetCall

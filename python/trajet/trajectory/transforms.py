@@ -494,8 +494,15 @@ def _nojump(trajectory: ReadingByColumns, view: JumpView, every_frame: bool) -> 
 
 def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
     selection = chosen_atoms(trajectory, atoms)
+    guess_bonds = _guesses_bonds(trajectory, guess_bonds)
     # Chains that a topology lists as one molecule are several here.
-    molecules = _bonded_parts(trajectory, _guesses_bonds(trajectory, guess_bonds))
+    molecules = _bonded_parts(trajectory, guess_bonds)
+    if not guess_bonds and not trajectory.topology.has_all_bonds:
+        raise SelectionError(
+            f"{trajectory.topology.missing_bonds_message}, so that its molecules are not known: use"
+            " a topology with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances"
+            " with whole(guess_bonds=True) (--whole --guess-bonds) before"
+        )
     n_molecules = len(np.unique(molecules[selection.columns]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
@@ -503,7 +510,7 @@ def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = Fa
             " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.columns, "molecules": molecules}
-    unknown = _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds))
+    unknown = _unknown(trajectory, guess_bonds)
     words = {"transform": "cluster", "atoms": selection.label}
     step = Step("cluster", arguments, words, unknown=unknown)
     trajectory.check_known([step], selection.columns)

@@ -11,8 +11,9 @@ from trajet import _trajet, h5md, remote
 from trajet._trajet import FormatError, SelectionError, StoreError, TrajetError
 from trajet.atom_matching import place_in_file
 from trajet.formats import formats_of
+from trajet.selection_text import names_residue_numbers, needs_positions
 from trajet.startup import Stopwatch
-from trajet.topology import Atoms, Topology, names_residue_numbers, needs_positions
+from trajet.topology import Atoms, Topology
 from trajet.topology import load as load_structure
 from trajet.trajectory.choice import AtomChoice, resolve_indices
 from trajet.trajectory.files import TrajectoryFiles
@@ -102,6 +103,7 @@ class FilesWithTopology(TrajectoryFiles):
     def _add_bonds_of_frames(self, found: Topology) -> None:
         if found.native.bonds is None and (bonds := self._bonds_of_frames()) is not None:
             found.native = found.native.with_bonds(self.indices_of(bonds))
+            found.bonds_path = self.path
             self.has_bonds_of_frames = True
 
     def put_in_order(self) -> None:

@@ -339,7 +339,7 @@ class Scene:
         with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
             if not Box.of_cell(cursor.read(0).cell, cursor.vectors).exists:
                 return trajectory
-        self._guesses_bonds = bool(trajectory.topology.lack_of_bonds)
+        self._guesses_bonds = not trajectory.topology.has_all_bonds
         try:
             if around is None:
                 found = trajectory.whole(guess_bonds=self._guesses_bonds)
@@ -358,7 +358,7 @@ class Scene:
         if self._guesses_bonds:
             return topology.guessed_bonds
         # The page finds bonds by distances where only some are listed.
-        return None if topology.lack_of_bonds else topology.bonds
+        return topology.bonds if topology.has_all_bonds else None
 
     def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""

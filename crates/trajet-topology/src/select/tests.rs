@@ -148,10 +148,10 @@ fn a_coordinate_equals_the_decimal_number_that_it_was_read_from() {
 }
 
 #[test]
-fn selections_along_bonds_need_all_of_a_pdb_file() {
+fn selections_along_bonds_need_all_bonds() {
     let mut some = topology();
-    some.atoms.record_types = Some(["ATOM"; 14].into_iter().collect());
-    // A bond of one residue, as of the CONECT records of a ligand.
+    some.may_lack_bonds = true;
+    // A bond of one residue, as CONECT records of a PDB file list it for a ligand.
     some.bonds = Some(Bonds::new(vec![[9, 10]]));
     for text in ["same fragment as index 11", "bonded index 9"] {
         let selected = Selection::parse(text).unwrap().evaluate(&some, None);
@@ -160,10 +160,10 @@ fn selections_along_bonds_need_all_of_a_pdb_file() {
     let found = some.unconnected(&some.fragments().unwrap()).unwrap();
     assert!(found.are_too_many() && found.first_atom == Some(0));
     // Other formats list all bonds.
-    some.atoms.record_types = None;
+    some.may_lack_bonds = false;
     assert_eq!(Selection::parse("bonded index 9").unwrap().evaluate(&some, None).unwrap(), [10]);
     let mut all = topology();
-    all.atoms.record_types = Some(["ATOM"; 14].into_iter().collect());
+    all.may_lack_bonds = true;
     let found = all.unconnected(&all.fragments().unwrap()).unwrap();
     assert_eq!((found.residues, found.are_too_many()), (0, false));
 }

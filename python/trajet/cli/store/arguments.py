@@ -8,7 +8,7 @@ import click
 from trajet.cli.command import Command
 from trajet.dataset import is_store, split_path
 from trajet.remote import is_url, name_of, split_tags
-from trajet.store.catalog import NO_OBJECTS
+from trajet.store.division import NO_OBJECTS
 
 folder = click.option("--store", "folder", required=True, metavar="FOLDER", help="The store.")
 
