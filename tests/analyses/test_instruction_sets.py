@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trajet as tj
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
 from helpers.made_coordinates import MADE
@@ -66,6 +67,20 @@ def test_same_bits_on_every_instruction_set(files: list[Path]) -> None:
         printed[name] = digests
     for name, digests in printed.items():
         assert digests == printed["scalar"], name
+
+
+def test_every_analysis_has_the_same_bits_on_every_instruction_set(tmp_path: Path) -> None:
+    """With a topology, all arrays of all results."""
+    found = []
+    for name in _trajet.INSTRUCTION_SETS:
+        path = tmp_path / f"{name}.npz"
+        done = run(name, "-m", "helpers.numbers_of_analyses", str(path))
+        assert done.returncode == 0, done.stderr[-2000:]
+        with np.load(path) as arrays:
+            found.append({key: arrays[key].tobytes() for key in arrays.files})
+    analyses = {key.split(" ")[0] for key in found[0]}
+    assert analyses == set(tj.ANALYSES) - {"apply"}
+    assert all(other == found[0] for other in found)
 
 
 def test_widest_set_is_the_default() -> None:

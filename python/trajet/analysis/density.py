@@ -157,14 +157,15 @@ def density(
             " grid_center or a larger grid_size, or wrap and centre the trajectory first"
             + ("" if inside else "; both are in Å, not in nm")
         )
+    voxel = spacing * spacing * spacing
     with np.errstate(invalid="ignore"):
         # Without frames there is no density, and values are NaN.
-        values = outcome.floats("sums") / (n_frames * spacing**3) * factor
+        values = outcome.floats("sums") / (n_frames * voxel) * factor
     found = None
     if errors:
         of_blocks = [
             np.asarray(block["sums"], np.float64).ravel()
-            * (factor / (float(block["n_frames"]) * spacing**3))
+            * (factor / (float(block["n_frames"]) * voxel))
             for block in outcome.blocks
         ]
         series = np.array(of_blocks).reshape(len(of_blocks), values.size)

@@ -147,7 +147,7 @@ def rdf(
             f"{quoted(main.label)} and {quoted((others or main).label)}: there is no pair of"
             " different atoms"
         )
-    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    shells = 4 / 3 * np.pi * np.diff(edges * edges * edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without frames there is no density, and g is NaN.
         g = counts / (pairs / (volume / n_frames) * shells)

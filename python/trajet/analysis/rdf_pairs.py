@@ -174,7 +174,7 @@ def rdf_pairs(
             + (f" that are not of one {exclude}" if exclude else "")
         )
     edges = np.linspace(first, last, bins + 1)
-    shells = 4 / 3 * np.pi * np.diff(edges**3)
+    shells = 4 / 3 * np.pi * np.diff(edges * edges * edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without frames there is no density, and g is NaN.
         g = counts / (n_pairs[:, None] / (volume / n_frames) * shells)
