@@ -735,6 +735,39 @@ def test_tasks_that_are_left_out_are_cancelled_or_never_submitted() -> None:
     assert dispatch.frames_done == 4
 
 
+@given(
+    added=st.lists(st.lists(st.integers(1, 9), max_size=4), min_size=1, max_size=6),
+    fails=st.sets(st.integers(0, 23)),
+    order=st.randoms(use_true_random=False),
+)
+@settings(deadline=None, max_examples=examples(30))
+def test_tasks_that_are_added_are_taken_once(
+    added: list[list[int]], fails: set[int], order: Random
+) -> None:
+    """At any moment, also after all earlier ones are done; none is submitted before it is there."""
+    dispatch = Dispatch([], ahead=4)
+    left, n_frames, open_copies = deque(added), list[int](), list[Copy]()
+    backend = Backend(n_frames, dispatch)
+    while left or open_copies:
+        if left and (not open_copies or order.random() < 0.3):
+            more = left.popleft()
+            n_frames += more
+            backend.follow(dispatch.add(more))
+        elif open_copies:
+            copy = open_copies.pop(order.randrange(len(open_copies)))
+            is_first = copy.number == 0
+            if is_first and copy.task in fails:
+                backend.follow(dispatch.failed(copy, TRANSIENT))
+            else:
+                backend.follow(dispatch.finished(copy, "", 0.0))
+        open_copies += backend.queued
+        backend.queued.clear()
+        assert all(copy.task < len(n_frames) for copy in open_copies)
+        assert dispatch.is_done == (len(backend.taken) == len(n_frames))
+    assert sorted(backend.taken) == list(range(len(n_frames)))
+    assert dispatch.frames_done == sum(n_frames)
+
+
 def test_retries_are_bounded() -> None:
     """Errors of the storage are retried up to three attempts; other errors end the run at once."""
     assert is_retried(TRANSIENT, 1)

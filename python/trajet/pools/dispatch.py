@@ -266,7 +266,7 @@ class Dispatch:
         self._failures: Counter[int] = Counter()
         self._left_out: set[int] = set()
         # tasks that are to be submitted, and the largest batch that is done
-        self._left = deque([range(self._n_tasks)])
+        self._left = deque([range(self._n_tasks)] if self._n_tasks else [])
         self._largest = 1
         self._workers: dict[str, int] = {}
         self._slots = 0
@@ -293,6 +293,14 @@ class Dispatch:
     def start(self, workers: Mapping[str, int]) -> list[Submit]:
         """Return the first copies of the first tasks; see `workers_changed`."""
         self._set_workers(workers)
+        return self._more()
+
+    def add(self, n_frames: Sequence[int]) -> list[Submit]:
+        """Add tasks behind the others, given their frames; return the first copies of some."""
+        first = self._n_tasks
+        self._before += [self._before[-1] + before for before in accumulate(n_frames)]
+        self._n_tasks += len(n_frames)
+        self._submit_later(range(first, self._n_tasks))
         return self._more()
 
     def workers_changed(self, workers: Mapping[str, int]) -> list[Instruction]:

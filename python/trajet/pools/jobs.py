@@ -7,6 +7,7 @@ jobs. A job may run twice, if its worker was taken for dead: that must do no har
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar, Unpack, runtime_checkable
 
@@ -134,6 +135,43 @@ class JobPool(Protocol):
 
         When a job fails, the others are stopped soon, and its error is raised.
         """
+        ...
+
+
+class JobStream(Protocol[_Payload_contra, _Outcome_co]):
+    """Jobs that are submitted while others run."""
+
+    def submit(self, jobs: Sequence[Job[_Payload_contra]]) -> range:
+        """Submit further jobs; return their numbers."""
+        ...
+
+    def leave_out(self, numbers: Collection[int]) -> None:
+        """Leave out jobs that are wanted no more, if they have not begun."""
+        ...
+
+    def wait(self) -> Sequence[tuple[int, JobResult[_Outcome_co]]]:
+        """Wait for a short time, until results have come or `wake` is called; return them.
+
+        Raises
+        ------
+        Exception
+            The error of a job, or of the pool. No further job is done then.
+        """
+        ...
+
+    def wake(self) -> None:
+        """Have `wait` return; another thread may call it, at any time."""
+        ...
+
+
+@runtime_checkable
+class StreamPool(Protocol):
+    """A pool whose workers need not wait for one another between sets of jobs."""
+
+    def job_stream(
+        self, spec: JobSpec[Payload, Outcome]
+    ) -> "AbstractContextManager[JobStream[Payload, Outcome]]":
+        """Return jobs with a common part, which are submitted one after the other."""
         ...
 
 

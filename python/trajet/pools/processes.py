@@ -6,12 +6,12 @@ import os
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import ClassVar
+from typing import ClassVar, Generic, Self
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from trajet.pools.shared import file_of, folder_in, in_memory, shared_buffer
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
 from trajet.pools.worker_processes import DiedError, WorkerProcesses, start_forked, start_new
+
+# Bytes that are read at once of those that end a wait.
+_WAKES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,18 +175,22 @@ class ProcessPool(MappingPool):
             timing.add(numbers.number(done.process), part.tasks[number], done)
             return ()
 
-        def show(done: int) -> None:
-            if progress is not None:
-                progress(before + done, before + part.n_frames)
+        def name_of(number: int) -> str:
+            first, end = part.tasks[number].frames
+            return f"the task of frames {first} to {end - 1}"
 
-        frames = [task.frames for task in part.tasks]
-        _Tasks(
-            n_frames=[task.n_frames for task in part.tasks],
-            names=[f"the task of frames {first} to {end - 1}" for first, end in frames],
+        tasks = _Tasks(
+            processes=processes,
+            name_of=name_of,
             call_of=call_of,
             take=take,
             retry=lambda number, error: timing.retry(part.tasks[number], error),
-        ).run(processes, show)
+        )
+        tasks.add([task.n_frames for task in part.tasks])
+        while tasks.are_left:
+            tasks.wait()
+            if progress is not None:
+                progress(before + tasks.frames_done, before + part.n_frames)
 
     def do_jobs(
         self,
@@ -194,52 +201,43 @@ class ProcessPool(MappingPool):
     ) -> list[JobResult[Outcome]]:
         """Run jobs; see `trajet.pools.jobs.JobPool`."""
         done: dict[int, JobResult[Outcome]] = {}
+        take_result = take or store_in(done)
+        total, frames_done = sum(job.n_frames for job in jobs), 0
         with ExitStack() as kept:
             processes = kept.enter_context(self._processes())
             # Processes start while the spec is pickled.
             processes.start(len(jobs))
             path = kept.enter_context(file_of(pickle.dumps(spec)))
-            self._do_jobs(processes, path, jobs, progress, take or store_in(done))
+            stream = kept.enter_context(_JobStream[Payload, Outcome](processes, path, self.threads))
+            stream.submit(jobs)
+            unwanted = set[int]()
+            while stream.has_jobs:
+                for number, result in stream.wait():
+                    if number in unwanted:
+                        continue
+                    frames_done += jobs[number].n_frames
+                    no_more = take_result(number, result)
+                    unwanted.update(no_more)
+                    stream.leave_out(no_more)
+                if progress is not None:
+                    progress(frames_done, total)
             processes.tell_all(_release_jobs)
         return [done[number] for number in sorted(done)]
 
-    def _do_jobs(
-        self,
-        processes: WorkerProcesses,
-        path: Path,
-        jobs: Sequence[Job[object]],
-        progress: Progress | None,
-        take_result: TakeResult[Outcome],
-    ) -> None:
-        """Run jobs, whose spec is in a file."""
-        numbers, here = _WorkerNumbers(), _folder()
-        retried: defaultdict[int, list[str]] = defaultdict(list)
-        total, frames_done = sum(job.n_frames for job in jobs), 0
-
-        def call_of(number: int) -> Callable[[], object]:
-            return partial(_do_job, path, jobs[number], self.threads, here)
-
-        def take(number: int, answer: object) -> Collection[int]:
-            nonlocal frames_done
-            assert isinstance(answer, JobResult)
-            where = numbers.number(answer.where["process"])
-            frames_done += jobs[number].n_frames
-            return take_result(
-                number, replace(answer.by(worker=where), retried=retried.pop(number, []))
-            )
-
-        def show(_: int) -> None:
-            if progress is not None:
-                progress(frames_done, total)
-
-        _Tasks(
-            # Files without frames have jobs too.
-            n_frames=[max(1, job.n_frames) for job in jobs],
-            names=[f"job {number} of {len(jobs)}" for number in range(len(jobs))],
-            call_of=call_of,
-            take=take,
-            retry=lambda number, error: retried[number].append(str(error)),
-        ).run(processes, show)
+    @contextmanager
+    def job_stream(
+        self, spec: JobSpec[Payload, Outcome]
+    ) -> "Iterator[_JobStream[Payload, Outcome]]":
+        """Return jobs with a common part; see `trajet.pools.jobs.StreamPool`."""
+        with ExitStack() as kept:
+            processes = kept.enter_context(self._processes())
+            path = kept.enter_context(file_of(pickle.dumps(spec)))
+            stream = kept.enter_context(_JobStream[Payload, Outcome](processes, path, self.threads))
+            yield stream
+            # Calls of jobs that are wanted no more end before the workers are used again.
+            while stream.has_jobs:
+                stream.wait()
+            processes.tell_all(_release_jobs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,10 +246,10 @@ class _Tasks:
 
     Attributes
     ----------
-    n_frames
-        Frames of each task.
-    names
-        Names of the tasks, for errors.
+    processes
+        The processes.
+    name_of
+        Returns the name of a task, for errors.
     call_of
         Returns the function that a worker calls for a task, by the number of the task.
     take
@@ -260,62 +258,167 @@ class _Tasks:
         Notes that a task failed, with an error of the storage, and is tried again.
     """
 
-    n_frames: Sequence[int]
-    names: Sequence[str]
+    processes: WorkerProcesses
+    name_of: Callable[[int], str]
     call_of: Callable[[int], Callable[[], object]]
     take: Callable[[int, object], Collection[int]]
     retry: Callable[[int, str], None]
+    _dispatch: Dispatch = field(default_factory=lambda: Dispatch([]))
 
-    def run(self, processes: WorkerProcesses, show: Callable[[int], None]) -> None:
-        """Run all tasks; `show` is called with the frames that are done.
+    @property
+    def are_left(self) -> bool:
+        """Whether a task is not done, or a call of a task that is wanted no more has not ended."""
+        return not self._dispatch.is_done or self.processes.have_calls
+
+    @property
+    def frames_done(self) -> int:
+        """Frames of the tasks that are done."""
+        return self._dispatch.frames_done
+
+    def add(self, n_frames: Sequence[int]) -> None:
+        """Add tasks, given the frames of each; their numbers follow those of earlier ones."""
+        self._carry_out(self._dispatch.add(n_frames))
+
+    def leave_out(self, numbers: Collection[int]) -> None:
+        """Leave out tasks that are wanted no more."""
+        if numbers:
+            self._carry_out(self._dispatch.leave_out(numbers))
+
+    def wait(self, wake: int | None = None) -> None:
+        """Take the results that have come; see `WorkerProcesses.wait`.
 
         Raises
         ------
         WorkerError
             If a process dies.
         """
-        dispatch = Dispatch(self.n_frames)
-
-        def submit(instructions: Iterable[Instruction]) -> None:
+        for copy, value, error in self.processes.wait(wake):
+            if error is None:
+                # The core needs neither for tasks without a rule for stragglers.
+                instructions = self._dispatch.finished(copy, "", 0.0)
+            else:
+                instructions = self._dispatch.failed(copy, error)
             for instruction in instructions:
                 match instruction:
+                    case Take():
+                        self.leave_out(self.take(copy.task, value))
                     case Submit():
-                        copy = instruction.copy
-                        processes.submit(copy, self.call_of(copy.task))
-                    case Cancel():
-                        processes.withdraw(instruction.copies)
+                        if error is not None:
+                            self.retry(copy.task, str(error))
+                        self._carry_out([instruction])
+                    case GiveUp():
+                        assert error is not None
+                        raise self._error_of(copy, error)
 
-        submit(dispatch.start({}))
-        # Calls of tasks that are wanted no more end before the workers are used again.
-        while not dispatch.is_done or processes.have_calls:
-            for copy, value, error in processes.wait():
-                if error is None:
-                    # The core needs neither for tasks without a rule for stragglers.
-                    instructions = dispatch.finished(copy, "", 0.0)
-                else:
-                    instructions = dispatch.failed(copy, error)
-                for instruction in instructions:
-                    match instruction:
-                        case Take():
-                            if unwanted := self.take(copy.task, value):
-                                submit(dispatch.leave_out(unwanted))
-                        case Submit():
-                            if error is not None:
-                                self.retry(copy.task, str(error))
-                            submit([instruction])
-                        case GiveUp():
-                            assert error is not None
-                            raise self._error_of(copy, error)
-            show(dispatch.frames_done)
+    def _carry_out(self, instructions: Iterable[Instruction]) -> None:
+        for instruction in instructions:
+            match instruction:
+                case Submit():
+                    copy = instruction.copy
+                    self.processes.submit(copy, self.call_of(copy.task))
+                case Cancel():
+                    self.processes.withdraw(instruction.copies)
 
     def _error_of(self, copy: Copy, error: BaseException) -> BaseException:
         """Return the error of a task as the caller gets it."""
         if not isinstance(error, DiedError):
             return error
         return WorkerError(
-            f"a process of the pool died during {self.names[copy.task]}{error}: was it killed, or"
+            f"a process of the pool died during {self.name_of(copy.task)}{error}: was it killed, or"
             " is memory short?"
         )
+
+
+class _JobStream(Generic[Payload, Outcome]):
+    """Jobs of some processes; see `trajet.pools.jobs.JobStream`.
+
+    Parameters
+    ----------
+    processes
+        The processes.
+    spec
+        File of the common part of the jobs.
+    threads
+        Threads of each process.
+    """
+
+    def __init__(self, processes: WorkerProcesses, spec: Path, threads: int) -> None:
+        self._spec, self._threads, self._folder = spec, threads, _folder()
+        self._jobs: dict[int, Job[Payload]] = {}
+        self._n_submitted = 0
+        self._results: list[tuple[int, JobResult[Outcome]]] = []
+        self._retried: defaultdict[int, list[str]] = defaultdict(list)
+        self._numbers = _WorkerNumbers()
+        self._tasks = _Tasks(
+            processes=processes,
+            name_of=lambda number: f"job {number} of {self._n_submitted}",
+            call_of=self._call_of,
+            take=self._take,
+            retry=lambda number, error: self._retried[number].append(error),
+        )
+        # The ends of a pipe; None after the end.
+        self._wakes: tuple[int, int] | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        """Make the pipe by which other threads end a wait."""
+        self._wakes = os.pipe()
+        for end in self._wakes:
+            os.set_blocking(end, False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the pipe; no thread writes to a file that gets its number."""
+        with self._lock:
+            ends, self._wakes = self._wakes, None
+        for end in ends or ():
+            os.close(end)
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether a job is not done, or one that is wanted no more has not ended."""
+        return self._tasks.are_left
+
+    def submit(self, jobs: Sequence[Job[Payload]]) -> range:
+        """Submit further jobs; return their numbers."""
+        numbers = range(self._n_submitted, self._n_submitted + len(jobs))
+        self._n_submitted = numbers.stop
+        self._jobs.update(zip(numbers, jobs, strict=True))
+        # Files without frames have jobs too.
+        self._tasks.add([max(1, job.n_frames) for job in jobs])
+        return numbers
+
+    def leave_out(self, numbers: Collection[int]) -> None:
+        """Leave out jobs that are wanted no more, if they have not begun."""
+        self._tasks.leave_out(numbers)
+        for number in numbers:
+            self._jobs.pop(number, None)
+
+    def wait(self) -> list[tuple[int, JobResult[Outcome]]]:
+        """Wait until results have come, a tenth of a second at most; return them."""
+        assert self._wakes is not None
+        self._tasks.wait(self._wakes[0])
+        with suppress(BlockingIOError):
+            os.read(self._wakes[0], _WAKES)
+        results, self._results = self._results, []
+        return results
+
+    def wake(self) -> None:
+        """Have `wait` return; another thread may call it, at any time."""
+        with self._lock, suppress(BlockingIOError):
+            if self._wakes is not None:
+                os.write(self._wakes[1], b"x")
+
+    def _call_of(self, number: int) -> Callable[[], object]:
+        return partial(_do_job, self._spec, self._jobs[number], self._threads, self._folder)
+
+    def _take(self, number: int, answer: object) -> Collection[int]:
+        assert isinstance(answer, JobResult)
+        self._jobs.pop(number, None)
+        where = self._numbers.number(answer.where["process"])
+        retried = self._retried.pop(number, [])
+        self._results.append((number, replace(answer.by(worker=where), retried=retried)))
+        return ()
 
 
 class _WorkerNumbers:

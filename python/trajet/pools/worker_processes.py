@@ -304,10 +304,15 @@ class WorkerProcesses:
         for worker in self._workers:
             worker.send(message)
 
-    def wait(self) -> list[Answer]:
+    def wait(self, wake: int | None = None) -> list[Answer]:
         """Return the answers that have come, after `_LOOK` seconds at most.
 
         The error of a call whose worker died is a `DiedError`.
+
+        Parameters
+        ----------
+        wake
+            A pipe that ends the wait when it has something to read.
         """
         self._feed()
         if self._failed:
@@ -320,7 +325,9 @@ class WorkerProcesses:
             if worker.has_unsent:
                 poll.register(worker.requests, select.POLLOUT)
                 by_pipe[worker.requests] = worker
-        ready = {by_pipe[pipe] for pipe, _ in poll.poll(1000 * _LOOK)}
+        if wake is not None:
+            poll.register(wake, select.POLLIN)
+        ready = {by_pipe[pipe] for pipe, _ in poll.poll(1000 * _LOOK) if pipe != wake}
         received: list[tuple[Copy, bytearray | DiedError]] = []
         for worker in self._workers[:]:
             # Looked at before the pipe: everything that a dead worker wrote is in the pipe.

@@ -6,9 +6,10 @@ Numbers have the bits of runs one by one: tasks are runs of leaves, as on every 
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
-from trajet.pools.jobs import GrowingPool, JobPool
+from trajet.pools.jobs import GrowingPool, JobPool, StreamPool
 from trajet.pools.local import LocalPool
 from trajet.pools.members.batches import MembersInBatches
+from trajet.pools.members.streamed import MembersInStream
 from trajet.pools.members.threads import MembersOnThreads
 from trajet.pools.pool import Pool
 
@@ -42,6 +43,9 @@ def each_member(
     if len(sizes) > 1 and is_shared and not is_own:
         if isinstance(where, LocalPool):
             yield from MembersOnThreads(where, sizes).run(work)
+            return
+        if isinstance(where, JobPool) and isinstance(where, StreamPool):
+            yield from MembersInStream(where, sizes).run(work)
             return
         if isinstance(where, JobPool):
             yield from MembersInBatches(where, sizes).run(work)

@@ -8,10 +8,13 @@ open the members of the next batch.
 import pickle
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from queue import Queue
+from typing import NamedTuple, TypeAlias
 
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import History
@@ -31,6 +34,9 @@ from trajet.pools.pool import Pool
 from trajet.pools.tasks import Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
 
+# Runs the analyses of a member, given its number and its pool, and notes that it is done.
+Drive: TypeAlias = "Callable[[int, Pool], None]"
+
 # Members that are open at a time: at least, for each worker, and at most.
 _OPEN, _OPEN_OF_WORKER, _MOST_OPEN = 24, 2, 128
 # Tasks of each worker in a batch, at whose end workers wait for one another.
@@ -40,7 +46,7 @@ _KEPT = 4
 
 
 @dataclass(eq=False)
-class _Submission:
+class Submission:
     """The tasks of a pass of a member, for a batch.
 
     Attributes
@@ -91,12 +97,12 @@ class MembersInBatches:
         # Members that are not begun, and how many are open.
         self._unopened, self._n_open = deque(largest_first(sizes)), 0
         self._drivers = ThreadPoolExecutor(_MOST_OPEN)
-        self._events: Queue[int | _Submission] = Queue()
+        self._events: Queue[int | Submission] = Queue()
         # Submissions without results; None after the end.
-        self._waiting: set[_Submission] | None = set()
+        self._waiting: set[Submission] | None = set()
         self._lock = threading.Lock()
         # Submissions of a batch that failed, done one by one: the error is that of one member.
-        self._alone: deque[_Submission] = deque()
+        self._alone: deque[Submission] = deque()
 
     def run(self, work: Callable[[int, Pool], None]) -> Generator[int, None, None]:
         """Call `work` for each member; yield the numbers of those that are done."""
@@ -105,33 +111,41 @@ class MembersInBatches:
             try:
                 work(member, pool)
             finally:
-                self._events.put(member)
+                self._put(member)
 
-        batch = list[_Submission]()
         try:
             if isinstance(self.pool, GrowingPool):
                 self.pool.await_worker()
             self._count_workers()
             self._begin(drive)
-            while self._n_open:
-                match self._events.get():
-                    case int(member):
-                        self._n_open -= 1
-                        yield member
-                        self._begin(drive)
-                    case submission:
-                        batch.append(submission)
-                if self._alone:
-                    self._do([self._alone.popleft()])
-                elif self._is_ready(batch):
-                    # With workers that have joined it may be too small.
-                    self._count_workers()
-                    self._begin(drive)
-                    if self._is_ready(batch):
-                        self._do(batch)
-                        batch = []
+            yield from self._drive(drive)
         finally:
             self._stop()
+
+    def _drive(self, drive: Drive) -> Generator[int, None, None]:
+        """Do what drivers submit, until all members are done; yield their numbers."""
+        batch = list[Submission]()
+        while self._n_open:
+            match self._events.get():
+                case int(member):
+                    self._n_open -= 1
+                    yield member
+                    self._begin(drive)
+                case submission:
+                    batch.append(submission)
+            if self._alone:
+                self._do([self._alone.popleft()])
+            elif self._is_ready(batch):
+                # With workers that have joined it may be too small.
+                self._count_workers()
+                self._begin(drive)
+                if self._is_ready(batch):
+                    self._do(batch)
+                    batch = []
+
+    def _put(self, event: int | Submission) -> None:
+        """Give the calling thread a submission, or the number of a member that is done."""
+        self._events.put(event)
 
     def _count_workers(self) -> None:
         """Ask how many workers there are now, and set the size of batches by them."""
@@ -144,27 +158,36 @@ class MembersInBatches:
         self._enough = _TASKS_OF_BATCH * n_workers
         self._n_tasks = task_counts(self._sizes, n_workers, -(-2 * self._enough // self._most))
 
-    def _begin(self, drive: Callable[[int, Pool], None]) -> None:
+    def _begin(self, drive: Drive) -> None:
         """Begin members, until enough are open."""
         while self._unopened and self._n_open < self._most:
-            member = self._unopened.popleft()
-            pool = _MemberInBatches(
-                n_threads=self.n_workers * self.threads,
-                threads=self.threads,
-                n_tasks=self._n_tasks[member],
-                task_frames=getattr(self.pool, "task_frames", None),
-                is_local=getattr(self.pool, "is_local", False),
-                runs_here=min(self._most, len(self._sizes)),
-                _members=self,
-            )
-            submit(self._drivers, drive, member, pool)
-            self._n_open += 1
+            self._begin_one(drive)
 
-    def _is_ready(self, batch: Sequence[_Submission]) -> bool:
+    def _begin_one(self, drive: Drive) -> None:
+        """Begin the next member."""
+        member = self._unopened.popleft()
+        pool = _MemberInBatches(
+            n_threads=self.n_workers * self.threads,
+            threads=self.threads,
+            n_tasks=self._n_tasks[member],
+            task_frames=getattr(self.pool, "task_frames", None),
+            is_local=getattr(self.pool, "is_local", False),
+            runs_here=min(self._most, len(self._sizes)),
+            _members=self,
+        )
+        submit(self._drivers, drive, member, pool)
+        self._n_open += 1
+
+    def _is_ready(self, batch: Sequence[Submission]) -> bool:
         """Return whether a batch is to be done now: it is large, or all open members wait."""
         is_large = sum(len(one.jobs) for one in batch) >= self._enough
         is_complete = len(batch) + len(self._alone) == self._n_open
         return bool(batch) and (is_large or is_complete)
+
+    @contextmanager
+    def spec_of(self, data: bytes) -> "Iterator[Spec]":
+        """Yield the setup of a pass of a member, given as bytes, for its tasks; drivers call it."""
+        yield data
 
     def do(self, jobs: "list[Job[MemberTask]]", take: Callable[[int, TaskResult], bool]) -> None:
         """Have the tasks of a pass done; called by drivers.
@@ -182,22 +205,21 @@ class MembersInBatches:
         Exception
             The error of the pool.
         """
-        submission = _Submission(jobs, take)
+        submission = Submission(jobs, take)
         with self._lock:
             if self._waiting is None:
                 raise StoppedError
             self._waiting.add(submission)
-        self._events.put(submission)
+        self._put(submission)
         submission.end.result()
 
-    def _do(self, batch: Sequence[_Submission]) -> None:
+    def _do(self, batch: Sequence[Submission]) -> None:
         """Do the tasks that are left of a batch; an error of the pool is that of one member."""
         owners = [(one, number) for one in batch for number in sorted(one.left)]
 
         def take(job: int, done: JobResult[TaskResult]) -> Collection[int]:
             one, number = owners[job]
-            result = replace(done.result, worker=done.where.get("worker", 0))
-            if number not in one.left or self._take(one, number, result):
+            if number not in one.left or self._take(one, number, done):
                 return ()
             return [k for k, (other, _) in enumerate(owners) if other is one]
 
@@ -215,7 +237,7 @@ class MembersInBatches:
         for one in batch:
             self._end(one)
 
-    def _take(self, one: _Submission, number: int, result: TaskResult) -> bool:
+    def _take(self, one: Submission, number: int, done: JobResult[TaskResult]) -> bool:
         """Take the result of a task; end its submission if it fails, or none is left.
 
         Returns
@@ -225,6 +247,7 @@ class MembersInBatches:
         """
         error: Exception | None = None
         one.left.discard(number)
+        result = replace(done.result, worker=done.where.get("worker", 0))
         try:
             is_wanted = one.take(number, result)
         except Exception as raised:
@@ -235,7 +258,7 @@ class MembersInBatches:
             self._end(one, error)
         return is_wanted
 
-    def _end(self, submission: _Submission, error: Exception | None = None) -> None:
+    def _end(self, submission: Submission, error: Exception | None = None) -> None:
         """End a submission, for which its driver waits, unless it has ended."""
         with self._lock:
             if self._waiting is None or submission not in self._waiting:
@@ -263,11 +286,6 @@ class _MemberInBatches(MemberPool):
 
     def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
         """Do the tasks of a pass; see `MemberPool.do`."""
-        spec = pickle.dumps(part.worker_spec)
-        jobs = [
-            Job(task.n_frames, MemberTask(spec, text, task.n_frames))
-            for task, text in zip(part.tasks, texts, strict=True)
-        ]
 
         def take(number: int, result: TaskResult) -> bool:
             # A task without an outcome has no sections.
@@ -277,7 +295,12 @@ class _MemberInBatches(MemberPool):
             results.take(number, result)
             return not results.has_failed
 
-        self._members.do(jobs, take)
+        with self._members.spec_of(pickle.dumps(part.worker_spec)) as spec:
+            jobs = [
+                Job(task.n_frames, MemberTask(spec, text, task.n_frames))
+                for task, text in zip(part.tasks, texts, strict=True)
+            ]
+            self._members.do(jobs, take)
 
     def report(self, timing: RunTiming) -> RunReport:
         """Return the report of a run."""
@@ -287,6 +310,24 @@ class _MemberInBatches(MemberPool):
         )
 
 
+class SpecFile(NamedTuple):
+    """A file with a pickled setup of a pass, which processes of this machine can read.
+
+    Attributes
+    ----------
+    path
+        Its path, which a later file may have as well.
+    number
+        Tells it apart from other files.
+    """
+
+    path: Path
+    number: int
+
+
+Spec: TypeAlias = "bytes | SpecFile"
+
+
 @dataclass(frozen=True)
 class MemberTask:
     """A task of a member, as a worker gets it.
@@ -294,14 +335,14 @@ class MemberTask:
     Attributes
     ----------
     spec
-        The pickled setup of the pass.
+        The pickled setup of the pass, or the file that holds it.
     task
         The serialised task.
     n_frames
         Its frames.
     """
 
-    spec: bytes
+    spec: Spec
     task: bytes
     n_frames: int
 
@@ -334,8 +375,8 @@ class MemberTaskWorker:
     """
 
     def __init__(self) -> None:
-        self._workers: dict[bytes, Worker] = {}
-        self._errors: dict[bytes, Exception] = {}
+        self._workers: dict[Spec, Worker] = {}
+        self._errors: dict[Spec, Exception] = {}
         self._lock = threading.Lock()
 
     def do(self, what: MemberTask, /, threads: int, show: ShowFrames) -> TaskResult:
@@ -356,19 +397,20 @@ class MemberTaskWorker:
                 _forget_oldest(self._errors)
         return result
 
-    def _worker(self, spec: bytes) -> Worker:
+    def _worker(self, spec: Spec) -> Worker:
         """Return the worker of a setup."""
         with self._lock:
             worker = self._workers.pop(spec, None)
             if worker is None:
-                made: WorkerSpec = pickle.loads(spec)
+                data = spec.path.read_bytes() if isinstance(spec, SpecFile) else spec
+                made: WorkerSpec = pickle.loads(data)
                 worker = Worker(made)
             self._workers[spec] = worker
             _forget_oldest(self._workers)
             return worker
 
 
-def _forget_oldest(by_spec: "dict[bytes, Worker] | dict[bytes, Exception]") -> None:
+def _forget_oldest(by_spec: "dict[Spec, Worker] | dict[Spec, Exception]") -> None:
     """Remove entries from the front until `_KEPT` are left."""
     while len(by_spec) > _KEPT:
         del by_spec[next(iter(by_spec))]
