@@ -51,15 +51,23 @@ def test_inefficiency_equals_naive_sum(n: int, phi: float) -> None:
         assert window == last
 
 
-@given(st.lists(st.integers(-3, 3), min_size=4, max_size=40), st.sampled_from([1, 2, 7, 1024]))
-def test_few_lags_at_a_time_change_nothing(numbers: list[int], first: int) -> None:
-    """Any numbers, also with ties and with sums of exactly 0."""
+@given(
+    st.lists(st.integers(-3, 3), min_size=4, max_size=40),
+    st.sampled_from([1, 2, 7, 1024]),
+    st.booleans(),
+)
+def test_few_lags_at_a_time_change_nothing(
+    numbers: list[int], first: int, by_transforms: bool
+) -> None:
+    """Any numbers, also with ties and with sums of exactly 0, as short series and as long ones."""
     series = np.array(numbers, float)
     series -= series.mean()
     if not series.any():
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(correlation, "_FIRST_LAGS", first)
+        if by_transforms:
+            patch.setattr(correlation, "_SHORT", 0)
         g, windows = inefficiency(series[np.newaxis])
     expected, last = naive(series.tolist())
     assert g[0] == pytest.approx(expected, rel=1e-10, abs=1e-10)
@@ -129,9 +137,11 @@ def test_sum_of_pymbar_is_near() -> None:
     assert abs(g.mean() / 19 - 1) < 0.1
 
 
-def test_wide_tables_take_the_same_sums_as_single_columns() -> None:
+@pytest.mark.parametrize("n", [4, 65, 128, 300])
+@pytest.mark.parametrize("phi", [0.8, 0.0, -0.6])
+def test_wide_tables_take_the_same_sums_as_single_columns(n: int, phi: float) -> None:
     """A series among others has the same bits as alone."""
-    rows = made(300, 0.8, n_series=5)
+    rows = made(n, phi, n_series=50)
     together, windows = inefficiency(rows)
     alone = [inefficiency(row[np.newaxis]) for row in rows]
     assert together.tolist() == [g[0] for g, _ in alone]

@@ -47,10 +47,10 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     # and need no remark. In a map of contacts they are the most.
     is_constant = len(values) > 1 and (values == values[:1]).all(axis=0)
     changes = np.flatnonzero(~np.broadcast_to(is_constant, values.shape[1]))
-    found = estimates_of_blocks(values[:, changes])
+    found = estimates_of_blocks(values if len(changes) == values.shape[1] else values[:, changes])
     errors, half_widths = np.full((2, values.shape[1]), np.nan)
     errors[changes], half_widths[changes] = found.standard_error, found.half_width
-    wrong = np.flatnonzero([bool(reason) for reason in found.reasons])
+    wrong = np.flatnonzero(found.reasons.astype(bool))
     remarks = []
     if len(wrong):
         remarks.append(
@@ -114,15 +114,26 @@ def fluctuations(blocks: Sequence[Block], n_atoms: int) -> NDArray[np.float64]:
     total, n_frames = np.zeros_like(blocks[0]["means"]), counts.sum()
     for block, count in zip(blocks, counts, strict=True):
         total += count / n_frames * block["means"]
-    squares = np.zeros_like(total)
-    for block, count in zip(blocks, counts, strict=True):
-        squares += block["squares"] + count * (block["means"] - total) ** 2
-    of_all = np.sqrt(squares.sum(axis=1) / n_frames)
-    values = np.empty((len(blocks), len(total)))
-    for row, block, count in zip(values, blocks, counts, strict=True):
+    # Squared distances of the block's mean position from that of all frames, and sums of squared
+    # deviations from the block's mean position.
+    apart, within = np.empty((2, len(blocks), n_atoms))
+    for k, block in enumerate(blocks):
+        _sum_of_axes((block["means"] - total) ** 2, apart[k])
+        _sum_of_axes(block["squares"], within[k])
+    squares = within.sum(axis=0) + (counts[:, np.newaxis] * apart).sum(axis=0)
+    of_all = len(blocks) * np.sqrt(squares / n_frames)
+    # Without the block, the mean of the others moves away from it.
+    values = within
+    for k, count in enumerate(counts):
         others = n_frames - count
-        mean = total + count / others * (total - block["means"])
-        between = count * others / n_frames * (block["means"] - mean) ** 2
-        left = (squares - block["squares"] - between).sum(axis=1)
-        row[:] = len(blocks) * of_all - (len(blocks) - 1) * np.sqrt(np.maximum(left, 0) / others)
+        left = squares - within[k] - count * n_frames / others * apart[k]
+        values[k] = of_all - (len(blocks) - 1) * np.sqrt(np.maximum(left, 0) / others)
     return values
+
+
+def _sum_of_axes(
+    vectors: "NDArray[np.float64] | NDArray[np.int64]", out: NDArray[np.float64]
+) -> None:
+    """Write the sums of x, y and z of vectors, `(n_atoms, 3)`, to `(n_atoms,)` numbers."""
+    np.add(vectors[:, 0], vectors[:, 1], out=out)
+    out += vectors[:, 2]

@@ -20,6 +20,8 @@ _MORE_LAGS = 4
 # Frames of which the means tell how many lags are needed, and fewest frames of such series.
 _COARSE = 64
 _LONG = 2**16
+# Series up to this length have few lags, which are summed pair by pair until the sequence ends.
+_SHORT = 256
 # Series are transformed as a whole up to this length, longer ones in segments of at least half of
 # it.
 _SEGMENT = 2**14
@@ -40,6 +42,44 @@ def inefficiency(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     tuple of numpy.ndarray
         g and the window W, `(n_series,)` each.
     """
+    n_frames = rows.shape[1]
+    sums, windows = _sums_pair_by_pair(rows) if n_frames <= _SHORT else _sums_by_transforms(rows)
+    return np.maximum(sums, 1 / max(1.0, np.log10(n_frames))), windows
+
+
+def _sums_pair_by_pair(
+    rows: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return sum and last lag of the initial monotone sequence of short series.
+
+    Sequences of most series, such as means of blocks, end after a few lags: two lags at a time are
+    computed of the series whose sequence has not ended.
+    """
+    n_series, n_frames = rows.shape
+    sums, windows = np.full(n_series, -1.0), np.zeros(n_series, np.int64)
+    left, variances = np.arange(n_series), np.einsum("ij,ij->i", rows, rows)
+    before = np.full(n_series, np.inf)
+    for lag in range(0, n_frames, 2):
+        pairs = np.einsum("ij,ij->i", rows[:, : n_frames - lag], rows[:, lag:])
+        if lag + 1 < n_frames:
+            pairs += np.einsum("ij,ij->i", rows[:, : n_frames - lag - 1], rows[:, lag + 1 :])
+        pairs /= variances
+        goes_on = pairs > _ROUNDING
+        if not goes_on.all():
+            left, rows, variances = left[goes_on], rows[goes_on], variances[goes_on]
+            before, pairs = before[goes_on], pairs[goes_on]
+        if not len(left):
+            break
+        before = np.minimum(before, pairs)
+        sums[left] += 2 * before
+        windows[left] = lag + 1
+    return sums, windows
+
+
+def _sums_by_transforms(
+    rows: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return sum and last lag of the initial monotone sequence of long series."""
     n_series, n_frames = rows.shape
     g, windows = np.ones(n_series), np.ones(n_series, np.int64)
     left, n_lags = np.arange(n_series), _likely_lags(rows)
@@ -55,7 +95,7 @@ def inefficiency(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
         is_left[n_lags == n_lags.min()] = ~is_complete
         n_lags = np.where(n_lags == n_lags.min(), _MORE_LAGS * n_lags, n_lags)[is_left]
         left = left[is_left]
-    return np.maximum(g, 1 / max(1.0, np.log10(n_frames))), windows
+    return g, windows
 
 
 def _likely_lags(rows: NDArray[np.float64]) -> NDArray[np.int64]:

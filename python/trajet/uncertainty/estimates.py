@@ -226,25 +226,21 @@ def _add_errors(
         half_widths[around] = period / 2
     found.standard_error[k], found.inefficiency[k], found.freedom[k] = errors, g, freedom
     found.half_width[k] = half_widths
-    for index, effective, nu, window, whole in zip(
-        k.tolist(),
-        (n / g).tolist(),
-        freedom.tolist(),
-        windows.tolist(),
-        around.tolist(),
-        strict=True,
-    ):
+    effective = n / g
+    wrong = around | (effective < LEAST_EFFECTIVE) | (freedom < LEAST_FREEDOM)
+    for which in np.flatnonzero(wrong).tolist():
+        index = k[which]
         reasons = [found.reasons[index]] if found.reasons[index] else []
-        if whole:
+        if around[which]:
             reasons.append(
                 "the interval is the whole circle: the angles may have no common direction"
             )
-        if effective < LEAST_EFFECTIVE:
+        if effective[which] < LEAST_EFFECTIVE:
             reasons.append(
-                f"{effective:.3g} effective {clock.samples} are fewer than {LEAST_EFFECTIVE}"
+                f"{effective[which]:.3g} effective {clock.samples} are fewer than {LEAST_EFFECTIVE}"
             )
-        elif nu < LEAST_FREEDOM:
-            reasons.append(f"correlations reach over {window} of {n} {clock.samples}")
+        elif freedom[which] < LEAST_FREEDOM:
+            reasons.append(f"correlations reach over {windows[which]} of {n} {clock.samples}")
         found.reasons[index] = "; ".join(reasons)
 
 
