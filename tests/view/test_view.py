@@ -1,16 +1,12 @@
 """`trajet view` without a browser: frames, structures, series, and what is refused."""
 
 import gzip
-import importlib
 import itertools
 import json
-import os
 import re
 import shutil
-import signal
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -329,37 +325,6 @@ def test_frames_without_positions_are_refused(tmp_path: Path) -> None:
     assert np.allclose(made.frame(0).positions, 10, atol=0.01)
 
 
-def test_address_is_printed_if_no_browser_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A browser that cannot read the temporary file says nothing to the command."""
-
-    def open_nothing(_: str) -> bool:
-        time.sleep(0.8)
-        os.kill(os.getpid(), signal.SIGINT)
-        return True
-
-    command = importlib.import_module("trajet.cli.view")
-    monkeypatch.setattr(command, "_UNSEEN", 0.1)
-    monkeypatch.setattr("webbrowser.open", open_nothing)
-    opened = tj.open(write_gro(tmp_path / "two.gro", [("A", "X"), ("A", "Y")]))
-    scene = viewer.Scene(opened, [make_layer(opened.all_atoms())])
-    command._serve(scene, 0, no_browser=False, quiet=True)
-    assert "so far: open http://127.0.0.1:" in capsys.readouterr().err
-
-
-def test_a_scene_that_cannot_be_prepared_ends_the_command(adk: Adk, tmp_path: Path) -> None:
-    """The page is served while the scene is prepared; its errors are those of the command."""
-    path = tmp_path / "cut.xtc"
-    shutil.copy(adk.xtc, path)
-    opened = tj.open(adk.psf, path)
-    scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
-    os.truncate(path, 40)
-    command = importlib.import_module("trajet.cli.view")
-    with pytest.raises(OSError, match=r"cut\.xtc"):
-        command._serve(scene, 0, no_browser=True, quiet=True)
-
-
 def test_address_needs_no_option_of_linux(monkeypatch: pytest.MonkeyPatch) -> None:
     """On macOS nothing ends connections that take no byte; the page is served all the same."""
     monkeypatch.delattr("socket.TCP_USER_TIMEOUT")
@@ -399,7 +364,7 @@ def test_page_asks_for_all_of_its_modules_at_once(page: Page) -> None:
     """Otherwise each import waits for the one before it, while Mol* is evaluated."""
     text = page.get("").body.decode()
     asked = set(re.findall(r'<link rel="modulepreload" href="(\w+\.js)">', text))
-    programs = {"page.js", *PROGRAMS, "record.js"}
+    programs = {"early.js", "page.js", *PROGRAMS, "record.js"}
     assert asked == {name for name in viewer.page_files() if name.endswith(".js")} - programs
 
 

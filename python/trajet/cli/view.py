@@ -1,20 +1,16 @@
 """`trajet view`: shows a trajectory in the browser."""
 
 import contextlib
-import socket
-import threading
-import webbrowser
-from collections.abc import Iterator
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals, viewer
-from trajet._trajet import TrajetError
-from trajet.cli import options, recordings, remote_options, view_outputs
+from trajet.cli import options, remote_options, view_outputs
 from trajet.cli.command import command
-from trajet.cli.tables import escaped, one_line
+from trajet.cli.tables import escaped
+from trajet.cli.view_serving import print_notes, serve
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.trajectory import Trajectory, is_structure
@@ -23,8 +19,6 @@ from trajet.viewer.layers import make_layer
 
 # Seconds after the end within which a thread that reads or analyses is left behind.
 _END = 1.0
-# Seconds after which the address is printed if the browser has not asked for the page.
-_UNSEEN = 10.0
 
 
 @command()
@@ -133,31 +127,37 @@ def view(
     chosen = (start, stop, step, begin, end)
     outputs.check(chooses_frames=any(each is not None for each in chosen))
     linked = [each for text in series for each in viewer.parse_series(text)]
-    opened = options.open_files(
-        *_divided(files),
-        quiet=quiet,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        **remote,
-    )
-    with contextlib.closing(opened):
-        options.read_topology(opened, quiet=quiet)
-        scene = viewer.Scene(
-            opened,
-            _layers(opened, select, layers, is_saved=outputs.save is not None),
-            as_stored=as_stored,
-            quantise=quantise or outputs.save is not None,
-            series=linked,
-            first=0 if frame is None else _numbers(opened, [frame], "--frame")[0],
-        )
+    topology, trajectories = _divided(files)
+    with contextlib.ExitStack() as kept:
+
+        def load() -> tuple[Trajectory, viewer.Scene]:
+            opened = options.open_files(
+                *(topology, trajectories),
+                quiet=quiet,
+                continuous=continuous,
+                allow_truncated_tail=allow_truncated_tail,
+                format_options=format_options,
+                time_step=time_step,
+                **remote,
+            )
+            kept.callback(opened.close)
+            options.read_topology(opened, quiet=quiet)
+            return opened, viewer.Scene(
+                opened,
+                _layers(opened, select, layers, is_saved=outputs.save is not None),
+                as_stored=as_stored,
+                quantise=quantise or outputs.save is not None,
+                series=linked,
+                first=0 if frame is None else _numbers(opened, [frame], "--frame")[0],
+            )
+
         if not outputs.paths:
-            _serve(scene, port, no_browser=no_browser, quiet=quiet)
+            serve(lambda: load()[1], files, port, no_browser=no_browser, quiet=quiet)
             signals.end_within(_END)
             return
+        opened, scene = load()
         with contextlib.closing(scene):
-            _print_notes(scene)
+            print_notes(scene)
             numbers = _numbers(opened, options.choose_frames(opened, *chosen), "frames")
             outputs.write(scene, numbers, picture_first=frame is None, quiet=quiet)
 
@@ -168,90 +168,6 @@ def _numbers(
     """Return the numbers of chosen frames."""
     numbers: list[int] = frame_numbers(resolve_frames(chosen, opened.n_frames, name)).tolist()
     return numbers
-
-
-def _print_notes(scene: viewer.Scene) -> None:
-    """Print why positions are not repaired or superposed, if they are not."""
-    for remark in scene.remarks:
-        click.echo(f"note: {escaped(remark)}", err=True)
-
-
-def _serve(scene: viewer.Scene, port: int, *, no_browser: bool, quiet: bool) -> None:
-    """Serve the page until a signal ends the command.
-
-    Raises
-    ------
-    TrajetError, OSError
-        If frame 0 cannot be read.
-    """
-    from trajet import server
-
-    at = server.Address("127.0.0.1", port)
-    access = server.Access(server.new_token(), at.names())
-    address = f"http://127.0.0.1:{at.port}/{access.token}/"
-    preparation = _Preparation(scene)
-
-    def failed(error: Exception) -> None:
-        click.echo(f"trajet: {one_line(error)}", err=True)
-
-    with contextlib.ExitStack() as kept:
-
-        def started() -> None:
-            preparation.start()
-            if no_browser:
-                _introduce(address, at.port)
-            else:
-                kept.enter_context(_opened_browser(address))
-                if not quiet:
-                    click.echo("the page opens in the browser; Ctrl-C ends the command")
-
-        app = server.ViewApp(scene, failed)
-        is_unseen = not no_browser
-
-        def tick() -> bool:
-            nonlocal is_unseen
-            if is_unseen and app.n_requests == 0 and app.quiet_for > _UNSEEN:
-                click.echo(f"no browser has opened the page so far: open {address}", err=True)
-                is_unseen = False
-            return preparation.error is not None
-
-        server.serve(
-            app,
-            access,
-            at,
-            headers=server.PAGE_HEADERS,
-            failed=failed,
-            started=started,
-            is_done=tick,
-        )
-    if preparation.error is not None:
-        raise preparation.error
-
-
-class _Preparation(threading.Thread):
-    """Prepares a scene while the browser starts and loads the page, and prints its notes.
-
-    Attributes
-    ----------
-    error
-        The error that prevents it, if any.
-    """
-
-    def __init__(self, scene: viewer.Scene) -> None:
-        super().__init__(daemon=True)
-        self._scene = scene
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        """Prepare the scene."""
-        try:
-            _print_notes(self._scene)
-        except Exception as error:
-            self.error = error
-            return
-        # Requests that need it meet the same error.
-        with contextlib.suppress(TrajetError, OSError, MemoryError):
-            self._scene.structure(0)
 
 
 def _divided(files: list[str]) -> tuple[str | None, list[str]]:
@@ -293,28 +209,6 @@ def _layers(
         )
         return [usual]
     return [usual, *others]
-
-
-def _introduce(address: str, port: int) -> None:
-    """Print the address of the page, and how it is reached from another machine."""
-    click.echo(f"open {address}")
-    name = socket.gethostname()
-    click.echo(f"from another machine, first: ssh -L {port}:127.0.0.1:{port} {name}")
-    click.echo("keep the address to yourself: it opens the trajectory; Ctrl-C ends the command")
-
-
-@contextlib.contextmanager
-def _opened_browser(address: str) -> Iterator[None]:
-    """Open a page in the browser; print the address if there is no browser."""
-    with recordings.redirect_file(address) as path:
-
-        def open_browser() -> None:
-            # A browser of the terminal runs until it is left.
-            if not webbrowser.open(path.as_uri()):
-                click.echo(f"there is no browser here: open {address}", err=True)
-
-        threading.Thread(target=open_browser, daemon=True).start()
-        yield
 
 
 COMMANDS = (view,)

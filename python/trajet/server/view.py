@@ -1,10 +1,12 @@
 """The page of the viewer: its files, the scene, structures, frames and series."""
 
+import asyncio
 import gzip
 import json
 import re
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
@@ -46,7 +48,8 @@ class ViewApp:
     Parameters
     ----------
     scene
-        The scene, which is closed with the application, unless it records.
+        The scene, or one that is being loaded, for which requests wait: the text of its error is
+        sent. It is closed with the application, unless it records.
     failed
         Called with an error that a request has met; its text, which may name paths, is not sent.
     recording
@@ -56,15 +59,22 @@ class ViewApp:
     ----------
     n_requests
         Number of requests so far.
+    is_told
+        Whether a request has got the error that prevents the scene.
     """
 
     def __init__(
         self,
-        scene: Scene,
+        scene: Scene | Future[Scene],
         failed: Callable[[Exception], None],
         recording: Recording | None = None,
     ) -> None:
+        if isinstance(scene, Scene):
+            loaded: Future[Scene] = Future()
+            loaded.set_result(scene)
+            scene = loaded
         self._scene, self._failed = scene, failed
+        self.is_told = False
         self._readers, self._analyses = CapacityLimiter(_READERS), CapacityLimiter(_ANALYSES)
         self._records = recording is not None
         self._n_open, self._quiet_since = 0, time.monotonic()
@@ -100,61 +110,80 @@ class ViewApp:
 
     def close(self) -> None:
         """Close the scene, unless it may be recorded again."""
-        if not self._records:
-            self._scene.close()
+        scene = self._scene
+        if not self._records and scene.done() and scene.exception() is None:
+            scene.result().close()
+
+    async def _loaded(self) -> Scene:
+        """Return the scene when it is loaded.
+
+        Raises
+        ------
+        RequestError
+            If it cannot be.
+        """
+        try:
+            return await asyncio.wrap_future(self._scene)
+        except Exception as error:
+            self.is_told = True
+            raise RequestError(f"the trajectory cannot be shown: {error}", 409) from error
 
     async def _file(self, request: Request) -> Response:
         name: str = request.path_params["name"]
         if name not in self._files:
             raise RequestError("no such file")
         path, media_type = self._files[name]
-        content = await self._in_thread(path.read_bytes)
+        content = await to_thread.run_sync(path.read_bytes)
         if path.suffix != ".gz":
             return Response(content, media_type=media_type)
         if not _accepts_gzip(request.headers.get("accept-encoding", "")):
-            content = await self._in_thread(partial(gzip.decompress, content))
+            content = await to_thread.run_sync(gzip.decompress, content)
             return Response(content, media_type=media_type)
         return Response(content, headers={"Content-Encoding": "gzip"}, media_type=media_type)
 
     async def _description(self, _: Request) -> Response:
-        return _json(await self._in_thread(self._scene.describe))
+        scene = await self._loaded()
+        return _json(await self._in_thread(scene, scene.describe))
 
     async def _structure(self, request: Request) -> Response:
         layer = number_in(request)
-        if layer >= len(self._scene.layers):
+        scene = await self._loaded()
+        if layer >= len(scene.layers):
             raise RequestError("no such layer")
-        return _binary(await self._in_thread(partial(self._scene.structure, layer)))
+        return _binary(await self._in_thread(scene, partial(scene.structure, layer)))
 
     async def _frame(self, request: Request) -> Response:
         number = number_in(request)
-        if number >= self._scene.n_frames:
-            raise RequestError(f"no such frame: there are {self._scene.n_frames}, from 0 on")
+        scene = await self._loaded()
+        if number >= scene.n_frames:
+            raise RequestError(f"no such frame: there are {scene.n_frames}, from 0 on")
         stored = request.query_params.get("positions") == "stored"
         async with self._readers:
             # A page that has moved on to another frame has ended its request.
             if await request.is_disconnected():
                 return Response(status_code=_GONE)
             frame = await self._in_thread(
-                partial(self._scene.frame, number, stored=stored), CapacityLimiter(1)
+                scene, partial(scene.frame, number, stored=stored), CapacityLimiter(1)
             )
         return _binary(frame)
 
     async def _series(self, request: Request) -> Response:
         number = number_in(request)
-        if number >= len(self._scene.series):
+        scene = await self._loaded()
+        if number >= len(scene.series):
             raise RequestError("no such series")
-        document = partial(self._scene.series_document, number)
+        document = partial(scene.series_document, number)
         try:
-            return _json(await self._in_thread(document, self._analyses))
+            return _json(await self._in_thread(scene, document, self._analyses))
         except ValueError as error:
             if isinstance(error, (TrajetError, RequestError)):
                 raise
-            raise RequestError(self._scene.without_paths(str(error)), 409) from error
+            raise RequestError(scene.without_paths(str(error)), 409) from error
 
     async def _in_thread(
-        self, call: Callable[[], _T], limiter: CapacityLimiter | None = None
+        self, scene: Scene, call: Callable[[], _T], limiter: CapacityLimiter | None = None
     ) -> _T:
-        """Call a function in a thread.
+        """Call a function of a scene in a thread.
 
         Raises
         ------
@@ -166,7 +195,7 @@ class ViewApp:
             return await to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
         except (FrameError, SelectionError) as error:
             self._failed(error)
-            raise RequestError(self._scene.without_paths(str(error)), 409) from error
+            raise RequestError(scene.without_paths(str(error)), 409) from error
         except (TrajetError, OSError, MemoryError) as error:
             self._failed(error)
             raise RequestError("the server cannot read this: see its terminal", 500) from error

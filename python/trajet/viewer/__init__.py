@@ -7,7 +7,7 @@ from trajet.viewer.files import missing_files, page_files, redirect_page
 from trajet.viewer.layers import Layer, default_layers, parse_layer
 from trajet.viewer.mp4 import Movie
 from trajet.viewer.saved import save
-from trajet.viewer.scene import Scene
+from trajet.viewer.scene import Scene, without_paths
 from trajet.viewer.series import LinkedSeries, parse_series
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "parse_series",
     "redirect_page",
     "save",
+    "without_paths",
 ]

@@ -12,13 +12,13 @@ _HERE = Path(__file__).parent
 _JAVASCRIPT, _CSS = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 # The modules of the viewer; each imports only from those before it.
 _MODULES = (
-    *("elements", "colours", "frames", "layout", "sources", "matrices", "lines", "plots"),
+    *("elements", "canvas", "colours", "frames", "layout", "sources", "matrices", "lines", "plots"),
     *("molecules", "viewer"),
 )
 # Names that requests may ask for, with the files and their types.
 _FILES = {
     "": ("page/index.html", "text/html; charset=utf-8"),
-    **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "page")},
+    **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "early", "page")},
     "view.css": ("page/view.css", _CSS),
     "molstar.js": ("vendor/molstar.js.gz", _JAVASCRIPT),
     "uPlot.js": ("vendor/uPlot.js.gz", _JAVASCRIPT),

@@ -21,6 +21,7 @@ step plus the origin are Å.
 """
 
 import os
+import re
 import struct
 import threading
 from collections.abc import Sequence
@@ -44,6 +45,8 @@ HEADER_SIZE = _HEADER.size
 # Atoms by which frames are superposed: one a residue of proteins, nucleic acids and beads of both.
 _FITTED = "CA P BB"
 _LEAST_FITTED = 3
+# The folders of an absolute path in a text; in quotes they may have spaces. URLs keep theirs.
+_FOLDERS = re.compile(r"""(?<=['"])/[^'"]*/|(?<![\w.:/])/(?:[^/\s'":]+/)+""")
 
 
 class Scene:
@@ -362,15 +365,19 @@ class Scene:
 
     def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""
-        paths = [*self._trajectory.paths, *self._trajectory.absolute_paths]
-        names = {str(path): path.name for path in paths}
+        trajectory = self._trajectory
+        paths = [str(path) for path in (*trajectory.paths, *trajectory.absolute_paths)]
         # Topologies that are no files, such as objects of MDAnalysis, have no path.
         with suppress(TypeError):
-            topology = os.fspath(self._trajectory.topology)
-            names[topology] = topology.rpartition("/")[2]
-        for path in sorted(names, key=len, reverse=True):
-            text = text.replace(path, names[path])
-        return text
+            paths.append(os.fspath(trajectory.topology))
+        return without_paths(text, paths)
+
+
+def without_paths(text: str, paths: Sequence[str]) -> str:
+    """Return a text with the names of files in place of their paths, and of all absolute ones."""
+    for path in sorted(paths, key=len, reverse=True):
+        text = text.replace(path, path.rstrip("/").rpartition("/")[2])
+    return _FOLDERS.sub("", text)
 
 
 def is_quantised(frame: bytes) -> bool:

@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { takenCanvas } from "./canvas.js";
 import { inBytes } from "./elements.js";
 import { FrameNumbers, Frames } from "./frames.js";
 import { LinePlot } from "./lines.js";
@@ -334,13 +335,55 @@ test("a view that was closed asks its kernel for nothing more", async () => {
   assert.equal(model.sent.length, 1);
 });
 
+// Make canvases of the page those of a browser that draws with `renderer`; return what contexts do.
+function drawingWith(t, renderer) {
+  const done = [];
+  const noted = (name) => (program) => done.push([name, program]);
+  const context = () => ({
+    RENDERER: 1,
+    getExtension: () => null,
+    getParameter: () => renderer,
+    ...Object.fromEntries(["linkProgram", "getAttribLocation", "getUniformLocation",
+      "getProgramParameter", "useProgram", "deleteProgram"].map((name) => [name, noted(name)])),
+  });
+  globalThis.document = { createElement: () => {
+    const gl = renderer === null ? null : context();
+    return { getContext: () => gl, gl, remove: () => done.push(["remove"]) };
+  } };
+  t.after(() => delete globalThis.document);
+  return done;
+}
+
+test("without a GPU programs are linked when they are used", (t) => {
+  const done = drawingWith(t, "ANGLE (Google, Vulkan (SwiftShader), SwiftShader driver)");
+  const { canvas: { gl }, isSoftware } = takenCanvas();
+  for (const program of ["one", "two", "three"]) gl.linkProgram(program);
+  gl.getAttribLocation("one");
+  gl.useProgram("one");
+  gl.deleteProgram("two");
+  gl.getProgramParameter("two");
+  assert.ok(isSoftware);
+  assert.deepEqual(done, [["linkProgram", "one"], ["getAttribLocation", "one"], ["useProgram", "one"],
+    ["deleteProgram", "two"], ["getProgramParameter", "two"]]);
+});
+
+test("with a GPU programs are linked at once; without WebGL there is no canvas", (t) => {
+  const done = drawingWith(t, "ANGLE (NVIDIA, NVIDIA RTX)");
+  const { canvas: { gl }, isSoftware } = takenCanvas();
+  gl.linkProgram("one");
+  assert.deepEqual([isSoftware, done], [false, [["linkProgram", "one"]]]);
+  drawingWith(t, null);
+  assert.throws(takenCanvas, /no WebGL/);
+});
+
 test("a start that fails lets its canvas go", async (t) => {
   const closed = [];
+  const done = drawingWith(t, "ANGLE (NVIDIA, NVIDIA RTX)");
   globalThis.molstar = { lib: { plugin: {
     PluginContext: class {
       constructor() { this.representation = { structure: { themes: { colorThemeRegistry: { add() {} } } } }; }
       async init() {}
-      async mountAsync() { return false; }
+      async initViewerAsync() { return false; }
       dispose() { closed.push(this); }
     },
     DefaultPluginSpec: () => ({}), PluginConfig: { VolumeStreaming: {} },
@@ -349,11 +392,11 @@ test("a start that fails lets its canvas go", async (t) => {
   const viewer = viewerOf({
     scene: async () => ({ ...viewer.scene, layers: [], remarks: [], series: [] }),
   });
-  viewer.part.remarks.append = () => {};
+  viewer.part.remarks.append = viewer.part.picture.append = () => {};
   viewer.part.smooth.options = [];
   await viewer.start();
-  assert.deepEqual([closed.length, viewer.part.message.textContent],
-    [1, "this browser has no WebGL, which draws the molecules"]);
+  assert.deepEqual([closed.length, done, viewer.part.message.textContent],
+    [1, [["remove"]], "this browser cannot draw molecules: its WebGL has failed"]);
 });
 
 test("only drags that began in a plot choose frames; the value of the frame is written above it", () => {

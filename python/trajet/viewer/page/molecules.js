@@ -1,5 +1,6 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
+import { takenCanvas } from "./canvas.js";
 import { rangeOf, themeOfTexts, themeOfValues } from "./colours.js";
 
 const TYPES = {
@@ -42,14 +43,21 @@ export class Molecules {
     // All are asked for at once, before the canvas is made.
     const structures = scene.layers.map((_, number) => source.structure(number));
     for (const structure of structures) structure.catch(() => {});
+    const { canvas, isSoftware } = takenCanvas();
+    made.isSoftware = isSoftware;
     const spec = DefaultPluginSpec();
     spec.config = [
       [PluginConfig.VolumeStreaming.Enabled, false],
       ...(spec.config ?? []),
     ];
+    spec.canvas3d = {
+      camera: { helper: { axes: OFF } },
+      cameraFog: { name: "on", params: { intensity: 40 } },
+      ...(isSoftware ? PLAIN : {}),
+    };
     made.plugin = new PluginContext(spec);
     try {
-      await made.fill(element, scene, structures);
+      await made.fill(element, canvas, scene, structures);
     } catch (error) {
       // Browsers have few contexts of WebGL.
       made.close();
@@ -58,22 +66,20 @@ export class Molecules {
     return made;
   }
 
-  // Make the canvas, the layers and the cell.
-  async fill(element, scene, structures) {
+  // Make the layers and the cell, of which nothing is drawn before `begin`.
+  async fill(element, canvas, scene, structures) {
     const { plugin } = this;
     await plugin.init();
     const themes = plugin.representation.structure.themes.colorThemeRegistry;
     themes.add(themeOfTexts(COLOURS.residue, "Residue", "label_comp_id"));
     themes.add(themeOfTexts(COLOURS.name, "Name", "label_atom_id"));
-    if (!(await plugin.mountAsync(element))) {
-      throw new Error("this browser has no WebGL, which draws the molecules");
+    element.append(canvas);
+    this.canvas = canvas;
+    if (!(await plugin.initViewerAsync(canvas, element))) {
+      throw new Error("this browser cannot draw molecules: its WebGL has failed");
     }
-    plugin.canvas3d?.setProps({
-      camera: { helper: { axes: OFF } },
-      cameraFog: { name: "on", params: { intensity: 40 } },
-    });
-    this.isPlain = drawsInSoftware(plugin);
-    if (this.isPlain) plugin.canvas3d.setProps(PLAIN);
+    plugin.handleResize();
+    plugin.animationLoop.stop({ noDraw: true });
     this.layers = [];
     for (const [number, layer] of scene.layers.entries()) {
       this.layers.push(await this.addLayer(layer, await structures[number]));
@@ -146,10 +152,29 @@ export class Molecules {
     this.dashes.push({ ...lines, most, bonds, row });
   }
 
+  // Draw from now on; the promise is fulfilled with the first picture.
+  begin() {
+    const { canvas3d, animationLoop } = this.plugin;
+    return new Promise((done) => {
+      let n = 0;
+      // The first value is there before anything is drawn.
+      const drawn = canvas3d.didDraw.subscribe(() => {
+        if (n++) {
+          drawn.unsubscribe();
+          done();
+        }
+      });
+      animationLoop.start();
+    });
+  }
+
   // Show a frame: the only function that changes positions.
   async setFrame(number, frame) {
     const update = this.plugin.build();
-    for (const layer of this.layers) {
+    // Layers are made at the positions of frame 0.
+    const moved = this.hasFrame || number !== 0 ? this.layers : [];
+    this.hasFrame = true;
+    for (const layer of moved) {
       const [x, y, z] = layer.sets.reverse()[0];
       let k = 0;
       for (const [first, end] of layer.ranges) {
@@ -247,7 +272,7 @@ export class Molecules {
 
   // Return the picture as a PNG file of a size in pixels; without a GPU, of the size that it has.
   async picture(width, height) {
-    if (this.isPlain) {
+    if (this.isSoftware) {
       const { canvas3d, canvas3dContext } = this.plugin;
       canvas3d.requestDraw();
       for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
@@ -262,6 +287,7 @@ export class Molecules {
 
   close() {
     this.plugin.dispose();
+    this.canvas?.remove();
   }
 
   // Look at all layers along y, with z upwards: membranes are seen from the side.
@@ -293,14 +319,6 @@ function around(spheres) {
   });
   const reach = (one) => Math.hypot(...center.map((at, axis) => one.center[axis] - at)) + one.radius;
   return { center, radius: Math.max(...spheres.map(reach)) };
-}
-
-// Return whether the browser draws without a GPU.
-function drawsInSoftware(plugin) {
-  const gl = plugin.canvas3d?.webgl.gl;
-  const extension = gl?.getExtension("WEBGL_debug_renderer_info");
-  const renderer = gl?.getParameter(extension ? extension.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
-  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(renderer ?? "");
 }
 
 function representation(layer, number, colours) {

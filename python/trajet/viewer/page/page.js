@@ -5,6 +5,6 @@ import { Viewer } from "./viewer.js";
 
 const viewer = new Viewer(document.getElementById("view"), new ServerSource());
 viewer.start().then(() => {
-  document.title = `${viewer.scene?.title ?? ""} · trajet view`;
+  if (viewer.scene) document.title = `${viewer.scene.title} · trajet view`;
   viewer.root.focus();
 });

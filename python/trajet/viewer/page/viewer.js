@@ -50,6 +50,8 @@ export class Viewer {
       for (const option of [...part.smooth.options]) {
         if (Number(option.value) > this.frames.mostKept) option.remove();
       }
+      // Asked for at once; the frame is shown, or its error, when all else is there.
+      this.loaded(this.numbers.nearest(first())).catch(() => {});
       this.molecules = await Molecules.create(part.picture, scene, this.source);
       // A cell that runs again removes its view, which may not have been there yet.
       if (this.isClosed) {
@@ -70,6 +72,9 @@ export class Viewer {
       if (this.isClosed) return;
       this.molecules.look();
       this.listen();
+      const begun = this.molecules.begin();
+      // Pages in the background are drawn when they are seen.
+      if (!document.hidden) await begun;
       this.root.dataset.ready = "yes";
     } catch (error) {
       this.complain(error);

@@ -1,0 +1,5 @@
+// Runs before the other modules, which wait for Mol*.
+
+import { prepareCanvas } from "./canvas.js";
+
+prepareCanvas();
