@@ -4,20 +4,19 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.doc_examples import examples, place_of, run_python
-from helpers.golden_files import Adk
+from helpers.doc_examples import examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "ensembles.md"
 
 
 @pytest.mark.long
 def test_the_last_example_of_the_page_runs(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Plan and Python print the sentences of the page."""
-    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    place = place_of_sample(DOCUMENT, tmp_path, monkeypatch)
     text = DOCUMENT.read_text(encoding="utf-8")
-    begin = text.count("\n", 0, text.index("## From raw files to a figure"))
+    begin = text.count("\n", 0, text.index("## From files to a figure"))
     sentences = [line.strip() for line in text.splitlines()[begin:] if line.startswith("    rmsf ")]
     names: dict[str, object] = {"__name__": "ensembles"}
     printed = ""

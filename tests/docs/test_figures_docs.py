@@ -6,17 +6,14 @@ import matplotlib.image
 import matplotlib.pyplot as plt
 import pytest
 from helpers.commands import succeed
-from helpers.doc_examples import commands_of, examples, place_of, run_python
-from helpers.golden_files import Adk
+from helpers.doc_examples import commands_of, examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "figures.md"
 
 
-def test_examples_of_the_page_run(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the document; the figure of the command has the size that it names."""
-    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    place = place_of_sample(DOCUMENT, tmp_path, monkeypatch)
     namespace: dict[str, object] = {"__name__": "figures"}
     try:
         for example in examples(DOCUMENT):

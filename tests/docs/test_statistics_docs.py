@@ -4,17 +4,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.doc_examples import examples, place_of, run_python
-from helpers.golden_files import Adk
+from helpers.doc_examples import examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
 
 
 def test_examples_of_the_page_run(
-    adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the order of the document; the line on the errors is that of the page."""
-    place = place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    place = place_of_sample(DOCUMENT, tmp_path, monkeypatch)
     line = next(
         text.strip() for text in DOCUMENT.read_text().splitlines() if text.startswith("    mean ")
     )

@@ -216,8 +216,8 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
             Text in MDAnalysis' language, evaluated once, on frame 0; or atom indices of the
             topology in any order, even if only some tags of a data set are open.
         updating
-            Whether the text is evaluated in each frame anew. `count` and `apply` take such a
-            selection; analyses that need the same atoms in every frame do not.
+            Whether the text is evaluated in each frame anew. `count`, `contacts`, `density` and
+            `apply` take such a selection; other analyses need the same atoms in every frame.
 
         Returns
         -------
