@@ -204,6 +204,16 @@ class Dataset:
         holders = self._open_tags if columns is None else np.unique(self._owners[columns])
         return [str(self.manifest["tags"][holder]["name"]) for holder in holders]
 
+    def tags_with(self, indices: NDArray[np.int64]) -> list[str]:
+        """Return the names of the tags that hold atoms, given by ascending original indices."""
+
+        def has_any(start: int, stop: int) -> bool:
+            first, end = np.searchsorted(indices, [start, stop])
+            return bool(first < end)
+
+        tags = self.manifest["tags"]
+        return [str(tag["name"]) for tag in tags if any(has_any(*atoms) for atoms in tag["atoms"])]
+
     @property
     def size(self) -> int:
         """Bytes of the files of the open tags."""

@@ -1,8 +1,5 @@
 """Texts of selections in MDAnalysis' language: parsed, and what they depend on."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet import _trajet, universes
 from trajet._trajet import MissingPackageError, SelectionError
 from trajet.quoting import quoted
@@ -28,22 +25,6 @@ def parsed(text: str) -> _trajet.SelectionText:
         if universes.is_missing():
             raise MissingPackageError(f"{explained}: {universes.INSTALL}") from error
         raise explained from error
-
-
-def parsed_among(text: str, where: str, among: NDArray[np.int64] | None) -> _trajet.SelectionText:
-    """Return a parsed selection among some atoms, or all.
-
-    Raises
-    ------
-    SelectionError, MissingPackageError
-        As `parsed`, or if it selects among all atoms, and some are not there.
-    """
-    if among is not None and "global" in text.replace("(", " ").replace(")", " ").split():
-        raise SelectionError(
-            f"selection {quoted(text)}: only some atoms of {where} are open, but `global` selects"
-            " among all: open the whole data set, or leave `global` out"
-        )
-    return parsed(text)
 
 
 def explained_error(text: str, reason: str, more: str = "") -> SelectionError:

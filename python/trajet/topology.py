@@ -14,7 +14,7 @@ from trajet import _trajet, cache, universes
 from trajet._trajet import SelectionError
 from trajet.box import Box
 from trajet.quoting import quoted
-from trajet.selection_text import explained_error, needs_positions, parsed_among
+from trajet.selection_text import explained_error, needs_positions, parsed
 from trajet.structure_files import read_structure
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ class Topology(_Columns, _ResidueColumns):
         where
             The topology, for messages.
         among
-            The atoms to select among; None for all.
+            The atoms to select among, which are those that have positions; None for all.
         positions
             `(n_atoms, 3)`, float32, Å; NaN for atoms outside of `among`.
         box
@@ -367,10 +367,11 @@ class Topology(_Columns, _ResidueColumns):
         Raises
         ------
         SelectionError
-            If the text is invalid, or matches no atom and the result may not be `empty`.
+            If the text is invalid, depends on positions of other atoms, or matches no atom and the
+            result may not be `empty`.
         """
         vectors = None if box is None or not box.exists else box.vectors.tolist()
-        selection = parsed_among(text, where, among)
+        selection = parsed(text)
         try:
             atoms = selection.select(self.native, positions, vectors, among)
         except SelectionError as error:
@@ -378,6 +379,26 @@ class Topology(_Columns, _ResidueColumns):
         if not len(atoms) and not empty:
             raise self._matches_none(text, where, among)
         return atoms
+
+    def atoms_absent(self, text: str, among: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the atoms without which a text cannot be evaluated, `(n,)`, int64, ascending.
+
+        Parameters
+        ----------
+        text
+            The selection, in MDAnalysis' language.
+        among
+            The atoms to select among, which are those that have positions.
+
+        Raises
+        ------
+        SelectionError
+            If the text is invalid, or the topology lacks something.
+        """
+        try:
+            return parsed(text).atoms_absent(self.native, among)
+        except SelectionError as error:
+            raise explained_error(text, str(error)) from error
 
     def updating(
         self, text: str, where: str, *, among: NDArray[np.int64] | None, has_selected: bool
@@ -394,9 +415,10 @@ class Topology(_Columns, _ResidueColumns):
         Raises
         ------
         SelectionError
-            If the text is invalid, or matches no atom whatever the positions are.
+            If the text is invalid, depends on positions of other atoms, or matches no atom whatever
+            the positions are.
         """
-        selection = parsed_among(text, where, among)
+        selection = parsed(text)
         try:
             made = selection.updating(self.native, among, has_selected=has_selected)
         except SelectionError as error:

@@ -125,6 +125,8 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
     for text in (
         *("index 3341:3350", "bynum 47680", "resname NA+", "resid 300:310 and name OW"),
         *("around 4 resname NA+", "same residue as (around 3 resname NA+)", "prop z < 2.5"),
+        *("around 4 global resname NA+", "not (protein or around 4 resname NA+)"),
+        "not (byres name OW) or byres around 4 resname NA+",
     ):
         here = traj.select(text)
         among = plain.select(f"({text}) and not protein")
@@ -134,9 +136,45 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
         assert here.atoms.resids.tolist() == among.atoms.resids.tolist()
     with pytest.raises(tj.SelectionError, match="matches none of the 44340 atoms"):
         traj.select("protein")
-    with pytest.raises(tj.SelectionError, match="open the whole data set"):
-        traj.select("around 5 global protein")
     assert np.isnan(traj.universe.select_atoms("protein").positions).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "around 4 protein",
+        "not around 6 protein",
+        "name OW and not (byres around 6 global protein)",
+        "sphzone 9 protein",
+        "same x as resname NA+ or around 3 (prop z > 3)",
+    ],
+)
+def test_selections_by_distance_need_the_tags_of_their_operands(wet: Solvated, text: str) -> None:
+    """An atom of a tag that is not open is not taken for one that is far away."""
+    water = wet.store.open("wet", tags=["water"])
+    both = "protein, ion" if "NA" in text else "protein"
+    missing = rf"depends on positions of \d+ atoms .*, in tags that are not open: .*{both}"
+    with pytest.raises(tj.SelectionError, match=missing):
+        water.select(text)
+    with pytest.raises(tj.SelectionError, match=missing):
+        water.select(text, updating=True)
+    if "NA" not in text:
+        some = wet.store.open("wet", tags=["water", "protein"])
+        everything = tj.open(wet.gro, wet.xtc)
+        expected = everything.select(f"({text}) and not resname NA+").indices
+        assert some.select(text).indices.tolist() == expected.tolist()
+        (frame,) = some.select(text, updating=True).read([0])
+        assert frame.indices.tolist() == expected.tolist()
+
+
+def test_files_with_some_atoms_need_those_of_a_selection_by_distance(
+    wet: Solvated, tmp_path: Path
+) -> None:
+    """Atoms that no frame has are an error where a distance from them matters."""
+    wet.store.get("wet", tmp_path / "ions.xtc", tags=["ion"])
+    ions = tj.open(wet.gro, tmp_path / "ions.xtc", atoms="resname NA+")
+    with pytest.raises(tj.SelectionError, match="not in the trajectory: give a trajectory that"):
+        ions.select("around 9 protein", updating=True)
 
 
 def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:

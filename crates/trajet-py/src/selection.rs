@@ -89,7 +89,7 @@ impl SelectionText {
 
     /// Returns the indices of the selected atoms in ascending order. `positions` has shape (n_atoms, 3), in Å; `r#box`
     /// the box vectors as rows, in Å, or None without periodic boundaries. `among` has the indices of the atoms to select
-    /// among, which are all that any part of the selection sees; None for all.
+    /// among, which are those that have positions; None for all.
     ///
     /// Raises SelectionError if the topology or the positions lack something.
     #[pyo3(signature = (topology, positions = None, r#box = None, among = None))]
@@ -134,6 +134,20 @@ impl SelectionText {
             Ok(UpdatingSelection::new(prepared, has_selected))
         });
         Ok(PyUpdatingSelection { inner: made.map_err(|error| from_select(py, &error))? })
+    }
+
+    /// Returns the indices of the atoms that have no position, as they are not in `among`, although it has to be known to
+    /// select among these; ascending. `select` and `updating` raise SelectionError if there are any.
+    ///
+    /// Raises SelectionError if the topology lacks something.
+    fn atoms_absent<'py>(
+        &self,
+        py: Python<'py>,
+        topology: &Topology,
+        among: Aligned1<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let among = checked_atoms(topology, Some(among))?.unwrap_or_default();
+        indices(py, py.detach(|| self.selection.atoms_absent(&topology.native, &among)))
     }
 
     /// Returns the indices of atoms among which all are whose positions have to be known, in ascending order.

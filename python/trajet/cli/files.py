@@ -270,7 +270,8 @@ def _facts_together(opened: Trajectory) -> _JointFacts:
 def _facts(opened: Trajectory) -> _FileFacts:
     """Return facts on the frames of a file."""
     reader = opened.reader
-    cell = opened.read(frames=[0], atoms=[0]).cells[0]
+    first = opened.indices_of(np.zeros(1, np.int64))
+    cell = opened.read(frames=[0], atoms=first).cells[0]
     size = reader.size if opened.dataset is None else opened.dataset.size
     if opened.dataset is not None:
         index = "kept by the store"

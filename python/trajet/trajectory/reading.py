@@ -326,9 +326,10 @@ class ReadingByColumns(FilesWithTopology):
         Raises
         ------
         SelectionError
-            As `Topology.select`.
+            As `Topology.select`, or if it depends on positions of atoms that frames lack.
         """
         self._remark_on_residue_numbers(text)
+        self._check_positions(text)
         positions, box = self._first_frame() if needs_positions(text) else (None, None)
         return self.topology.select(
             text, where, among=self._origin, positions=positions, box=box, empty=empty

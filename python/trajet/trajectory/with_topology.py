@@ -11,6 +11,7 @@ from trajet import _trajet, h5md, remote
 from trajet._trajet import FormatError, SelectionError, StoreError, TrajetError
 from trajet.atom_matching import place_in_file
 from trajet.formats import formats_of
+from trajet.quoting import quoted
 from trajet.selection_text import names_residue_numbers, needs_positions
 from trajet.startup import Stopwatch
 from trajet.topology import Atoms, Topology
@@ -219,11 +220,32 @@ class FilesWithTopology(TrajectoryFiles):
         Raises
         ------
         SelectionError
-            If the text is invalid, or matches no atom whatever the positions are.
+            If the text is invalid, depends on positions of atoms that frames lack, or matches no
+            atom whatever the positions are.
         """
         self._remark_on_residue_numbers(text)
+        self._check_positions(text)
         where = self.label if self._origin is not None else str(self.topology)
         return self.topology.updating(text, where, among=self._origin, has_selected=has_selected)
+
+    def _check_positions(self, text: str) -> None:
+        """Raise an error if a selection depends on positions of atoms that frames lack."""
+        if self._origin is None or not needs_positions(text):
+            return
+        absent = self.topology.atoms_absent(text, self._origin)
+        if not len(absent):
+            return
+        first = self.topology.atoms.describe(int(absent[0]))
+        which = first if len(absent) == 1 else f"{len(absent)} atoms (the first is {first})"
+        if self.dataset is None:
+            remedy = "give a trajectory that has them"
+        else:
+            tags = self.dataset.tags_with(absent)
+            remedy = f"open the tag{'s' if len(tags) > 1 else ''} {', '.join(tags)}, too"
+        raise SelectionError(
+            f"selection {quoted(text)} depends on positions of {which}, {self.absent_atoms}:"
+            f" {remedy}"
+        )
 
     def _remark_on_residue_numbers(self, text: str) -> None:
         """Remark, once, that a selection has numbers of residues that MDAnalysis counts."""

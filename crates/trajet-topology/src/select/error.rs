@@ -169,6 +169,12 @@ pub enum SelectError {
         /// The number of positions.
         found: usize,
     },
+    /// The selection depends on the position of an atom that has none.
+    #[error("the selection depends on the position of atom {atom}, which is not there")]
+    AbsentAtom {
+        /// The index of the atom.
+        atom: u32,
+    },
     /// No group of this name was given.
     #[error("there is no group `{name}`")]
     UnknownGroup {

@@ -47,31 +47,16 @@ pub(super) struct Step {
     added: Option<Mask>,
 }
 
-/// Reduces an expression to the parts that depend on positions. Every part of it sees only the atoms `among`.
+/// Reduces an expression to the parts that depend on positions.
 pub(super) fn reduce(
     expression: &Expression,
     topology: &Topology,
     groups: &Groups,
-    among: Option<&Mask>,
-) -> Result<Reduced, SelectError> {
-    let mut reduced = reduce_among_all(expression, topology, groups, among)?;
-    if let (Reduced::Fixed(mask), Some(among)) = (&mut reduced, among) {
-        mask.intersect(among);
-    }
-    Ok(reduced)
-}
-
-/// Reduces an expression; sets that do not depend on positions may have atoms outside of `among`.
-fn reduce_among_all(
-    expression: &Expression,
-    topology: &Topology,
-    groups: &Groups,
-    among: Option<&Mask>,
 ) -> Result<Reduced, SelectError> {
     if let Some(mask) = fixed::select(expression, topology, groups)? {
         return Ok(Reduced::Fixed(mask));
     }
-    let inner = |expression: &Expression| reduce(expression, topology, groups, among);
+    let inner = |expression: &Expression| reduce(expression, topology, groups);
     let moving = match expression {
         Expression::Compare(comparison) => match comparison.property {
             Property::Axis(axis) => Moving::Compare { axis, comparison: *comparison },
@@ -110,7 +95,7 @@ fn reduce_among_all(
             }
             Reduced::Moving(operand) => Moving::Not(operand),
         },
-        Expression::Chain(first, rest) => return chain(first, rest, topology, groups, among),
+        Expression::Chain(first, rest) => return chain(first, rest, topology, groups),
         _ => unreachable!("depends on the topology alone"),
     };
     Ok(Reduced::Moving(Box::new(moving)))
@@ -121,13 +106,12 @@ fn chain(
     rest: &[(Operator, Expression)],
     topology: &Topology,
     groups: &Groups,
-    among: Option<&Mask>,
 ) -> Result<Reduced, SelectError> {
     let mut begin = Mask::none(topology.n_atoms());
     let mut steps: Vec<Step> = Vec::new();
     let others = rest.iter().map(|(operator, operand)| (*operator, operand));
     for (operator, operand) in std::iter::once((Operator::Or, first)).chain(others) {
-        match (reduce(operand, topology, groups, among)?, steps.last_mut()) {
+        match (reduce(operand, topology, groups)?, steps.last_mut()) {
             (Reduced::Moving(term), _) => {
                 steps.push(Step { operator, term: *term, kept: None, added: None });
             }
@@ -201,15 +185,19 @@ fn candidates_of_steps(steps: &[Step], candidates: &Mask) -> (Mask, Vec<Mask>) {
 }
 
 impl Reduced {
-    /// Returns the selected atoms among those of the reduction.
+    /// Returns which of the candidates are selected.
     pub(super) fn evaluate(
         &self,
         coordinates: &Coordinates<'_>,
-        among: &Mask,
+        candidates: &Mask,
     ) -> Result<Mask, SelectError> {
         match self {
-            Reduced::Fixed(mask) => Ok(mask.clone()),
-            Reduced::Moving(moving) => moving.evaluate(coordinates, among, among),
+            Reduced::Fixed(mask) => {
+                let mut selected = mask.clone();
+                selected.intersect(candidates);
+                Ok(selected)
+            }
+            Reduced::Moving(moving) => moving.evaluate(coordinates, candidates),
         }
     }
 
@@ -221,11 +209,11 @@ impl Reduced {
         }
     }
 
-    /// Returns the atoms whose positions have to be known.
-    pub(super) fn atoms_needed(&self, among: &Mask) -> Mask {
+    /// Returns the atoms whose positions have to be known to decide about the candidates.
+    pub(super) fn atoms_needed(&self, candidates: &Mask) -> Mask {
         match self {
-            Reduced::Fixed(_) => Mask::none(among.n_atoms()),
-            Reduced::Moving(moving) => moving.atoms_needed(among, among),
+            Reduced::Fixed(_) => Mask::none(candidates.n_atoms()),
+            Reduced::Moving(moving) => moving.atoms_needed(candidates),
         }
     }
 }
@@ -236,11 +224,10 @@ impl Moving {
     fn evaluate(
         &self,
         coordinates: &Coordinates<'_>,
-        among: &Mask,
         candidates: &Mask,
     ) -> Result<Mask, SelectError> {
         let positions = coordinates.positions;
-        let all = |moving: &Moving| moving.evaluate(coordinates, among, among);
+        let all = || Mask::all(candidates.n_atoms());
         let mut selected = match self {
             Moving::Compare { axis, comparison } => geometry::choose(candidates, |atom| {
                 comparison.holds_for_coordinate(positions[atom as usize][*axis])
@@ -249,22 +236,27 @@ impl Moving {
                 geometry::in_sphere(coordinates, candidates, *center, None, *radius)
             }
             Moving::Near(region, set) => {
-                let set = set.evaluate(coordinates, among)?;
+                let set = set.evaluate(coordinates, &all())?;
                 return geometry::near(coordinates, candidates, &set, region);
             }
             Moving::SameCoordinate(axis, set) => {
-                let set = set.evaluate(coordinates, among)?;
+                let set = set.evaluate(coordinates, &all())?;
                 geometry::same_coordinate(coordinates, candidates, &set, *axis)
             }
-            Moving::Same(labels, set) => match all(set)? {
-                // MDAnalysis looks for no column then.
-                set if set.is_empty() => set,
-                set => labels.get()?.same(&set),
-            },
-            Moving::Bonded(bonds, set) => fixed::bonded(bonds.get()?, &all(set)?),
+            Moving::Same(labels, set) => {
+                match set.evaluate(coordinates, &partners(labels, candidates))? {
+                    // MDAnalysis looks for no column then.
+                    set if set.is_empty() => set,
+                    set => labels.get()?.same(&set),
+                }
+            }
+            Moving::Bonded(bonds, set) => {
+                let set = set.evaluate(coordinates, &bonded(bonds, candidates))?;
+                fixed::bonded(bonds.get()?, &set)
+            }
             Moving::Not(operand) => {
                 let mut selected = candidates.clone();
-                selected.subtract(&operand.evaluate(coordinates, among, candidates)?);
+                selected.subtract(&operand.evaluate(coordinates, candidates)?);
                 selected
             }
             Moving::Chain(begin, steps) => {
@@ -275,11 +267,11 @@ impl Moving {
                     match step.operator {
                         Operator::And => {
                             candidates.intersect(&selected);
-                            selected = step.term.evaluate(coordinates, among, &candidates)?;
+                            selected = step.term.evaluate(coordinates, &candidates)?;
                         }
                         Operator::Or => {
                             candidates.subtract(&selected);
-                            let more = step.term.evaluate(coordinates, among, &candidates)?;
+                            let more = step.term.evaluate(coordinates, &candidates)?;
                             selected.unite(&more);
                         }
                     }
@@ -303,18 +295,19 @@ impl Moving {
     }
 
     /// Returns the atoms whose positions have to be known to decide about the candidates.
-    fn atoms_needed(&self, among: &Mask, candidates: &Mask) -> Mask {
-        let all = || among.clone();
+    fn atoms_needed(&self, candidates: &Mask) -> Mask {
+        let all = || Mask::all(candidates.n_atoms());
         match self {
             Moving::Compare { .. } | Moving::Point { .. } => candidates.clone(),
             Moving::Near(_, set) | Moving::SameCoordinate(_, set) => {
                 let mut needed = candidates.clone();
                 needed.unite(&set.at_most().unwrap_or_else(all));
-                needed.unite(&set.atoms_needed(among));
+                needed.unite(&set.atoms_needed(&all()));
                 needed
             }
-            Moving::Same(_, set) | Moving::Bonded(_, set) => set.atoms_needed(among, among),
-            Moving::Not(operand) => operand.atoms_needed(among, candidates),
+            Moving::Same(labels, set) => set.atoms_needed(&partners(labels, candidates)),
+            Moving::Bonded(bonds, set) => set.atoms_needed(&bonded(bonds, candidates)),
+            Moving::Not(operand) => operand.atoms_needed(candidates),
             Moving::Chain(begin, steps) => {
                 let (_, of_steps) = candidates_of_steps(steps, candidates);
                 let mut needed = Mask::none(candidates.n_atoms());
@@ -326,7 +319,7 @@ impl Moving {
                         (Operator::And, None) => {}
                         (Operator::Or, _) => candidates.subtract(&least),
                     }
-                    needed.unite(&step.term.atoms_needed(among, &candidates));
+                    needed.unite(&step.term.atoms_needed(&candidates));
                     if step.operator == Operator::And {
                         least = Mask::none(candidates.n_atoms());
                     }
@@ -336,6 +329,22 @@ impl Moving {
                 needed
             }
         }
+    }
+}
+
+/// Returns the atoms that have a label in common with any of the candidates; all atoms if labels are missing.
+fn partners(labels: &Lookup<Labels>, candidates: &Mask) -> Mask {
+    match labels.get() {
+        Ok(labels) => labels.same(candidates),
+        Err(_) => Mask::all(candidates.n_atoms()),
+    }
+}
+
+/// Returns the atoms that are bonded to any of the candidates; all atoms if bonds are missing.
+fn bonded(bonds: &Lookup<Bonds>, candidates: &Mask) -> Mask {
+    match bonds.get() {
+        Ok(bonds) => fixed::bonded(bonds, candidates),
+        Err(_) => Mask::all(candidates.n_atoms()),
     }
 }
 

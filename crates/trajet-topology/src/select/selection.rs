@@ -126,20 +126,48 @@ impl Selection {
     /// As [`Selection::evaluate`].
     pub fn prepare(&self, topology: &Topology) -> Result<PreparedSelection, SelectError> {
         let among = Mask::all(topology.n_atoms());
-        let reduced = moving::reduce(&self.expression, topology, &self.groups, None)?;
+        let reduced = moving::reduce(&self.expression, topology, &self.groups)?;
         Ok(PreparedSelection { reduced, among })
     }
 
-    /// Evaluates what depends on the topology alone, to select among some of the atoms. Every part of the selection
-    /// sees only these atoms: `byres name CA` gives no residue whose CA is not among them, and none of its other atoms.
-    /// Indices stay those of the topology.
+    /// Evaluates what depends on the topology alone, to select among the atoms that have positions. The result has those
+    /// of them that [`Selection::prepare`] selects if all atoms have positions: `byres name CA` gives the atoms of a
+    /// residue whether its CA is among them or not.
+    ///
+    /// # Errors
+    /// As [`Selection::evaluate`], and [`SelectError::AbsentAtom`] if positions of other atoms have to be known.
+    ///
+    /// # Panics
+    /// As [`Selection::evaluate`], and if an index is not below the number of atoms.
+    pub fn prepare_among(
+        &self,
+        topology: &Topology,
+        among: &[u32],
+    ) -> Result<PreparedSelection, SelectError> {
+        let prepared = self.reduce_among(topology, among)?;
+        match prepared.atoms_absent().iter().next() {
+            Some(atom) => Err(SelectError::AbsentAtom { atom }),
+            None => Ok(prepared),
+        }
+    }
+
+    /// Returns the atoms that have no position, although it has to be known to select among those that have one, in
+    /// ascending order. [`Selection::prepare_among`] fails if there are any.
     ///
     /// # Errors
     /// As [`Selection::evaluate`].
     ///
     /// # Panics
-    /// As [`Selection::evaluate`], and if an index is not below the number of atoms.
-    pub fn prepare_among(
+    /// As [`Selection::prepare_among`].
+    pub fn atoms_absent(
+        &self,
+        topology: &Topology,
+        among: &[u32],
+    ) -> Result<Vec<u32>, SelectError> {
+        Ok(self.reduce_among(topology, among)?.atoms_absent().to_indices())
+    }
+
+    fn reduce_among(
         &self,
         topology: &Topology,
         among: &[u32],
@@ -149,7 +177,7 @@ impl Selection {
             assert!((atom as usize) < topology.n_atoms(), "no atom has the index {atom}");
             atoms.insert(atom);
         }
-        let reduced = moving::reduce(&self.expression, topology, &self.groups, Some(&atoms))?;
+        let reduced = moving::reduce(&self.expression, topology, &self.groups)?;
         Ok(PreparedSelection { reduced, among: atoms })
     }
 }
@@ -174,8 +202,8 @@ impl PreparedSelection {
     /// # Errors
     /// [`SelectError`] if the positions are missing, or the topology lacks something.
     pub fn evaluate(&self, coordinates: Option<&Coordinates<'_>>) -> Result<Vec<u32>, SelectError> {
-        if let Reduced::Fixed(mask) = &self.reduced {
-            return Ok(mask.to_indices());
+        if let Reduced::Fixed(_) = &self.reduced {
+            return Ok(self.atoms_possible());
         }
         let coordinates = coordinates.ok_or(SelectError::NoPositions)?;
         let (expected, found) = (self.n_atoms(), coordinates.positions.len());
@@ -189,6 +217,13 @@ impl PreparedSelection {
     pub fn atoms_needed(&self) -> Vec<u32> {
         let needed: Mask = self.reduced.atoms_needed(&self.among);
         needed.to_indices()
+    }
+
+    /// Returns the atoms whose positions have to be known, without those to select among.
+    fn atoms_absent(&self) -> Mask {
+        let mut absent = self.reduced.atoms_needed(&self.among);
+        absent.subtract(&self.among);
+        absent
     }
 
     /// Returns atoms among which all are that any frame selects, in ascending order.

@@ -468,6 +468,34 @@ proptest! {
     }
 
     #[test]
+    fn atoms_without_positions_change_no_selection(text in term(), open in any::<[bool; 14]>()) {
+        let groups = Groups::from([("ends".to_owned(), vec![13, 0])]);
+        let selection = Selection::parse(&text).unwrap().with_groups(groups);
+        let is_open = |&atom: &u32| open[atom as usize];
+        let among: Vec<u32> = (0..14).filter(is_open).collect();
+        let absent = selection.atoms_absent(&topology(), &among).unwrap();
+        prop_assert!(!absent.iter().any(is_open));
+        match selection.prepare_among(&topology(), &among) {
+            Err(error) => prop_assert_eq!(error, SelectError::AbsentAtom { atom: absent[0] }),
+            Ok(prepared) => {
+                prop_assert!(absent.is_empty());
+                let mut positions = positions();
+                for (position, is_open) in positions.iter_mut().zip(open) {
+                    if !is_open {
+                        *position = [f32::NAN; 3];
+                    }
+                }
+                let coordinates = Coordinates { positions: &positions, cell: None };
+                let selected = prepared.evaluate(Some(&coordinates)).unwrap();
+                let expected: Vec<u32> = select(&text).into_iter().filter(is_open).collect();
+                prop_assert_eq!(&selected, &expected, "{} among {:?}", text, among);
+                let updating = UpdatingSelection::new(prepared, true);
+                prop_assert!(updating.atoms().iter().all(is_open));
+            }
+        }
+    }
+
+    #[test]
     fn workers_select_the_same_from_the_positions_they_get(
         text in term(),
         has_selected in any::<bool>(),
@@ -499,6 +527,37 @@ proptest! {
             prop_assert!(!error.to_string().is_empty());
         }
     }
+}
+
+#[test]
+fn positions_of_absent_atoms_are_missing_only_where_they_matter() {
+    let waters = [9, 10, 11, 12];
+    let absent =
+        |text: &str| Selection::parse(text).unwrap().atoms_absent(&topology(), &waters).unwrap();
+    let protein: Vec<u32> = (0..9).collect();
+    for (text, expected) in [
+        ("around 3 protein", &*protein),
+        ("not around 3 protein", &protein),
+        ("resname SOL and name OW and not around 3 protein", &protein),
+        ("sphzone 3 name CA", &[1, 6]),
+        ("same x as name C1", &[13]),
+        ("byres around 3 name C1", &[13]),
+        ("prop x > 3", &[]),
+        ("around 3 index 9", &[]),
+        ("byres (prop x > 10)", &[]),
+        ("same fragment as (prop x > 10)", &[]),
+        ("bonded (around 2 index 11)", &[]),
+        ("protein or around 3 index 12", &[]),
+        ("not byres name CA", &[]),
+        ("around 3 (resname SOL and prop x > 10)", &[]),
+    ] {
+        assert_eq!(absent(text), expected, "{text}");
+    }
+    // All atoms of the topology may be around.
+    assert_eq!(absent("around 3 (prop x > 10)").len(), 10);
+    let near = Selection::parse("not byres name CA").unwrap();
+    let prepared = near.prepare_among(&topology(), &[0, 5, 12]).unwrap();
+    assert_eq!(prepared.evaluate(None).unwrap(), [12]);
 }
 
 #[test]
