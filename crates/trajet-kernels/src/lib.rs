@@ -4,6 +4,9 @@
 //! order, and a product is always rounded before it is added (no fused multiply-add). Results thus have the same bits
 //! with every instruction set, number of threads and machine.
 
+// Only x86-64 has vector instructions here; what they alone need is unused elsewhere.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
+
 mod axes;
 pub mod bonded;
 pub mod cell;
