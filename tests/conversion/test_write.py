@@ -197,6 +197,7 @@ NO_CELLS = {
     "angle of zero": [40, 50, 60, 0, 90, 90],
     "angle of 180": [40, 50, 60, 90, 180, 90],
     "angles without a volume": [40, 50, 60, 10, 20, 170],
+    "radians": [30, 40, 50, *[np.pi / 2] * 3],
 }
 
 
@@ -272,6 +273,59 @@ def test_steps_that_are_not_whole_numbers_are_an_error(
     tj.write(path, x[:3], steps=np.array([10.0, 20.0, 30.0]))
     if ending in ("xtc", "trr", "h5md"):
         assert tj.open(None, path).steps.tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize("ending", ["xtc", "trr", "dcd", "nc", "h5md"])
+def test_positions_that_are_none_are_an_error(ending: str, tmp_path: Path) -> None:
+    """Infinite ones, also where single precision makes them so, and those of no atom."""
+    path = tmp_path / f"out.{ending}"
+    for number in (np.inf, -np.inf, 1e39):
+        made = np.zeros((5, 12, 3))
+        made[3, 4, 1] = number
+        with pytest.raises(ValueError, match="frame 3: atom 4 is at y = "):
+            tj.write(path, made)
+    with pytest.raises(ValueError, match="there are no atoms to write"):
+        tj.write(path, np.zeros((4, 0, 3)))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("ending", ["xtc", "trr", "nc"])
+@pytest.mark.parametrize("by_frame", [False, True])
+def test_times_that_single_precision_blurs_are_an_error(
+    ending: str, by_frame: bool, tmp_path: Path
+) -> None:
+    """They would be other lags; also where times are not known before the last frame."""
+    times = 2e7 + 0.5 * np.arange(4)
+    made = np.zeros((4, 12, 3), np.float32)
+
+    def blocks() -> Iterator[tj.Block]:
+        for k in range(len(times)):
+            yield tj.Block(
+                positions=made[k : k + 1],
+                times=times[k : k + 1],
+                steps=np.array([k]),
+                cells=np.full((1, 6), np.nan),
+                frames=np.array([k]),
+            )
+
+    def write(**more: bool) -> tj.Conversion:
+        if by_frame:
+            return tj.write(path, blocks(), **more)
+        return tj.write(path, made, times=times, **more)
+
+    path = tmp_path / f"late.{ending}"
+    lost = r"the times 20000000 and 20000000\.5 ps of frames 0 and 1: single precision"
+    with pytest.raises(tj.OutputError, match=lost):
+        write()
+    assert not path.exists()
+    if ending == "trr":
+        write(double=True)
+        assert tj.open(None, path).times.tolist() == times.tolist()
+        path.unlink()
+    if not (by_frame and ending == "nc"):
+        assert any(
+            "holds times in single precision" in text for text in write(allow_loss=True).remarks
+        )
 
 
 def test_times_that_do_not_increase_get_a_remark(x: np.ndarray, tmp_path: Path) -> None:

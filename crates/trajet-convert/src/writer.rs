@@ -103,7 +103,7 @@ impl Writer {
         remarks.retain(|remark| known.insert(remark.clone()));
         let head = of_all.head();
         if head.len() != encoder.head().len() {
-            // DCD has a remark on lost times before the frames.
+            // Of DCD and NetCDF, a remark on lost times comes before the frames.
             let error = CannotHold {
                 frame: 0,
                 format: self.format.name(),

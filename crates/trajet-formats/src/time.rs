@@ -71,9 +71,47 @@ pub fn text(time: f64) -> String {
     format!("{time:.9e}").parse::<f64>().unwrap_or(time).to_string()
 }
 
+/// Share of the time between two frames by which single precision may change it.
+const MOST_CHANGED: f64 = 0.1;
+/// Frames that are closer than this share of the mean time between frames are one frame, written twice.
+const REPEATED: f64 = 1e-3;
+
+/// Returns the first frame whose time since the frame before it is changed by more than a tenth in single precision;
+/// `None` if single precision holds the times (ps).
+pub fn first_blurred(times: &[f64]) -> Option<usize> {
+    let (first, last) = (times.first()?, times.last()?);
+    let least = REPEATED * (last - first).abs() / times.len() as f64;
+    let is_blurred = |pair: &[f64]| {
+        let between = pair[1] - pair[0];
+        let stored = f64::from(pair[1] as f32) - f64::from(pair[0] as f32);
+        between.abs() > least && (stored - between).abs() > MOST_CHANGED * between.abs()
+    };
+    times.windows(2).position(is_blurred).map(|k| k + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn single_precision_holds_times_that_it_does_not_blur() {
+        let times = |begin: f64, step: f64| -> Vec<f64> {
+            (0..100).map(|k| begin + step * f64::from(k)).collect()
+        };
+        for (begin, step) in [(0.0, 0.1), (1e6, 1.0), (1e6, 0.999_999), (1e7, 10.3), (-5.0, 1e-3)] {
+            assert_eq!(first_blurred(&times(begin, step)), None, "{begin} {step}");
+        }
+        assert_eq!(first_blurred(&times(2e7, 0.5)), Some(1));
+        assert_eq!(first_blurred(&times(16_777_214.0, 1.0)), Some(3));
+        assert_eq!(
+            first_blurred(&[0.0, 1.0, 1.0 + 1e-12, 2.0]),
+            None,
+            "a frame that was written twice"
+        );
+        assert_eq!(first_blurred(&[f64::NAN; 3]), None);
+        assert_eq!(first_blurred(&[1e8]), None);
+        assert_eq!(first_blurred(&[]), None);
+    }
 
     #[test]
     fn times_and_steps_stand_in_titles() {

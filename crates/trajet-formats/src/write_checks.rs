@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cell::{self, vectors_from_cell};
 use crate::losses::{FrameLoss, Losses};
-use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOption, WriteOptions};
+use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOption, WriteOptions, time};
 
 /// Remedy shown for a loss that the user can allow.
 pub const LET_GO: &str =
@@ -133,6 +133,26 @@ impl WriteChecks {
     pub(crate) fn add_remark(&mut self, remark: String) {
         self.kept.push(remark.clone());
         self.remarks.push(remark);
+    }
+
+    /// Checks that single precision holds the times (ps) of all frames. Returns the remark for the user if it does not,
+    /// and loss is allowed.
+    ///
+    /// # Errors
+    /// [`CannotHold`] if loss is not allowed.
+    pub(crate) fn check_single_times(&self, times: &[f64]) -> Result<Option<String>, CannotHold> {
+        let Some(k) = time::first_blurred(times) else { return Ok(None) };
+        let text = time::text;
+        let lost = format!(
+            "the times {} and {} ps of frames {} and {k}: single precision makes them {} and {} ps",
+            text(times[k - 1]),
+            text(times[k]),
+            k - 1,
+            times[k - 1] as f32,
+            times[k] as f32,
+        );
+        self.may_lose(k as u64, &lost)?;
+        Ok(Some(format!("lost, as {} holds times in single precision: {lost}", self.format.name())))
     }
 
     /// Adds a remark that the format cannot store remarks, unless the only one to be stored is `found`, which

@@ -11,6 +11,8 @@ from trajet.trajectory import Trajectory, rounding_of_times
 _SUMMED = 1e-6
 # Rounded times tell whether steps are equal if a rounding is at most this share of the step.
 _TELLS = 0.25
+# The mean of rounded steps is known at least this well, as a share of the step.
+_KNOWN = 0.01
 _GIVE = "give the time between frames with time_step= (--time-step PS)"
 
 
@@ -32,7 +34,8 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     Raises
     ------
     AnalysisError
-        If times are equal, unknown, or not equally spaced, or if that cannot be decided.
+        If times are equal, unknown, or not equally spaced, if that cannot be decided, or if
+        roundings leave the time between frames uncertain by more than 1 %.
     """
     label = trajectory.label
     times = trajectory.reader.times()[numbers]
@@ -55,11 +58,19 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     slack = np.maximum(rounding[1:], rounding[:-1]) + _SUMMED * abs(usual)
     if not rounding.max() <= _TELLS * usual and np.ptp(steps) > _SUMMED * abs(usual):
         _check_steps(trajectory, numbers, times, 2 * slack)
-        return step
-    slack = np.minimum(slack, abs(usual) / 2)
-    wrong = ~((steps > 0) & (np.abs(steps - step) <= slack))
-    if wrong.any():
-        raise _uneven(trajectory, numbers, times, slack)
+    else:
+        slack = np.minimum(slack, abs(usual) / 2)
+        wrong = ~((steps > 0) & (np.abs(steps - step) <= slack))
+        if wrong.any():
+            raise _uneven(trajectory, numbers, times, slack)
+    # First and last time are off by half of a rounding each.
+    uncertain = float(rounding.max()) / len(steps)
+    if np.ptp(steps) > _SUMMED * abs(usual) and uncertain > _KNOWN * step:
+        raise AnalysisError(
+            f"{label}: {needs} the time between frames, which is {step:.3g} ps within"
+            f" {uncertain:.2g} ps only, as stored times are rounded to {rounding.max():.2g} ps at"
+            f" {time_text(times[-1])} ps: {_GIVE}"
+        )
     return step
 
 

@@ -389,8 +389,8 @@ def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArra
     Raises
     ------
     ValueError
-        If one has some numbers that are not finite, a length or an angle that is not positive, or
-        no volume.
+        If one has some numbers that are not finite, a length or an angle that is not positive,
+        angles that must be radians, or no volume.
     """
     array = np.asarray(cells, np.float64)
     lengths, angles = array[:, :3], array[:, 3:]
@@ -398,6 +398,7 @@ def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArra
     is_finite = np.isfinite(array).all(axis=1)
     is_zero = is_finite & (lengths == 0).all(axis=1)
     has_signs = (lengths > 0).all(axis=1) & ((angles > 0) & (angles < 180)).all(axis=1)
+    has_signs &= (angles > 2 * np.pi).any(axis=1)
     maybe = np.flatnonzero(is_finite & has_signs)
     # No box has angles that would put the third vector into the plane of the others.
     cells_there = maybe[box_vectors(array[maybe], None)[:, 2, 2] > 0]
@@ -458,7 +459,7 @@ def _block(path: Path, part: "NDArray[np.floating] | Block | Frame", begin: int)
     Raises
     ------
     ValueError
-        If positions have another shape.
+        If positions have another shape or no atoms, or one is infinite.
     """
     if isinstance(part, Frame):
         cells, vectors = part.cell[np.newaxis], part.box.vectors[np.newaxis]
@@ -477,6 +478,17 @@ def _block(path: Path, part: "NDArray[np.floating] | Block | Frame", begin: int)
             f"{path}: positions have the shape (n_frames, n_atoms, 3), not"
             f" {block.positions.shape}: one frame is positions[np.newaxis]"
         )
+    if not block.positions.shape[1]:
+        raise ValueError(f"{path}: there are no atoms to write: give the positions of at least one")
     if block.positions.dtype.kind not in "fiu":
         raise ValueError(f"{path}: positions are numbers, not {block.positions.dtype}")
-    return replace(block, positions=np.ascontiguousarray(block.positions, np.float32))
+    with np.errstate(over="ignore"):
+        rounded = np.ascontiguousarray(block.positions, np.float32)
+    if (infinite := np.isinf(rounded)).any():
+        frame, atom, axis = np.unravel_index(int(infinite.argmax()), infinite.shape)
+        raise ValueError(
+            f"{path}: frame {begin + frame}: atom {atom} is at {'xyz'[axis]} ="
+            f" {block.positions[frame, atom, axis]} Å: no position is infinite, in single precision"
+            " either; NaN stands for an atom without one"
+        )
+    return replace(block, positions=rounded)

@@ -212,6 +212,11 @@ impl Encoder {
         let time = [Holds::Time].into_iter().filter(|_| !numbered);
         let holds = time.chain(cell).chain(fields.into_iter().map(Holds::Vectors));
         let columns: Vec<Column> = holds.map(|holds| Column::like(holds, first, divisor)).collect();
+        if columns.iter().any(|column| column.holds == Holds::Time && !column.double)
+            && let Some(remark) = checks.check_single_times(plan.times)?
+        {
+            checks.add_remark(remark);
+        }
         let layout = output_layout(source.as_deref(), &columns);
         if !layout.left_out.is_empty() {
             checks.remarks.push(format!("left out: {}", layout.left_out.join(", ")));

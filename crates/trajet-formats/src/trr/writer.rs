@@ -41,6 +41,11 @@ impl Encoder {
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, CannotHold> {
         let mut checks = WriteChecks::new(Format::Trr, plan, None)?;
         checks.no_room(None);
+        let of_source =
+            matches!(plan.first, Input::Raw { raw: Raw::Trr(frame), .. } if frame.double);
+        if !checks.options.double.unwrap_or(of_source) {
+            checks.remarks.extend(checks.check_single_times(plan.times)?);
+        }
         Ok(Encoder { checks })
     }
 

@@ -48,6 +48,7 @@ impl Encoder {
         let found = packed.and_then(rounded);
         checks.no_room(found.as_deref());
         checks.remarks.extend(found.filter(|_| asked.is_some()));
+        checks.remarks.extend(checks.check_single_times(plan.times)?);
         Ok(Encoder { checks })
     }
 
