@@ -19,6 +19,8 @@ import pytest
 import trajet as tj
 from helpers.golden_files import Adk
 from trajet.pools import processes, worker_main
+from trajet.pools.dispatch import Copy
+from trajet.pools.worker_processes import WorkerProcesses, start_new
 
 SIZE = 300_000
 NEW, FORKED = tj.ProcessPool(workers=1), tj.ProcessPool(workers=1, fork=True)
@@ -212,7 +214,7 @@ def test_worker_without_work_ends_and_another_starts() -> None:
         time.sleep(0.01)
     # As if it had ended a moment later: the pool gives it the call.
     assert processes._kept is not None
-    processes._kept.limit = lambda _: None  # type: ignore[method-assign]
+    processes._kept.limit = lambda *_: None  # type: ignore[method-assign]
     (second,) = NEW.map(lambda _: os.getpid(), [0])
     assert first != second
 
@@ -266,3 +268,23 @@ main()
     by = " by SIGTERM" if number == signal.SIGTERM else ""
     assert (run.returncode, message) == (128 + number, f"trajet: interrupted{by}\n")
     assert not Path("/proc", path.read_text(), "exe").exists()
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_call_behind_one_whose_worker_dies_is_done_by_another(n_workers: int) -> None:
+    """Workers that hold two calls lose only the one that they do; answers come once."""
+    workers = WorkerProcesses(start_new)
+    workers.limit(n_workers, calls_of_each=2)
+    for number in range(8):
+        call = partial(os._exit, 3) if number in (0, 4) else partial(str, number)
+        workers.submit(Copy(number, 0), call)
+    assert workers.have_calls
+    answers: list[Any] = []
+    while workers.have_calls:
+        answers += workers.wait()
+    workers.end()
+    values = {copy.task: value for copy, value, error in answers if error is None}
+    assert values == {number: str(number) for number in (1, 2, 3, 5, 6, 7)}
+    errors = {copy.task: str(error) for copy, _, error in answers if error is not None}
+    assert errors == dict.fromkeys((0, 4), " (exit code 3)")
+    assert len(answers) == 8

@@ -92,11 +92,11 @@ class ProcessPool(MappingPool):
         return self.workers or _trajet.available_threads()
 
     @contextmanager
-    def _processes(self) -> Iterator[WorkerProcesses]:
+    def _processes(self, calls_of_each: int = 1) -> Iterator[WorkerProcesses]:
         """Yield the processes of a run; they are killed if it fails."""
         processes = WorkerProcesses(start_forked) if self.fork else _kept_processes()
         try:
-            processes.limit(self._n_workers)
+            processes.limit(self._n_workers, calls_of_each)
             yield processes
         except BaseException:
             # Tasks that still run would write to files that are gone.
@@ -230,7 +230,7 @@ class ProcessPool(MappingPool):
     ) -> "Iterator[_JobStream[Payload, Outcome]]":
         """Return jobs with a common part; see `trajet.pools.jobs.StreamPool`."""
         with ExitStack() as kept:
-            processes = kept.enter_context(self._processes())
+            processes = kept.enter_context(self._processes(calls_of_each=2))
             path = kept.enter_context(file_of(pickle.dumps(spec)))
             stream = kept.enter_context(_JobStream[Payload, Outcome](processes, path, self.threads))
             yield stream

@@ -133,10 +133,8 @@ class _Worker:
         The process.
     requests, answers
         The ends of its pipes that this process holds, which do not block.
-    copy
-        The call that it has, if any.
-    call
-        The function of this call.
+    calls
+        The calls that it has, with their functions, in their order; at most two.
     is_leaving
         Whether it ends, because it had no work.
     """
@@ -144,8 +142,7 @@ class _Worker:
     child: Child
     requests: int
     answers: int
-    copy: Copy | None = None
-    call: Callable[[], object] | None = None
+    calls: deque[tuple[Copy, Callable[[], object]]] = field(default_factory=deque)
     is_leaving: bool = False
     _unsent: deque[memoryview] = field(default_factory=deque)
     _size: bytearray = field(default_factory=lambda: bytearray(HEADER))
@@ -267,14 +264,25 @@ class WorkerProcesses:
     def __init__(self, start: Start) -> None:
         self._start = start
         self._limit = 1
+        # Calls that a worker has at a time, the one that it does included.
+        self._calls_of_each = 1
         self._workers: list[_Worker] = []
         self._waiting: deque[tuple[Copy, Callable[[], object]]] = deque()
         # Answers about calls that could not be sent.
         self._failed: list[Answer] = []
 
-    def limit(self, count: int) -> None:
-        """Set the largest number of workers; end those above it and those that died."""
-        self._limit = count
+    def limit(self, count: int, calls_of_each: int = 1) -> None:
+        """Set the largest number of workers; end those above it and those that died.
+
+        Parameters
+        ----------
+        count
+            The number of workers.
+        calls_of_each
+            Calls that each has at a time, 1 or 2. With two it need not wait for the next one, while
+            more calls than workers are left.
+        """
+        self._limit, self._calls_of_each = count, calls_of_each
         for worker in self._workers[:]:
             if not worker.is_alive:
                 self._drop([worker])
@@ -296,7 +304,7 @@ class WorkerProcesses:
     @property
     def have_calls(self) -> bool:
         """Whether a worker has a call, or a call waits for one."""
-        return bool(self._waiting) or any(worker.copy is not None for worker in self._workers)
+        return bool(self._waiting) or any(worker.calls for worker in self._workers)
 
     def tell_all(self, call: Callable[[], object]) -> None:
         """Have every worker call a function after what it does now; its value is not returned."""
@@ -350,36 +358,38 @@ class WorkerProcesses:
             message = worker.receive()
         except (EOFError, MemoryError, OverflowError):
             message, is_dead = None, True
-        if message is not None and worker.copy is not None:
-            received.append((worker.copy, message))
-            worker.copy = worker.call = None
+        if message is not None and worker.calls:
+            received.append((worker.calls.popleft()[0], message))
         elif is_dead:
-            copy, call = worker.copy, worker.call
-            if copy is not None and call is not None:
-                if worker.is_leaving:
-                    # It had ended before the call came.
-                    self._waiting.appendleft((copy, call))
-                else:
-                    received.append((copy, DiedError(worker.ending())))
+            if worker.calls and not worker.is_leaving:
+                received.append((worker.calls.popleft()[0], DiedError(worker.ending())))
+            # Those that it had not begun.
+            self._waiting.extendleft(reversed(worker.calls))
             self._drop([worker], kill=True)
 
     def _feed(self) -> None:
-        """Give calls to workers that have none."""
-        while self._waiting:
-            idle = (one for one in self._workers if one.copy is None and not one.is_leaving)
-            worker = next(idle, None)
-            if worker is None:
-                if len(self._workers) >= self._limit:
-                    return
-                worker = self._start_one()
+        """Give calls to workers that have none, or few."""
+        while self._waiting and (worker := self._next_worker()) is not None:
             copy, call = self._waiting.popleft()
             try:
                 message = pickle.dumps((True, call), -1)
             except Exception as error:
                 self._failed.append(Answer(copy, None, error))
                 continue
-            worker.copy, worker.call = copy, call
+            worker.calls.append((copy, call))
             worker.send(message)
+
+    def _next_worker(self) -> _Worker | None:
+        """Return the worker that gets the next call, if there is one."""
+        present = [one for one in self._workers if not one.is_leaving]
+        fewest = min(present, key=lambda one: len(one.calls), default=None)
+        if fewest is not None and not fewest.calls:
+            return fewest
+        if len(self._workers) < self._limit:
+            return self._start_one()
+        # At the end, the worker that is free first gets the next call.
+        most = self._calls_of_each if len(self._waiting) > self._limit else 1
+        return fewest if fewest is not None and len(fewest.calls) < most else None
 
     def _start_one(self) -> _Worker:
         """Start a worker."""

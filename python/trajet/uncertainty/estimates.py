@@ -174,7 +174,7 @@ def _of_rows(
         found.reasons[k] = (
             f"the value of {clock.samples[:-1]} {frames[first]} is {rows[k, first]:g}"
         )
-    rows = rows[is_finite]
+    rows = rows if is_finite.all() else rows[is_finite]
     series = _on_line(rows) if period is None else _on_circle(rows, period)
     found.mean[is_finite], found.std[is_finite] = series.mean, series.std
     is_long = n_frames >= LEAST_FRAMES
@@ -209,7 +209,7 @@ def _add_errors(
     period: float | None,
 ) -> None:
     """Set the errors of series `k`, which are the usable ones of some."""
-    deviations = series.deviations[usable]
+    deviations = series.deviations if usable.all() else series.deviations[usable]
     n = deviations.shape[1]
     errors, g, windows = _errors_of_means(deviations)
     errors *= series.scale[usable]
