@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import MDAnalysis as mda
 import numpy as np
@@ -426,3 +427,15 @@ def test_virtual_sites_have_no_weight(solvated: tj.Trajectory) -> None:
     assert not np.allclose(got.mean(0, dtype=float), middle, atol=ROUNDING)
     atoms = solvated.wrap(by="atom", weights="mass").read(frames=[0]).positions
     assert np.array_equal(atoms, solvated.wrap(by="atom").read(frames=[0]).positions)
+
+
+def test_fit_to_a_file_says_how_to_give_its_positions(tmp_path: Path) -> None:
+    """The advice can be followed as it stands."""
+    traj = tj.samples.peptide_in_water().open()
+    path = tmp_path / "first.pdb"
+    traj[0].save(path)
+    with pytest.raises(TypeError, match="not a file: give") as raised:
+        traj.fit("name CA", reference=str(path))
+    positions = eval(str(raised.value).partition("give ")[2], {"tj": tj})
+    fitted = traj.fit("name CA", reference=positions).select("name CA")
+    assert np.abs(fitted.read([0]).positions[0] - positions).max() < 1e-3

@@ -231,6 +231,8 @@ def test_a_compressed_file_is_an_error_that_says_what_to_do() -> None:
         StructureFile.open(DATA / "19hc.pdb.gz")
     with pytest.raises(FormatError, match="compressed; run bunzip2 on it first"):
         StructureFile.open(DATA / "6msm.pdb.bz2")
+    with pytest.raises(TypeError, match=r"can be a topology.*uncompress it first"):
+        tj.open(DATA / "19hc.pdb.gz")
 
 
 def test_a_folder_and_a_missing_file_are_their_own_errors(tmp_path: Path) -> None:

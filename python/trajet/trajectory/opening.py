@@ -26,6 +26,7 @@ from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.remote import StorageOptions
 from trajet.startup import Stopwatch
+from trajet.structure_files import COMPRESSED
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
 from trajet.trajectory.clock import check_time_step, rounding_of_times
@@ -195,6 +196,14 @@ def open(
         elif isinstance(topology, (str, os.PathLike)):
             found = find_dataset(topology)
         if found is None:
+            if (
+                isinstance(topology, (str, os.PathLike))
+                and Path(topology).suffix.lower() in COMPRESSED
+            ):
+                raise TypeError(
+                    f"{topology}: a compressed file can be a topology,"
+                    f" open({str(topology)!r}, 'traj.xtc'), but no trajectory: uncompress it first"
+                )
             raise TypeError(
                 "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
                 " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"

@@ -1,5 +1,6 @@
 """Transforms of positions after decoding: periodic boundaries and superposition."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, Self, TypeAlias
@@ -621,6 +622,12 @@ def _fit(
         positions = block.positions[0].astype(np.float64)
         frame = int(block.frames[0])
         where = f"frame {frame}"
+    elif isinstance(reference, (str, os.PathLike)):
+        text = "…" if selection.text is None else selection.text
+        raise TypeError(
+            "fit: the reference is a frame number or positions, not a file: give"
+            f" tj.open({os.fspath(reference)!r}).select({text!r}).read([0]).positions[0]"
+        )
     else:
         positions = checked_numbers(reference, "reference positions")
         where = "given as positions"
