@@ -14,7 +14,8 @@ use crate::indexed::Indexed;
 use crate::opener::KnownFile;
 use crate::reader::{self, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{HeaderBytes, Source};
+use crate::source::Source;
+use crate::window::HeaderBytes;
 use crate::{
     Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
 };

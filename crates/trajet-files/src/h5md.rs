@@ -17,7 +17,8 @@ use trajet_formats::{
 use crate::indexed::Indexed;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
 use crate::sidecar::Found;
-use crate::source::{Source, Window};
+use crate::source::Source;
+use crate::window::Window;
 use crate::{
     Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
 };

@@ -41,6 +41,7 @@ pub mod transform;
 pub mod trr;
 mod walk;
 mod whole_frames;
+pub mod window;
 pub mod worker;
 pub mod xtc;
 

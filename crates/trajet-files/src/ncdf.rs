@@ -16,7 +16,8 @@ use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
 use crate::reader::{self, NUMBERED_TIMES, ReadRequest};
 use crate::sidecar::{Finder, Found, find};
-use crate::source::{HeaderBytes, Source, Window};
+use crate::source::Source;
+use crate::window::{HeaderBytes, Window};
 use crate::{
     Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, ParallelFor,
     Scratch, Stamp, Watch,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use trajet_simd::InstructionSet;
 
-use crate::source::Window;
 use crate::transform::TransformMemory;
+use crate::window::Window;
 use crate::{Error, Meter, Watch};
 
 /// Buffers that a worker reuses for every frame, and its counters.

@@ -13,7 +13,8 @@ use trajet_formats::codec::{Headed, HeaderError, Mark};
 
 use crate::indexing::{Indexing, Search};
 use crate::sidecar::Finder;
-use crate::source::{Source, Window};
+use crate::source::Source;
+use crate::window::Window;
 use crate::{Error, FrameIndex, Meter, OpenOptions, ParallelFor};
 
 /// Number of intervals between the frames of a loaded index whose headers are compared with the file before the
