@@ -15,6 +15,7 @@
 //!    an error where they are used.
 //! 6. If frames state the numbers of their atoms (`id`, as LAMMPS writes them), atoms are read in the order of these.
 
+mod attributes;
 pub mod classic;
 pub mod decode;
 pub(crate) mod frame;

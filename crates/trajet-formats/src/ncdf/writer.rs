@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::attributes::with_text_attribute;
 use super::classic::{
     ATTRIBUTE_LIST, DIMENSION_LIST, Kind, MAGIC, RECORDS_AT, STREAMING, VARIABLE_LIST, put_text,
 };
@@ -12,7 +13,7 @@ use super::frame::Frame;
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
 use super::layout::{
     ATOM, Content, Dimension, Further, Layout, Length, MOST_OF_A_DIMENSION, Other, Variable,
-    put_padded, with_text_attribute,
+    put_padded,
 };
 use super::units::KJ_PER_KCAL;
 use super::values::{Scale, Stored};
