@@ -251,7 +251,7 @@ wheel: .venv/.made-built viewer $(LICENCES)
 	$(call $(if $(IS_MACOS),build_macos_wheel,build_wheel),$(MACHINE))
 	$(BIN)/python packaging/check_wheel.py dist/*_$(MACHINE).whl
 
-# What is missing for one of them is said before the other is built.
+# Missing tools are reported before the first wheel is built.
 wheels: cross-tools
 	$(MAKE) wheel
 	$(MAKE) wheel-aarch64

@@ -233,22 +233,33 @@ pub(crate) fn divide(
             Some(atomic_files::write_kept(&folder, file, &digests_to_bytes(&sources))?)
         }
     };
-    let mut remarks = Vec::new();
-    for (tag, of_tag) in tags.iter().zip(divided.remarks) {
-        remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", tag.name)));
-    }
     let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
-    for (output, (before, now)) in outputs.iter().zip(lost.iter().zip(&now)) {
-        // The encoder's remarks cover other formats. The intermediate file of an HDF5 tag omits nothing, so its encoder
-        // has none.
+    let remarks = remarks_on_tags(&outputs, divided.remarks, &lost, &now);
+    let n_frames = times.len() as u64;
+    let done = PartitionOutcome { n_frames, remarks, report: divided.report };
+    Ok((Segment { n_frames, frames, frame_metadata, original_digests, files }, done, now))
+}
+
+/// Returns the remarks on what each tag omits: those of its encoder, and for tags in HDF5 the fields that they omit `now`
+/// and not `before`.
+fn remarks_on_tags(
+    outputs: &[TagOutput<'_>],
+    of_encoders: Vec<Vec<String>>,
+    before: &[Vec<Extra>],
+    now: &[Vec<Extra>],
+) -> Vec<String> {
+    let mut remarks = Vec::new();
+    for (output, of_tag) in outputs.iter().zip(of_encoders) {
+        remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", output.tag.name)));
+    }
+    for (output, (before, now)) in outputs.iter().zip(before.iter().zip(now)) {
+        // The intermediate file of an HDF5 tag omits nothing, so that its encoder has no remarks.
         for extra in now.iter().filter(|extra| output.is_hdf5 && !before.contains(extra)) {
             let (tag, what) = (&output.tag.name, extra.name());
             remarks.push(format!("{tag}: left out, as H5MD cannot hold it: {what}"));
         }
     }
-    let n_frames = times.len() as u64;
-    let done = PartitionOutcome { n_frames, remarks, report: divided.report };
-    Ok((Segment { n_frames, frames, frame_metadata, original_digests, files }, done, now))
+    remarks
 }
 
 /// Returns the tier and the transaction's folder for each tier name that tags use.

@@ -4,10 +4,8 @@
 //! index of the whole trajectory. The other per-frame data is in [`MetadataFile`]s, which only raw frames need
 //! ([`trajet_formats::Raw`]).
 
-use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -15,33 +13,24 @@ use trajet_files::indexed::Indexed;
 use trajet_files::opener::{self, KnownFile, Opened, Opener, WorkerOpener};
 use trajet_files::reader::{self, ReadRequest, WorkerFile};
 use trajet_files::sidecar::Found;
-use trajet_files::source::{FileIdentity, Handles, Source, absolute};
+use trajet_files::source::{Source, absolute};
 use trajet_files::{
-    Chain, Error, FrameCost, FrameIndex, Frames, HdfLayouts, IndexState, Meter, OpenOptions,
-    Opening, Scratch, Serial, Stamp, chain, open_written,
+    Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
 };
 use trajet_formats::remarks::{kept, rounded};
 use trajet_formats::time::text;
-use trajet_formats::{
-    Atoms, Extra, Field, Format, FormatOptions, FrameInfo, FrameMeta, FramesFrom, Raw, ReportedBox,
-    Writing, memory,
-};
+use trajet_formats::{Atoms, Extra, FrameInfo, FramesFrom, Raw, ReportedBox, memory};
 
-use crate::manifest::MOST_TIERS;
 pub use metadata_file::MetadataFile;
 pub use partition::{Part, Partition, Partitions};
-use shares::{AtomMap, Share};
+use shared::{BY_PART, BY_TIER, PartitionShared};
+use worker_state::{Costs, OpenedPart, PartState, WorkerState};
 
 mod metadata_file;
 mod partition;
+mod shared;
 mod shares;
-
-/// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
-const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
-
-/// Kinds of labels under which bytes are counted ([`Meter::by_label`]).
-const BY_TIER: usize = 0;
-const BY_PART: usize = 1;
+mod worker_state;
 
 /// Returns the bytes read from each storage tier, [`MOST_TIERS`] of them; empty if no partitioned trajectory was read.
 pub fn bytes_by_tier(meter: &Meter) -> &[u64] {
@@ -83,38 +72,6 @@ pub struct PartitionedReader {
     whole: Arc<PartitionShared>,
     stored_remarks: Vec<String>,
     on_files: Vec<String>,
-}
-
-/// Opens the files of a part, which must be those that were written.
-struct PartFiles {
-    described: HdfLayouts,
-    written: HashMap<PathBuf, FileIdentity>,
-}
-
-impl Opener for PartFiles {
-    fn open(&self, path: &Path, options: &OpenOptions) -> Option<Opened> {
-        let written = self.written.get(path).copied();
-        let opened = self.described.open_written(path, written, options);
-        Some(opened.unwrap_or_else(|| open_written(path, written, options, &Serial)))
-    }
-}
-
-/// State that readers with different parts of the index share.
-struct PartitionShared {
-    /// The file that represents the trajectory, and its stamp at opening.
-    path: PathBuf,
-    stamp: Stamp,
-    format: Format,
-    n_frames: u64,
-    parts: Vec<Part>,
-    atom_map: AtomMap,
-    filled: bool,
-    remedy: String,
-    /// The files of the parts that were opened.
-    opened: Vec<Mutex<Option<Arc<Chain>>>>,
-    /// Path and content of the frame metadata of each segment, which is loaded on first use.
-    metadata: Vec<(PathBuf, Mutex<Option<Arc<MetadataFile>>>)>,
-    options: OpenOptions,
 }
 
 impl PartitionedReader {
@@ -231,283 +188,6 @@ impl PartitionedReader {
             own.selected = atoms.sorted().map(<[u32]>::to_vec);
         }
         Ok(own)
-    }
-}
-
-impl PartitionShared {
-    fn new(
-        partition: &Partition,
-        n_frames: u64,
-        (path, stamp): (&Path, Stamp),
-        options: &OpenOptions,
-    ) -> Result<PartitionShared, Error> {
-        let fault = |what: String| Error::Partition { path: path.to_owned(), what };
-        let Partition { n_atoms, format, heads, parts, filled, remedy, .. } = partition;
-        let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
-        let format = Format::named(format)
-            .filter(is_written)
-            .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;
-        let atom_map = AtomMap::new(*n_atoms, parts).map_err(fault)?;
-        for part in parts {
-            let (name, found) = (&part.name, part.paths.len());
-            let expected = if parts.len() == 1 && heads.is_empty() { found } else { heads.len() };
-            if found != expected || found == 0 {
-                return Err(fault(format!("{name} has {found} files for {expected} segments")));
-            }
-            if ![0, found].contains(&part.written.len()) {
-                let known = part.written.len();
-                return Err(fault(format!("{known} of the {found} files of {name} are known")));
-            }
-            if ![0, found].contains(&part.described.len()) {
-                let described = part.described.len();
-                return Err(fault(format!(
-                    "{described} of the {found} files of {name} are described"
-                )));
-            }
-            if usize::from(part.tier) >= MOST_TIERS {
-                return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
-            }
-        }
-        let own_handles = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
-        // These options must not change the frames of parts, which are recorded.
-        let options = OpenOptions {
-            handles: Some(options.handles.clone().unwrap_or_else(own_handles)),
-            allow_truncated_tail: false,
-            continuous: false,
-            formats: FormatOptions::default(),
-            ..options.clone()
-        };
-        Ok(PartitionShared {
-            path: path.to_owned(),
-            stamp,
-            format,
-            n_frames,
-            opened: parts.iter().map(|_| Mutex::default()).collect(),
-            parts: parts.clone(),
-            atom_map,
-            filled: *filled,
-            remedy: remedy.clone(),
-            metadata: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
-            options,
-        })
-    }
-
-    /// Returns the files of a part, which are opened on first use.
-    fn part(&self, part: usize, scratch: &mut Scratch) -> Result<Arc<Chain>, Error> {
-        let mut opened = scratch.meter.lock_or_stop(&self.opened[part])?;
-        if let Some(chain) = &*opened {
-            return Ok(Arc::clone(chain));
-        }
-        let (begin, record) = (Instant::now(), &self.parts[part]);
-        let files = PartFiles {
-            described: HdfLayouts(
-                record.paths.iter().cloned().zip(record.described.iter().cloned()).collect(),
-            ),
-            written: record.paths.iter().cloned().zip(record.written.iter().copied()).collect(),
-        };
-        let options = OpenOptions { watch: Arc::new(scratch.watch()), ..self.options.clone() };
-        let openers: [&dyn Opener; 1] = [&files];
-        let chain = chain::open_with(&record.paths, &options, &openers, &Serial);
-        let chain = Arc::new(chain.map_err(|error| self.in_part(part, error))?);
-        let (n_frames, n_atoms) = (self.n_frames as usize, self.atom_map.n_atoms_of(part));
-        if (chain.n_frames(), chain.n_atoms()) != (n_frames, n_atoms) {
-            let (frames, atoms) = (chain.n_frames(), chain.n_atoms());
-            let what = format!(
-                "{frames} frames of {atoms} atoms where {} has {n_frames} of {n_atoms}",
-                record.name
-            );
-            let other = Error::Altered { path: chain.path().to_owned(), what };
-            return Err(self.in_part(part, other));
-        }
-        let mut meter = chain.opening().meter.clone();
-        let taken = begin.elapsed().as_nanos() as u64;
-        meter.open_ns = taken.saturating_sub(meter.read_ns);
-        self.count_bytes(part, meter.bytes_read, &mut meter);
-        scratch.meter.add(&meter);
-        *opened = Some(Arc::clone(&chain));
-        Ok(chain)
-    }
-
-    /// Checks that an index has the digests of all parts, or of none, and the boxes that parts omit.
-    fn check_index(&self, index: &FrameIndex) -> Result<(), Error> {
-        let mut described = self.parts.iter().flat_map(|part| &part.described);
-        let what = if index.n_digests().is_none_or(|n| ![0, self.parts.len()].contains(&n)) {
-            "its digests are not those of its parts"
-        } else if described.any(|description| description.lacks_boxes()) && !index.has_boxes() {
-            "its boxes are not those of its frames"
-        } else {
-            return Ok(());
-        };
-        Err(Error::Partition { path: self.path.clone(), what: what.to_owned() })
-    }
-
-    /// Returns the fields that any of the parts omits.
-    fn omitted_by(&self, shares: &[Share]) -> Vec<Extra> {
-        let lost = |extra: &Extra| shares.iter().any(|s| self.parts[s.part].lost.contains(extra));
-        Extra::ALL.into_iter().filter(lost).collect()
-    }
-
-    /// Checks that none of the parts omits this field.
-    fn check_not_omitted(&self, shares: &[Share], field: Field) -> Result<(), Error> {
-        let Some(extra) = Extra::of(field) else { return Ok(()) };
-        let parts = shares.iter().map(|share| &self.parts[share.part]);
-        let lossy = parts.filter(|part| part.lost.contains(&extra)).map(|part| part.name.clone());
-        let parts: Vec<String> = lossy.collect();
-        let path = self.path.parent().unwrap_or(&self.path).to_owned();
-        let what = field.name();
-        if parts.is_empty() { Ok(()) } else { Err(Error::FieldOmitted { path, parts, what }) }
-    }
-
-    /// Counts bytes that were read from a part.
-    fn count_bytes(&self, part: usize, bytes: u64, meter: &mut Meter) {
-        meter.labels_of(BY_TIER, MOST_TIERS)[usize::from(self.parts[part].tier)] += bytes;
-        meter.labels_of(BY_PART, self.parts.len())[part] += bytes;
-    }
-
-    /// Adds the name of the part and advice, or a known reason, to an error of its files.
-    fn in_part(&self, part: usize, error: Error) -> Error {
-        let part = &self.parts[part];
-        if !error.is_damage() {
-            return self.with_reason(error, part.mark.as_deref());
-        }
-        let (part, remedy) = (part.name.clone(), self.remedy.clone());
-        Error::InPart { error: Box::new(error), part, remedy }
-    }
-
-    /// Adds the reason, if it can be determined, to the error of a missing file; `mark` is that of its part.
-    fn with_reason(&self, error: Error, mark: Option<&Path>) -> Error {
-        let Error::Io { path, source, .. } = error.root() else { return error };
-        if source.kind() != ErrorKind::NotFound {
-            return error;
-        }
-        let whole = self.path.parent().unwrap_or(&self.path).display();
-        let meter = &mut Meter::default();
-        let now =
-            Source::open(&self.path, meter).and_then(|now| Stamp::of(&now, now.size(), meter));
-        let why = match (now, mark) {
-            (Ok(_), Some(mark)) if matches!(mark.try_exists(), Ok(false)) => {
-                format!(
-                    "{}, which marks the folder of its tier, is missing too: is the tier mounted? If the \
-                     whole store was moved, trajet store repair finds its tiers",
-                    mark.display()
-                )
-            }
-            (Ok(now), _) if now != self.stamp => {
-                format!("{whole} was divided again or moved since it was opened: open it again")
-            }
-            (Err(Error::Io { source, .. }), _) if source.kind() == ErrorKind::NotFound => {
-                format!("{whole} was removed since it was opened")
-            }
-            _ => return error,
-        };
-        Error::PartGone { path: path.clone(), why }
-    }
-
-    /// Returns the metadata of a frame, as a frame without atoms; `chain` is that of any part.
-    fn head(&self, chain: &Chain, frame: u64, meter: &mut Meter) -> Result<Raw, Error> {
-        let place = chain.place(frame);
-        let (path, loaded) = &self.metadata[place.segment];
-        let mut loaded = meter.lock(loaded);
-        let metadata = match &mut *loaded {
-            Some(metadata) => Arc::clone(metadata),
-            none => {
-                let metadata = MetadataFile::load_counted(path, meter);
-                let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
-                let expected = chain.segments()[place.segment].reader.index().n_frames();
-                if metadata.len() != expected {
-                    let what =
-                        format!("metadata of {} frames, expected {expected}", metadata.len());
-                    return Err(Error::Partition { path: path.clone(), what });
-                }
-                Arc::clone(none.insert(metadata))
-            }
-        };
-        drop(loaded);
-        let head = metadata.get(place.frame as usize)?;
-        if head.format() != self.format {
-            let what = format!("the head of its frame {} is of another format", place.frame);
-            return Err(Error::Partition { path: path.clone(), what });
-        }
-        Ok(head)
-    }
-}
-
-/// The state that a worker keeps between frames.
-#[derive(Default)]
-struct WorkerState {
-    /// The number of the source of the reader to which this belongs.
-    source: u64,
-    /// The atoms for which `shares` were made; `None` for all atoms.
-    selected: Option<Vec<u32>>,
-    shares: Vec<Share>,
-    /// One per part.
-    parts: Vec<PartState>,
-    vectors: Vec<f32>,
-    meta: FrameMeta,
-}
-
-/// The state that a worker keeps of a part. Each part has its own scratch, because a window holds bytes of one file.
-struct PartState {
-    opened: Option<OpenedPart>,
-    scratch: Scratch,
-}
-
-/// The open files of a part.
-struct OpenedPart {
-    chain: Arc<Chain>,
-    /// Whether the part has the format of the whole trajectory.
-    is_exact: bool,
-    /// Whether the part has no boxes, which are then in the index of the whole trajectory.
-    lacks_boxes: bool,
-}
-
-impl PartState {
-    /// Returns the part's files and scratch, ready for this call.
-    fn ready(
-        &mut self,
-        whole: &PartitionShared,
-        part: usize,
-        outer: &mut Scratch,
-    ) -> Result<(&OpenedPart, &mut Scratch), Error> {
-        let PartState { opened, scratch } = self;
-        let opened = match opened {
-            Some(opened) => opened,
-            none => {
-                let chain = whole.part(part, outer)?;
-                let is_exact = chain.format() == whole.format.name();
-                let lacks_boxes = whole.parts[part].described.iter().any(|one| one.lacks_boxes());
-                none.insert(OpenedPart { chain, is_exact, lacks_boxes })
-            }
-        };
-        scratch.follow(outer);
-        Ok((opened, scratch))
-    }
-}
-
-/// The cost of reading a frame from several parts: the frame counts once, bytes count for each part and its tier.
-#[derive(Default)]
-struct Costs {
-    empty: bool,
-}
-
-impl Costs {
-    fn add(
-        &mut self,
-        whole: &PartitionShared,
-        part: usize,
-        inner: &mut Scratch,
-        meter: &mut Meter,
-    ) {
-        let of_part = std::mem::take(&mut inner.meter);
-        self.empty |= of_part.empty_frames > 0;
-        let of_part = Meter { frames: 0, empty_frames: 0, ..of_part };
-        meter.add(&of_part);
-        whole.count_bytes(part, of_part.bytes_read, meter);
-    }
-
-    /// Returns the cost of the frame beyond those of its parts.
-    fn of_whole(self) -> FrameCost {
-        FrameCost { bytes: 0, atoms: (!self.empty).then_some(0) }
     }
 }
 

@@ -42,7 +42,7 @@ impl Store {
     /// Begins a transaction with this id, or goes on with one that has kept its files.
     ///
     /// # Errors
-    /// [`Error::Refused`] if another process is at it.
+    /// [`Error::Refused`] if another process has it open.
     pub(crate) fn begin_resumable(
         &self,
         doing: &str,
@@ -50,7 +50,7 @@ impl Store {
         id: &str,
     ) -> Result<Transaction<'_>, Error> {
         if !manifest::is_file_name(id) {
-            return Err(Error::Refused(format!("{id:?} is no id of a transaction")));
+            return Err(Error::Refused(format!("{id:?} cannot be the name of an unfinished copy")));
         }
         self.begin_as(doing, name, id.to_owned(), true)
     }
