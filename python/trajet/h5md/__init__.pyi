@@ -16,8 +16,8 @@ from trajet.h5md.native_units import native_content as native_content
 from trajet.h5md.native_units import write_described as write_described
 from trajet.h5md.observables import Numbers as Numbers
 from trajet.h5md.observables import Observables as Observables
-from trajet.h5md.preserve import OtherContents as OtherContents
-from trajet.h5md.preserve import Source as Source
+from trajet.h5md.other_contents import OtherContents as OtherContents
+from trajet.h5md.other_contents import Source as Source
 from trajet.h5md.preserve import keep as keep
 from trajet.h5md.ranks import Communicator as Communicator
 from trajet.h5md.ranks import raise_on_all as raise_on_all

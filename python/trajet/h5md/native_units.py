@@ -25,7 +25,8 @@ from trajet.h5md.elements import (
 )
 from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find
-from trajet.h5md.preserve import OtherContents, Source, other_contents_of
+from trajet.h5md.other_contents import OtherContents, Source, other_contents_of
+from trajet.h5md.preserve import copy_other_contents
 from trajet.h5md.tables import describe
 from trajet.h5md.threads import Show, map_ordered
 from trajet.h5md.writing import STEP_BYTES, Content, write_checked
@@ -93,7 +94,7 @@ class NativeContent(Content):
     def finish(self, file: "File", numbers: NDArray[np.int64]) -> None:
         """Copy the other contents of the sources to a file that has its vectors."""
         assert self.other_contents is not None
-        remarks = self.other_contents.copy_to(file, numbers)
+        remarks = copy_other_contents(self.other_contents, file, numbers)
         self.remarks.extend(remark for remark in remarks if remark not in self.remarks)
         keep_remarks(file, self.kept_remarks)
 

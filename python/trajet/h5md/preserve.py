@@ -9,11 +9,8 @@ Nothing outside of the files is ever opened: external links, external storage an
 are left out, with a remark.
 """
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,20 +19,27 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FormatError
-from trajet.h5md import units
-from trajet.h5md.bounded import SLAB, attribute_bytes, file_size, is_small, is_stored, most_rows
-from trajet.h5md.library import HdfFile, h5py
+from trajet.h5md.bounded import attribute_bytes, file_size, most_rows
+from trajet.h5md.datasets import address, are_alike, reading, slabs, target_of, why_unread
+from trajet.h5md.library import h5py
 from trajet.h5md.links import find, link
-from trajet.h5md.tables import creator_of
+from trajet.h5md.other_contents import (
+    GROUP_KEPT,
+    VECTORS,
+    OtherContents,
+    Source,
+    n_rows,
+    native_elements,
+    opened_files,
+    particles_of,
+)
+from trajet.h5md.time_axis import TimeAxis, listed_numbers
 from trajet.h5md.topology import GROMACS_TOPOLOGY
 
 if TYPE_CHECKING:
-    from h5py import Dataset, File, Group, Reference
+    from h5py import Dataset, File, Group
 
-VECTORS = ("position", "velocity", "force")
 _CREATOR = "h5md/creator"
-# The attribute of a file of `keep` that names the group whose vectors are not in it.
-_GROUP_KEPT = "trajet_particles"
 # Groups deeper than this are left out.
 _DEPTH = 64
 # HDF5 keeps smaller datasets in their headers.
@@ -48,146 +52,30 @@ _Int = NDArray[np.int64]
 _Parts = list[tuple[int, _Int]]
 
 
-@dataclass(frozen=True)
-class Source:
-    """A source file, and the number of its frames in the trajectory."""
-
-    path: HdfFile
-    n_frames: int
-
-
-@dataclass(frozen=True)
-class OtherContents:
-    """The contents of H5MD files other than the vectors of their frames. Can be pickled.
-
-    Attributes
-    ----------
-    sources
-        The files, in the order of their frames.
-    particles
-        The group whose vectors are copied, "particles/NAME".
-    native
-        Elements of it whose values the native module copies, and how these are stored ("<f4", …).
-    omitted
-        Elements of it that are not wanted.
-    atoms
-        Its atoms that are copied; None for all.
-    is_complete
-        Whether all frames have all native elements.
-    units
-        Units that a user named because the files do not, by the paths of datasets.
-    """
-
-    sources: tuple[Source, ...]
-    particles: str
-    native: dict[str, str]
-    omitted: tuple[str, ...] = ()
-    atoms: _Int | None = None
-    is_complete: bool = False
-    units: Mapping[str, str] = field(default_factory=dict)
-
-    def copy_to(self, file: "File", numbers: _Int) -> list[str]:
-        """Add the other contents to an open file that has the native vectors; return remarks.
-
-        Parameters
-        ----------
-        file
-            The output, open in h5py.
-        numbers
-            Its frames, as the trajectory numbers them.
-        """
-        borders = np.cumsum([0, *(source.n_frames for source in self.sources)])
-        number_of = np.searchsorted(borders, numbers, side="right") - 1
-        cuts = np.flatnonzero(np.diff(number_of)) + 1
-        runs = [
-            (int(number_of[run[0]]), numbers[run] - borders[number_of[run[0]]])
-            for run in np.split(np.arange(len(numbers)), cuts)
-        ]
-        with _opened([source.path for source in self.sources]) as files:
-            copy = _Copy(file, files, self, runs)
-            copy.run()
-            copy.sign()
-        return copy.listed_remarks()
-
-
-def other_contents_of(
-    sources: Sequence[Source],
-    factors: Mapping[str, float | None],
-    *,
-    particles: str | None = None,
-    omitted: Sequence[str] = (),
-    joined: bool,
-) -> OtherContents | None:
-    """Return the other contents of H5MD files of one trajectory; None if one file cannot hold them.
+def copy_other_contents(contents: OtherContents, file: "File", numbers: _Int) -> list[str]:
+    """Add the other contents to an open file that has the native vectors; return remarks.
 
     Parameters
     ----------
-    factors
-        Factors by which the numbers of "position", "velocity", "force" and "time" are multiplied
-        when they are read.
-    particles
-        The name of the group whose vectors are copied; None where there is one.
-    omitted
-        Elements that are not wanted: "velocity", "force".
-    joined
-        Whether parts of the output are joined: then all native elements have all frames.
+    contents
+        The other contents.
+    file
+        The output, open in h5py.
+    numbers
+        Its frames, as the trajectory numbers them.
     """
-    with _opened([source.path for source in sources]) as files:
-        group = None if particles is None else f"particles/{particles}"
-        named = {group or _particles(file) for file in files}
-        if len(named) != 1 or None in named:
-            return None
-        (group,) = named
-        assert group is not None
-        found = [
-            _native(file, group, source, joined=joined)
-            for file, source in zip(files, sources, strict=True)
-        ]
-        native = {
-            name: dtype
-            for name, dtype in found[0].items()
-            if name not in omitted and all(name in each for each in found)
-        }
-        # Only the native module can copy vectors of which this file has no chunk.
-        for file in files:
-            for name in VECTORS:
-                value = find(file, f"{group}/{name}/value")
-                if (
-                    name not in native
-                    and name not in omitted
-                    and value is not None
-                    and _is_blank(value)
-                ):
-                    return None
-        missing = _missing_units(files[0], group, factors)
-        complete = [
-            _native(file, group, source, joined=True)
-            for file, source in zip(files, sources, strict=True)
-        ]
-    return OtherContents(
-        tuple(sources),
-        group,
-        native,
-        tuple(omitted),
-        is_complete=all(native.keys() <= one.keys() for one in complete),
-        units=missing,
-    )
-
-
-def _missing_units(file: "File", group: str, factors: Mapping[str, float | None]) -> dict[str, str]:
-    """Return units that neither a file names nor its program has, by the paths of datasets."""
-    found = {}
-    usual = units.OF_PROGRAMS.get(creator_of(file), {})
-    for quantity, by in factors.items():
-        paths = [f"{group}/{name}/time" for name in VECTORS]
-        for path in paths if quantity == "time" else [f"{group}/{quantity}/value"]:
-            dataset = find(file, path)
-            if by is None or dataset is None or "unit" in dataset.attrs:
-                continue
-            named = usual.get(quantity)
-            if named is None or np.float32(units.factor(quantity, named, path)) != np.float32(by):
-                found[path] = units.named(quantity, by)
-    return found
+    borders = np.cumsum([0, *(source.n_frames for source in contents.sources)])
+    number_of = np.searchsorted(borders, numbers, side="right") - 1
+    cuts = np.flatnonzero(np.diff(number_of)) + 1
+    runs = [
+        (int(number_of[run[0]]), numbers[run] - borders[number_of[run[0]]])
+        for run in np.split(np.arange(len(numbers)), cuts)
+    ]
+    with opened_files([source.path for source in contents.sources]) as files:
+        copy = _Copy(file, files, contents, runs)
+        copy.run()
+        copy.sign()
+    return copy.listed_remarks()
 
 
 def keep(path: Path, source: Path, particles: str | None) -> list[str]:
@@ -195,156 +83,25 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
 
     Datasets of vectors are there, without a single chunk.
     """
-    with _opened([source]) as (file,), h5py(str(path)).File(path, "w") as out:
-        group = _particles(file) if particles is None else f"particles/{particles}"
+    with opened_files([source]) as (file,), h5py(str(path)).File(path, "w") as out:
+        group = particles_of(file) if particles is None else f"particles/{particles}"
         if group is None:
             return []
-        native = _native(file, group, None, joined=False)
+        native = native_elements(file, group, None, joined=False)
         for name in native:
             value = find(file, f"{group}/{name}/value")
             assert value is not None
             out.create_dataset(
                 f"{group}/{name}/value", value.shape, value.dtype, chunks=(1, *value.shape[1:])
             )
-        n_frames = _n_rows(file, group)
+        n_frames = n_rows(file, group)
         if n_frames > (most := most_rows(file)):
             raise FormatError(f"{source}: {n_frames} frames; files of its size have up to {most}")
         other_contents = OtherContents((Source(source, n_frames),), group, native)
         copy = _Copy(out, [file], other_contents, [(0, np.arange(n_frames))])
         copy.run()
-        out.attrs[_GROUP_KEPT] = group
+        out.attrs[GROUP_KEPT] = group
     return copy.listed_remarks()
-
-
-@contextlib.contextmanager
-def _opened(paths: Sequence[HdfFile]) -> Iterator[list["File"]]:
-    """Open files in HDF5's library."""
-    with contextlib.ExitStack() as stack:
-        library = h5py(str(paths[0]))
-        yield [stack.enter_context(library.File(path, "r")) for path in paths]
-
-
-def _particles(file: "File") -> str | None:
-    """Return the only group of particles that has vectors."""
-    if _GROUP_KEPT in file.attrs:
-        return str(file.attrs[_GROUP_KEPT])
-    groups = find(file, "particles")
-    found = [
-        f"particles/{name}"
-        for name in (groups if groups is not None and hasattr(groups, "keys") else ())
-        if any(find(file, f"particles/{name}/{element}/value") is not None for element in VECTORS)
-    ]
-    return found[0] if len(found) == 1 else None
-
-
-def _n_rows(file: "File", group: str) -> int:
-    """Return how many rows the element has that numbers the frames."""
-    values = (find(file, f"{group}/{name}/value") for name in VECTORS)
-    return next(
-        (int(value.shape[0]) for value in values if value is not None and value.shape[0]), 0
-    )
-
-
-def _native(file: "File", group: str, source: Source | None, *, joined: bool) -> dict[str, str]:
-    """Return the elements whose values the native module copies, all of them, and their types."""
-    found: dict[str, str] = {}
-    frames = None
-    for name in VECTORS:
-        value = find(file, f"{group}/{name}/value")
-        if value is None or value.shape[0] == 0:
-            continue
-        when = _TimeAxis.of(file, f"{group}/{name}", value)
-        if frames is None:
-            n = value.shape[0] if source is None else source.n_frames
-            frames = when.first(n)
-        elif not frames.has_all_of(when, joined=joined):
-            continue
-        found[name] = value.dtype.str
-    return found
-
-
-def _is_blank(value: "Dataset") -> bool:
-    """Tell whether a dataset has a place for numbers and none of them."""
-    return bool(value.size) and value.chunks is not None and value.id.get_num_chunks() == 0
-
-
-@dataclass(frozen=True)
-class _TimeAxis:
-    """When rows of an element were written: steps or, without, times in some unit."""
-
-    n: int
-    kind: str
-    at: NDArray[np.number] | None
-
-    @classmethod
-    def of(cls, file: "File", path: str, value: "Dataset") -> "_TimeAxis":
-        n = int(value.shape[0])
-        for kind in ("step", "time"):
-            dataset = find(file, f"{path}/{kind}")
-            if dataset is not None and (listed := _listed(file, dataset, n)) is not None:
-                unit = dataset.attrs.get("unit", "") if kind == "time" else ""
-                return cls(n, f"{kind} {unit}", listed)
-        return cls(n, "", None)
-
-    def first(self, n: int) -> "_TimeAxis":
-        """Return that of the first rows."""
-        return _TimeAxis(min(n, self.n), self.kind, None if self.at is None else self.at[:n])
-
-    def has_all_of(self, other: "_TimeAxis", *, joined: bool) -> bool:
-        """Tell whether each row of an element belongs to a frame; if `joined`, to every one."""
-        if self.at is None or other.at is None or self.kind != other.kind:
-            return self.n == other.n and self.at is None and other.at is None
-        if np.array_equal(self.at, other.at):
-            return True
-        return (
-            not joined and self.ascend and other.ascend and bool(np.isin(other.at, self.at).all())
-        )
-
-    @cached_property
-    def ascend(self) -> bool:
-        """Whether no row was written before, or with, the row that precedes it."""
-        return self.at is not None and bool((self.at[1:] > self.at[:-1]).all())
-
-    def rows_at(self, frames: "_TimeAxis", chosen: _Int, every: _Int) -> _Int | None:
-        """Return the rows that belong to frames; None where nothing says which do.
-
-        Parameters
-        ----------
-        frames
-            When all frames of the file were written.
-        chosen
-            The frames, in their order in the output.
-        every
-            All frames of this file that are in the output: rows at other steps lie between these.
-        """
-        if self.at is None or frames.at is None or self.kind != frames.kind:
-            return chosen if self.n == frames.n else None
-        if self.n >= frames.n and np.array_equal(self.at[: frames.n], frames.at):
-            return chosen
-        if not (self.ascend and frames.ascend):
-            return None
-        if np.isin(self.at, frames.at).all():
-            there = np.searchsorted(self.at, frames.at[chosen])
-            there = np.minimum(there, max(self.n - 1, 0))
-            return there[self.at[there] == frames.at[chosen]] if self.n else there[:0]
-        first, last = int(every.min()), int(every.max())
-        begin = 0 if first == 0 else np.searchsorted(self.at, frames.at[first])
-        end = self.n if last + 1 >= frames.n else np.searchsorted(self.at, frames.at[last + 1])
-        return np.arange(begin, end) if np.array_equal(chosen[:1], every[:1]) else np.arange(0)
-
-
-def _listed(file: "File", dataset: "Dataset", n: int) -> np.ndarray | None:
-    """Return the steps or times of `n` rows, which are listed or at equal distances."""
-    if dataset.dtype.kind not in "iuf" or len(dataset.shape) > 1 or not is_stored(dataset):
-        return None
-    if (dataset.shape[0] if dataset.shape else n) > most_rows(file) or not is_small(dataset):
-        return None
-    numbers = np.asarray(dataset[()])
-    if numbers.shape == ():
-        offset = np.asarray(dataset.attrs.get("offset", 0)).item()
-        wide = np.float64 if numbers.dtype.kind == "f" or isinstance(offset, float) else np.int64
-        return np.asarray(offset + np.arange(n) * numbers.astype(wide))
-    return numbers[:n] if len(numbers) >= n else None
 
 
 @dataclass
@@ -381,7 +138,7 @@ class _Copy:
         for file, source in zip(self.files, self.other_contents.sources, strict=True):
             values = ((name, find(file, f"{group}/{name}/value")) for name in VECTORS)
             name, value = next((n, v) for n, v in values if v is not None and v.shape[0])
-            self.frames.append(_TimeAxis.of(file, f"{group}/{name}", value).first(source.n_frames))
+            self.frames.append(TimeAxis.of(file, f"{group}/{name}", value).first(source.n_frames))
             self.n_atoms = int(value.shape[1])
         self.every = [
             np.concatenate([np.arange(0), *(frames for k, frames in self.runs if k == number)])
@@ -390,7 +147,7 @@ class _Copy:
         self.is_whole = (
             len(self.runs) == 1
             and len(self.files) == 1
-            and len(self.runs[0][1]) == _n_rows(self.files[0], group)
+            and len(self.runs[0][1]) == n_rows(self.files[0], group)
             and np.array_equal(self.runs[0][1], np.arange(len(self.runs[0][1])))
         )
 
@@ -430,7 +187,7 @@ class _Copy:
         source = find(self.files[0], path)
         assert source is not None
         made = self.out.require_group(path or "/")
-        self.objects[_address(source)] = path or "/"
+        self.objects[address(source)] = path or "/"
         self._attributes(source, made, path)
         for name in source:
             where = f"{path}/{name}".lstrip("/")
@@ -451,7 +208,7 @@ class _Copy:
             f"{self.other_contents.particles}/{omitted}" for omitted in self.other_contents.omitted
         ):
             return
-        known = self.objects.get(_address(source))
+        known = self.objects.get(address(source))
         if known is not None:
             if known in self.out and path not in self.out:
                 self.out[path] = self.out[known]
@@ -471,7 +228,7 @@ class _Copy:
             self.library.h5o.copy(
                 source.parent.id, name.encode(), self.out[group or "/"].id, name.encode()
             )
-            self.objects[_address(source)] = path
+            self.objects[address(source)] = path
 
     def _is_element(self, path: str) -> bool:
         """Tell whether a group is an element of H5MD that changes in time."""
@@ -488,7 +245,7 @@ class _Copy:
     def _element(self, source: "Group", path: str, depth: int) -> None:
         """Copy the rows of an element that belong to the frames of the output."""
         made = self.out.require_group(path)
-        self.objects[_address(source)] = path
+        self.objects[address(source)] = path
         self._attributes(source, made, path)
         value = find(self.files[0], f"{path}/value")
         assert value is not None
@@ -517,7 +274,7 @@ class _Copy:
                 for attribute in list(made["value"].attrs):
                     del made["value"].attrs[attribute]
                 self._attributes(value, made["value"], where)
-                self.objects[_address(value)] = where
+                self.objects[address(value)] = where
             elif name in ("value", "step", "time") and found is not None and parts is not None:
                 self._rows(found, where, name, parts)
             elif soft is not None:
@@ -541,7 +298,7 @@ class _Copy:
             if theirs.shape[1:] != value.shape[1:] or theirs.dtype != value.dtype:
                 self._leave_out(path, f"{self.files[number].filename} stores it otherwise")
                 continue
-            when = _TimeAxis.of(self.files[number], path, theirs)
+            when = TimeAxis.of(self.files[number], path, theirs)
             rows = when.rows_at(self.frames[number], chosen, self.every[number])
             if rows is None:
                 if len(self.files) > 1:
@@ -568,7 +325,7 @@ class _Copy:
             return
         theirs = ((find(self.files[k], path), k, rows) for k, rows in parts)
         key = tuple(
-            (k, None if found is None else _address(found), rows.tobytes())
+            (k, None if found is None else address(found), rows.tobytes())
             for found, k, rows in theirs
         )
         if key in self.shared:
@@ -591,7 +348,7 @@ class _Copy:
         for k, chosen in parts:
             theirs = find(self.files[k], path)
             n = int(chosen.max(initial=-1)) + 1
-            every = None if theirs is None else _listed(self.files[k], theirs, n)
+            every = None if theirs is None else listed_numbers(self.files[k], theirs, n)
             if every is None:
                 self._leave_out(path, "not all files have it")
                 return
@@ -611,7 +368,7 @@ class _Copy:
         )
         by_atom = source.shape[1:2] == (self.n_atoms,) and path.endswith("/value")
         if self.atoms is not None and self._is_of_atoms(path) and (by_row or by_atom):
-            if (reason := self._reason(source) or _why_unread(source)) is not None:
+            if (reason := self._reason(source) or why_unread(source)) is not None:
                 self._leave_out(path, reason)
             elif by_row:
                 self._cut(source, path, [(0, self.atoms)], None)
@@ -634,9 +391,9 @@ class _Copy:
             return
         group, _, name = path.rpartition("/")
         made = self.out.require_group(group or "/")
-        with _reading(source):
+        with reading(source):
             self.library.h5o.copy(source.id, b".", made.id, name.encode())
-        self.objects[_address(source)] = path
+        self.objects[address(source)] = path
         for attribute in source.attrs:
             self._note_reference(source, attribute, path)
 
@@ -645,7 +402,7 @@ class _Copy:
         named = source.attrs.get("particles_group")
         if isinstance(named, self.library.Reference) and named:
             group = find(self.files[0], self.other_contents.particles)
-            return _address(source.file[named]) == _address(group)
+            return address(source.file[named]) == address(group)
         return True
 
     def _reason(self, source: "Dataset") -> str | None:
@@ -662,7 +419,7 @@ class _Copy:
             if theirs is None:
                 self._leave_out(path, "not all files have it")
                 return
-            reason = self._reason(theirs) or _why_unread(theirs)
+            reason = self._reason(theirs) or why_unread(theirs)
             if reason is None and theirs.shape[1:] != source.shape[1:]:
                 reason = "files store it otherwise"
             if reason is None and len(rows) and rows.max() >= theirs.shape[0]:
@@ -674,7 +431,7 @@ class _Copy:
         made = self._created(source, path, sum(len(rows) for _, rows in parts), atoms)
         begin = 0
         for theirs, rows in taken:
-            for some, numbers in _slabs(theirs, rows):
+            for some, numbers in slabs(theirs, rows):
                 made[begin : begin + some] = numbers if atoms is None else numbers[:, atoms]
                 begin += some
         self._attributes(source, made, path)
@@ -712,7 +469,7 @@ class _Copy:
         """Copy attributes, in their own types."""
         low = self.library.h5a
         for name in source.attrs:
-            if name == _GROUP_KEPT or self._note_reference(source, name, path):
+            if name == GROUP_KEPT or self._note_reference(source, name, path):
                 continue
             attribute = low.open(source.id, name.encode())
             kind, shape = attribute.dtype, attribute.shape
@@ -731,7 +488,7 @@ class _Copy:
             if kind.subdtype is not None:
                 kind, inner = kind.subdtype
                 shape = (*shape, *inner)
-            with _reading(source):
+            with reading(source):
                 numbers = np.zeros(shape, kind)
                 attribute.read(numbers, mtype=memory)
             new.write(numbers, mtype=memory)
@@ -758,7 +515,7 @@ class _Copy:
             given = source.attrs[name]
             array = np.ravel(np.asarray(given, dtype=object))
             # Some references of the source lead to nothing.
-            leads = [self.objects.get(_target(source, one), "") if one else None for one in array]
+            leads = [self.objects.get(target_of(source, one), "") if one else None for one in array]
             if any(lead == "" or (lead and lead not in self.out) for lead in leads):
                 self._leave_out(f"{path}@{name}", "it refers to what is left out")
                 continue
@@ -775,7 +532,7 @@ class _Copy:
         """Say where another file holds other numbers than the first one."""
         for file in self.files[1:]:
             other = find(file, path)
-            if other is None or not _are_alike(source, other):
+            if other is None or not are_alike(source, other):
                 self._note(path, f"kept as it is in {self.files[0].filename}: the files differ")
                 return
 
@@ -795,91 +552,3 @@ class _Copy:
                 and isinstance(group[name], self.library.Group)
             ):
                 self._note_others(where, number, depth + 1)
-
-
-def _address(thing: "Group | Dataset") -> int:
-    """Return a key that identifies an object within its file."""
-    return int(h5py("it cannot be read").h5o.get_info(thing.id).addr)
-
-
-def _target(source: "Group | Dataset", reference: "Reference") -> int:
-    """Return the address that a reference leads to, -1 where it leads to nothing."""
-    try:
-        return _address(source.file[reference])
-    except (ValueError, RuntimeError, KeyError):
-        return -1
-
-
-@contextlib.contextmanager
-def _reading(source: "Group | Dataset") -> Iterator[None]:
-    """Have errors name what could not be read."""
-    try:
-        yield
-    except (OSError, RuntimeError) as error:
-        # The disk of the output may be full.
-        if "errno = " in str(error):
-            raise
-        reason = " ".join(str(error).split())
-        raise FormatError(
-            f"{source.file.filename}: HDF5 cannot read {source.name.strip('/')} ({reason}): copy"
-            " the file again"
-        ) from error
-
-
-def _why_unread(dataset: "Dataset") -> str | None:
-    """Say why numbers of a dataset cannot be read; None where they can."""
-    library = h5py("it cannot be read")
-    if dataset.id.get_type().detect_class(library.h5t.REFERENCE):
-        return "it holds references"
-    try:
-        _ = dataset.dtype
-    except TypeError:
-        return "its type is not known to h5py"
-    plist = dataset.id.get_create_plist()
-    for k in range(plist.get_nfilters()):
-        code, _, _, name = plist.get_filter(k)
-        if not library.h5z.filter_avail(code):
-            return f"it is packed with the filter {name.decode(errors='replace') or code}"
-    if not is_stored(dataset) and not dataset.dtype.hasobject:
-        return "its numbers are not in the file"
-    if (dataset.shape and dataset.shape[0] > most_rows(dataset)) or not is_small(dataset, 1):
-        return "its numbers take too much memory for a file of its size"
-    return None
-
-
-def _slabs(dataset: "Dataset", rows: _Int) -> Iterator[tuple[int, NDArray[np.generic]]]:
-    """Yield rows of a dataset, some at a time, in their order, and how many these are."""
-    row = max(1, dataset.dtype.itemsize * math.prod(dataset.shape[1:]))
-    most, begin = max(1, SLAB // row), 0
-    while begin < len(rows):
-        low = high = int(rows[begin])
-        end = begin + 1
-        while end < len(rows):
-            below, above = min(low, int(rows[end])), max(high, int(rows[end]))
-            # Rows between are read, where they are few.
-            if above - below >= min(most, 4 * (end - begin + 1)):
-                break
-            low, high, end = below, above, end + 1
-        with _reading(dataset):
-            numbers = dataset[low : high + 1]
-        yield end - begin, numbers[rows[begin:end] - low]
-        begin = end
-
-
-def _are_alike(one: "Dataset", other: "Dataset") -> bool:
-    """Tell whether two datasets hold the same."""
-    if getattr(other, "shape", None) != one.shape or other.dtype != one.dtype:
-        return False
-    if _why_unread(one) or _why_unread(other):
-        return False
-    if one.shape in (None, ()):
-        return bool(np.array_equal(np.asarray(one[()]), np.asarray(other[()])))
-    rows = np.arange(one.shape[0])
-    return all(
-        _bits(a) == _bits(b)
-        for (_, a), (_, b) in zip(_slabs(one, rows), _slabs(other, rows), strict=True)
-    )
-
-
-def _bits(numbers: NDArray[np.generic]) -> object:
-    return numbers.tolist() if numbers.dtype.hasobject else numbers.tobytes()

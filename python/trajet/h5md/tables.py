@@ -1,25 +1,24 @@
 """Reads the layout of the trajectory in an HDF5 file from its tables."""
 
 import array
-import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TrajetError, TruncatedError
+from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TruncatedError
 from trajet.formats import HDF5
 from trajet.h5md import bounded
 from trajet.h5md import units as known
 from trajet.h5md.bounded import attribute
+from trajet.h5md.files import OptionError, creator_of, has_vectors, opened, text
 from trajet.h5md.library import HdfFile, h5py
-from trajet.h5md.links import find, link, member
+from trajet.h5md.links import link, member
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -84,46 +83,6 @@ def describe(
                 " trajectory of mdtraj: convert it with the program that wrote it"
             )
     return {**found, "seconds": time.perf_counter() - begin}
-
-
-@contextlib.contextmanager
-def opened(path: HdfFile) -> Iterator["File"]:
-    """Open a file; whatever h5py raises while it is looked at is an error of damaged tables.
-
-    Raises
-    ------
-    FormatError
-        If the tables cannot be read; TruncatedError if the file is cut.
-    MissingPackageError
-        If h5py is not installed.
-    StaleIndexError, PermissionError, FileNotFoundError, RemoteError
-        If requests for an object in remote storage fail.
-    """
-    module = h5py(str(path))
-    try:
-        with module.File(path, "r") as file:
-            yield file
-    except (TrajetError, _OptionError, MemoryError):
-        raise
-    except Exception as error:
-        if not isinstance(path, Path) and path.error is not None:
-            raise path.error from error
-        raise _damaged(path, error) from error
-
-
-class _OptionError(ValueError):
-    """An option that does not fit the file."""
-
-
-def _damaged(path: HdfFile, error: Exception) -> FormatError:
-    reason = " ".join(str(error).split())
-    size = path.stat().st_size if isinstance(path, Path) else path.size
-    if "truncated file" in reason or size < 96:
-        return TruncatedError(f"{path}: the file is cut ({reason}): copy it again")
-    return FormatError(
-        f"{path}: HDF5 cannot read its tables ({reason}): copy the file again; if its program was"
-        " ended, try 'h5clear -s' on a copy; if it still writes, wait"
-    )
 
 
 @dataclass(frozen=True)
@@ -213,7 +172,7 @@ class _LayoutReader:
     def mdtraj(self, file: "File") -> "_trajet.TrajectoryLayout":
         """Describe a file of mdtraj."""
         if self.particles is not None:
-            raise _OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
+            raise OptionError(f"{self.path}: a file of mdtraj has no groups of particles")
         coordinates = member(file, "coordinates")
         if coordinates is None:
             raise self._error("a file of mdtraj without coordinates")
@@ -317,7 +276,7 @@ class _LayoutReader:
         there = {name: group for name in names if has_vectors(group := member(groups, name))}
         if self.particles is not None:
             if self.particles not in there:
-                raise _OptionError(
+                raise OptionError(
                     f"{self.path}: there are no particles {self.particles!r} in it, but"
                     f" {', '.join(map(repr, there)) or 'none'}"
                 )
@@ -544,7 +503,7 @@ class _LayoutReader:
         if named is not None:
             by = known.factor(quantity, named, where)
             if given is not None and known.factor(quantity, given, where) != by:
-                raise _OptionError(
+                raise OptionError(
                     f"{where} is in {named}, as the file says, not in {given}: leave the format"
                     f" option h5md.units.{quantity} out"
                 )
@@ -725,30 +684,6 @@ def _dataset(value: "Dataset") -> "_trajet.DatasetInfo":
     return {"dataset": value.name, "shape": value.shape, "dtype": value.dtype}
 
 
-def creator_of(file: "File") -> str:
-    """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
-    creator = find(file, "h5md/creator")
-    if creator is None:
-        return ""
-    name = text(attribute(creator, "name", ""))
-    return (text(attribute(creator, "source_name", "")) if name == "trajet" else "") or name
-
-
-def has_vectors(group: "Group") -> bool:
-    """Tell whether a group of particles has positions, velocities or forces."""
-    names = ("position", "velocity", "force")
-    return hasattr(group, "keys") and any(member(group, name) is not None for name in names)
-
-
 def _has_no_rows(value: "Dataset") -> bool:
     """Tell whether nothing was ever written to a series."""
     return (getattr(value, "shape", None) or (1,))[0] == 0
-
-
-def text(value: object) -> str:
-    """Return an attribute as text."""
-    value = np.asarray(value).reshape(-1)
-    if value.size == 0:
-        return ""
-    one = value[0]
-    return one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one)

@@ -17,9 +17,9 @@ from trajet import _trajet
 from trajet._trajet import FormatError
 from trajet.h5md import bounded
 from trajet.h5md.bounded import attribute
+from trajet.h5md.files import creator_of, has_vectors, opened, text
 from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import find, member
-from trajet.h5md.tables import creator_of, has_vectors, opened, text
 from trajet.topology import Structure, structure_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from trajet.store.division import (
     check_is_trajectory,
     check_packages,
     divided,
-    other_contents_of,
+    other_contents_files,
     structures_of,
     tiers_and_tags,
     topology_file,
@@ -173,7 +173,7 @@ class Store:
         left_out = omitted_tags(chosen, parts, trajectory)
         with (
             structures_of(parts, trajectory) as structures,
-            other_contents_of(trajectory) as (other_contents, remarks),
+            other_contents_files(trajectory) as (other_contents, remarks),
             topology_file(trajectory) as (topology, left_out_bonds),
         ):
             done = trajectory.with_stale_index_removed(
@@ -228,7 +228,7 @@ class Store:
         check_packages((kept.tag for kept in entry.tags), entry.format)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
-        with other_contents_of(trajectory) as (other_contents, remarks):
+        with other_contents_files(trajectory) as (other_contents, remarks):
             done = trajectory.with_stale_index_removed(
                 self._native.append,
                 name,

@@ -72,7 +72,7 @@ def divided(done: "_trajet.StoreReport", beside: Sequence[str] = ()) -> Divided:
 
 
 @contextlib.contextmanager
-def other_contents_of(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
+def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
     """Write the other contents of H5MD files to files in a temporary folder.
 
     Yields these files and remarks on contents that they lack; nothing for other formats.
