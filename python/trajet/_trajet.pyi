@@ -20,6 +20,8 @@ REMARKS_ATTRIBUTE: str
 SHORTEST_CELL: float
 # the heaviest hydrogen, to which mass was moved, u
 HEAVIEST_HYDROGEN: float
+# the largest share of residues that lack bonds in a list of all bonds
+MOST_UNCONNECTED: float
 # the segment of files that name none
 UNNAMED_SEGMENT: str
 # most blocks of frames whose states are kept for errors of a result
@@ -371,6 +373,9 @@ def structure_text(
     vectors: list[list[float]] | None,
     format: str,
 ) -> str: ...
+
+# length of the shortest lattice vector, Å; None for a box without volume
+def shortest_lattice_vector(vectors: NDArray[np.float64]) -> float | None: ...
 def pair_distances(
     one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
 ) -> NDArray[np.float64]: ...

@@ -16,8 +16,7 @@ from helpers.golden_files import Adk
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
-from trajet.analysis import hbonds as hydrogen_bonds
-from trajet.analysis import runner
+from trajet.analysis import bond_search, runner
 from trajet.result import HydrogenBondList
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
@@ -440,7 +439,7 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
     n_pairs = len(tj.hbonds(traj, **options).pairs)
     with monkeypatch.context() as patch:
         # All donors at once, whose bonds take more than the memory that is allowed.
-        patch.setattr(hydrogen_bonds._Search, "parts", lambda self, *_: [(0, len(self._donors))])
+        patch.setattr(bond_search.BondSearch, "parts", lambda self, *_: [(0, len(self._donors))])
         with pytest.raises(
             MemoryError, match=r"adk\.xtc: the \d+ hydrogen .*fewer atoms"
         ) as caught:

@@ -3,11 +3,13 @@
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadwriteArray3};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use trajet_files::{Error, Frames};
-use trajet_formats::{Atoms, memory};
+use pyo3::types::PyDict;
+use trajet_files::{Error, Frames, Meter};
+use trajet_formats::{Atoms, FrameMeta, memory};
 
 use crate::aligned::{Aligned1, Aligned2};
 use crate::error::from_io;
+use crate::report::counts;
 
 /// Frames from Python: `(first, step, count)` or an array of indices.
 #[derive(FromPyObject)]
@@ -114,4 +116,20 @@ pub(crate) fn slice_of<'a>(
         return Err(PyValueError::new_err("out has another size than frames x atoms x 3"));
     }
     Ok(slice)
+}
+
+/// Returns times, steps, cells and counts of frames that were read.
+pub(crate) fn frames_dict<'py>(
+    py: Python<'py>,
+    meta: FrameMeta,
+    meter: &Meter,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
+    dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
+    dict.set_item("cells", cells(py, &meta.cells)?)?;
+    // Cells do not determine the orientation of box vectors, nor their last bits.
+    dict.set_item("vectors", boxes(py, &meta.turned)?)?;
+    dict.set_item("counts", counts(py, meter)?)?;
+    Ok(dict)
 }

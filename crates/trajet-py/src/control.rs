@@ -7,6 +7,11 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use trajet_engine::Control;
 
+/// Atoms read between two checks for Ctrl-C: some tens of milliseconds.
+pub(crate) const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
+/// Frames read between two checks, for frames of few atoms.
+pub(crate) const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
+
 /// Returns the number of threads that this process may use, by its affinity and its control group.
 #[pyfunction]
 pub(crate) fn available_threads() -> usize {

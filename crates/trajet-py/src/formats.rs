@@ -1,13 +1,14 @@
-//! The table of formats as Python has it.
+//! The table of formats as Python has it, and options of single formats.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
 use serde::Serialize;
-use trajet_formats::{FORMATS, Format, FormatInfo, Writing};
+use trajet_formats::{FORMATS, Format, FormatInfo, FormatOptions, Writing};
 
 /// A row of the table. See `_trajet.pyi`.
 #[pyclass(frozen, get_all, name = "FormatInfo", module = "trajet._trajet")]
@@ -83,4 +84,20 @@ pub(crate) fn is_hdf5(py: Python<'_>, path: PathBuf) -> bool {
         file.take(len as u64).read_to_end(&mut first).ok()
     };
     py.detach(read).is_some_and(|n| n > 0) && hdf5.may_begin_with(&first)
+}
+
+/// Parses format options, a JSON object by format.
+pub(crate) fn checked_format_options(json: &str) -> PyResult<FormatOptions> {
+    serde_json::from_str(json).map_err(|error| {
+        let words = error.to_string();
+        // The text was made of the options, so that places in it mean nothing to the user.
+        let words = words.split(" at line ").next().unwrap_or_default();
+        PyValueError::new_err(format!("format options: {words}"))
+    })
+}
+
+/// Raises `ValueError` for format options that do not exist. See `_trajet.pyi`.
+#[pyfunction]
+pub(crate) fn check_format_options(json: &str) -> PyResult<()> {
+    checked_format_options(json).map(drop)
 }

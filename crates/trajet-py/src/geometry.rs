@@ -12,6 +12,12 @@ use crate::aligned::Aligned2;
 use crate::arrays;
 use crate::error::from_io;
 
+/// Returns the length of the shortest lattice vector of a box (`(3, 3)`, Å, row by row); None without volume.
+#[pyfunction]
+pub(crate) fn shortest_lattice_vector(vectors: Aligned2<'_, f64>) -> Option<f64> {
+    Cell::of_vectors(arrays::box_vectors(&vectors)?).map(|cell| cell.shortest_vector())
+}
+
 /// Returns the distances of pairs of positions (`(n, 3)`, Å), of nearest images if box vectors (`(3, 3)`, Å, row by
 /// row) are given. NaN positions have NaN distances, and a box without volume is ignored.
 #[pyfunction]

@@ -50,7 +50,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", formats::table(module.py())?)?;
     module.add_class::<formats::PyFormatInfo>()?;
     module.add_function(wrap_pyfunction!(formats::is_hdf5, module)?)?;
-    module.add_function(wrap_pyfunction!(reader::check_format_options, module)?)?;
+    module.add_function(wrap_pyfunction!(formats::check_format_options, module)?)?;
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     // Set by the Makefile for the profile `gate`.
     module.add("TEST_BUILD", option_env!("TRAJET_TEST_BUILD").is_some())?;
@@ -88,6 +88,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::pair_distances, module)?)?;
+    module.add_function(wrap_pyfunction!(geometry::shortest_lattice_vector, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::contact_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;

@@ -11,16 +11,15 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use trajet_engine::report::Stages;
 use trajet_engine::run::{lock, with_progress};
 use trajet_files::remote::DEFAULT_CONNECTIONS;
-use trajet_files::{
-    Chain, FieldReader, Frames, HdfLayouts, Meter, OpenOptions, ReadRequest, Scratch, Watch,
-};
-use trajet_formats::{Atoms, Field, Format, FormatOptions, FrameMeta, Losses, memory};
+use trajet_files::{Chain, Frames, HdfLayouts, Meter, OpenOptions, ReadRequest, Scratch, Watch};
+use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses, memory};
 use trajet_transforms::JumpNeeds;
 
 use crate::aligned::Aligned1;
-use crate::arrays::{PyFrames, array, atoms, boxes, cells, slice_of};
-use crate::control::{FromPython, available_threads};
+use crate::arrays::{PyFrames, array, atoms, boxes, cells, frames_dict, slice_of};
+use crate::control::{FRAMES_BETWEEN_SIGNALS, FromPython, available_threads};
 use crate::error::from_io;
+use crate::formats::checked_format_options;
 use crate::h5md::PyDescription;
 use crate::remote::{path_of, remote_options};
 use crate::report::{PyLoss, counts, of_loss};
@@ -31,31 +30,10 @@ use crate::transforms::{Transforms, WorkerInput, of_chain};
 
 mod filling;
 
-/// Atoms read between two checks for Ctrl-C: some tens of milliseconds.
-const ATOMS_BETWEEN_SIGNALS: usize = 4_000_000;
-/// Frames read between two checks, for frames of few atoms.
-const FRAMES_BETWEEN_SIGNALS: usize = 20_000;
-
 /// Returns a time as messages show it.
 #[pyfunction]
 pub(crate) fn time_text(time: f64) -> String {
     trajet_formats::time::text(time)
-}
-
-/// Parses format options, a JSON object by format.
-fn checked_format_options(json: &str) -> PyResult<FormatOptions> {
-    serde_json::from_str(json).map_err(|error| {
-        let words = error.to_string();
-        // The text was made of the options, so that places in it mean nothing to the user.
-        let words = words.split(" at line ").next().unwrap_or_default();
-        PyValueError::new_err(format!("format options: {words}"))
-    })
-}
-
-/// Raises `ValueError` for format options that do not exist. See `_trajet.pyi`.
-#[pyfunction]
-pub(crate) fn check_format_options(json: &str) -> PyResult<()> {
-    checked_format_options(json).map(drop)
 }
 
 /// An open trajectory. See `_trajet.pyi`.
@@ -528,38 +506,13 @@ impl Reader {
             .collect::<PyResult<_>>()?;
         arrays.sort_by_key(|(field, _)| *field as usize);
         let fields: Vec<Field> = arrays.iter().map(|(field, _)| *field).collect();
-        let mut rest = Vec::with_capacity(arrays.len());
+        let mut vectors = Vec::with_capacity(arrays.len());
         for (_, out) in &mut arrays {
-            rest.push(slice_of(out, frames.len() * atoms.len() * 3)?);
+            vectors.push(slice_of(out, frames.len() * atoms.len() * 3)?);
         }
-        let threads = threads.min(frames.len()).max(1);
-        let reader = || FieldReader::new(&self.inner, &fields, || self.borrow_scratch());
-        let mut readers: Vec<FieldReader> = (0..threads).map(|_| reader()).collect();
-        let (mut meta, mut n_with) = (FrameMeta::default(), [0; 3]);
-        let stride =
-            (ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms()).clamp(1, FRAMES_BETWEEN_SIGNALS);
-        let mut at = 0;
-        while at < frames.len() {
-            let end = (at + stride).min(frames.len());
-            let len = (end - at) * atoms.len() * 3;
-            let mut here = Vec::with_capacity(rest.len());
-            for slice in &mut rest {
-                here.push(slice.split_off_mut(..len).expect("as long as the frames"));
-            }
-            let read = py.detach(|| {
-                self.read_fields_on(&frames, &atoms, at..end, &mut readers, here, &mut meta)
-            });
-            let present = read.map_err(|error| from_io(py, &error))?;
-            n_with.iter_mut().zip(present).for_each(|(n, more)| *n += more);
-            py.check_signals()?;
-            at = end;
-        }
+        let (mut meta, n_with, meter) =
+            self.fill_fields(py, (&frames, &atoms), &fields, vectors, threads)?;
         self.add_known_boxes(&mut meta);
-        let mut meter = Meter::default();
-        for reader in readers {
-            meter.add(&reader.meter());
-            reader.into_scratches().into_iter().for_each(|scratch| self.return_scratch(scratch));
-        }
         let dict = frames_dict(py, meta, &meter)?;
         let with = PyDict::new(py);
         for field in fields {
@@ -745,20 +698,4 @@ impl Reader {
 fn field(name: &str) -> PyResult<Field> {
     let found = Field::ALL.into_iter().find(|field| field.name() == name);
     found.ok_or_else(|| PyValueError::new_err(format!("frames have no {name}")))
-}
-
-/// Returns times, steps, cells and counts of frames that were read.
-fn frames_dict<'py>(
-    py: Python<'py>,
-    meta: FrameMeta,
-    meter: &Meter,
-) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
-    dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
-    dict.set_item("cells", cells(py, &meta.cells)?)?;
-    // Cells do not determine the orientation of box vectors, nor their last bits.
-    dict.set_item("vectors", boxes(py, &meta.turned)?)?;
-    dict.set_item("counts", counts(py, meter)?)?;
-    Ok(dict)
 }

@@ -38,7 +38,7 @@ pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use grouping::UNNAMED_SEGMENT;
 pub use guess::NotGuessed;
-pub use missing_bonds::Unconnected;
+pub use missing_bonds::{MOST_UNCONNECTED, Unconnected};
 pub use particles::HEAVIEST_HYDROGEN;
 pub use topology::{
     Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,

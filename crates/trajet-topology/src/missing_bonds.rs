@@ -14,10 +14,13 @@ pub struct Unconnected {
     pub first_atom: Option<u32>,
 }
 
+/// The largest share of residues that lack bonds in a list of all bonds.
+pub const MOST_UNCONNECTED: f64 = 0.1;
+
 impl Unconnected {
-    /// Returns whether there are too many, more than a tenth, for a list of all bonds.
+    /// Returns whether there are too many for a list of all bonds.
     pub fn are_too_many(&self) -> bool {
-        10 * self.residues > self.of
+        self.residues as f64 > MOST_UNCONNECTED * self.of as f64
     }
 }
 

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
-from trajet.analysis.block_errors import block_errors
+from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
+    AnalysisOutcome,
     RunOptions,
     RunRequest,
     further_selection,
@@ -136,11 +137,7 @@ def contact_map(
     if by == "atom":
         fewer += ", or residues instead of atoms (by='residue', --by residue)"
     shape = (len(rows.atoms), len(columns.atoms))
-    # Numbers of frames, fractions, a mask of pairs; and for half of the pairs two indices, 8 bytes
-    # each, or a transposed copy.
-    pair_bytes = 17 if others is not None else 25
-    n_bytes = pair_bytes * math.prod(shape)
-    check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", n_bytes)], None, fewer)
+    _check_map(shape, fewer, within=others is None)
     outcome = yield RunRequest(
         main.trajectory,
         lambda _: plan,
@@ -161,11 +158,7 @@ def contact_map(
         # Without frames there is no fraction.
         values = counts / np.float64(n_frames)
     values[left_out] = np.nan
-    of_errors = None
-    if errors:
-        of_blocks = [block["counts"] / np.float64(block["n_frames"]) for block in outcome.blocks]
-        n_pairs = outcome.integers("counts").size
-        of_errors = block_errors(np.array(of_blocks).reshape(-1, n_pairs), "pairs")
+    of_errors = _errors(outcome) if errors else None
     parameters = {
         **pairs_entries(main, others),
         "cutoff": float(cutoff),
@@ -200,6 +193,22 @@ def contact_map(
         else _map(of_errors.standard_errors, left_out, others),
         half_widths=None if of_errors is None else _map(of_errors.half_widths, left_out, others),
     )
+
+
+def _check_map(shape: tuple[int, int], fewer: str, *, within: bool) -> None:
+    """Raise a MemoryError with the advice `fewer` if a map does not fit into memory."""
+    # Numbers of frames, fractions, a mask of pairs; and for half of the pairs two indices, 8 bytes
+    # each, or a transposed copy.
+    pair_bytes = 25 if within else 17
+    n_bytes = pair_bytes * math.prod(shape)
+    check_memory([(f"a map of {shape[0]} x {shape[1]} pairs", n_bytes)], None, fewer)
+
+
+def _errors(outcome: AnalysisOutcome) -> BlockErrors:
+    """Return the errors of the fractions of pairs, from a run over blocks."""
+    of_blocks = [block["counts"] / np.float64(block["n_frames"]) for block in outcome.blocks]
+    n_pairs = outcome.integers("counts").size
+    return block_errors(np.array(of_blocks).reshape(-1, n_pairs), "pairs")
 
 
 def _map(

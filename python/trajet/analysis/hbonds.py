@@ -1,13 +1,14 @@
 """`hbonds`: hydrogen bonds."""
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, Unpack
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError, Plan, SelectionError
+from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError
 from trajet.analysis.arguments import (
     ANGSTROM,
     BYTES,
@@ -29,9 +30,10 @@ from trajet.analysis.bond_lifetimes import (
     undecayed,
     unresolved,
 )
+from trajet.analysis.bond_search import BYTES_OF_KEY, BondSearch
 from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
-from trajet.analysis.hydrogen_sites import HydrogenSites, hydrogen_sites
+from trajet.analysis.hydrogen_sites import hydrogen_sites
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     AnalysisOutcome,
@@ -42,7 +44,6 @@ from trajet.analysis.runner import (
     selection_seconds,
 )
 from trajet.checked_numbers import whole_number
-from trajet.quoting import quoted
 from trajet.result import (
     HydrogenBondLifetimes,
     HydrogenBondList,
@@ -58,7 +59,7 @@ _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
 # Bytes of a pair in all blocks, and of the series that are made of them.
 _ERROR_BYTES = 3 * 8 * MOST_BLOCKS_OF_ERRORS
 # Bytes per entry of a state, while two states are merged and the result is made.
-_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": 6 * 8}
+_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": BYTES_OF_KEY}
 DEFAULT_MEMORY = 2**30
 
 
@@ -241,60 +242,34 @@ def hbonds(
     sites = hydrogen_sites(
         main, *chosen, elements=elements, guess_bonds=guess_bonds, remarks=remarks
     )
-    search = _Search(main, sites, groups, by)
     limit = _CUTOFFS[distance] if cutoff is None else float(cutoff)
-    criterion = {
+    criterion: _Criterion = {
         "distance": distance.replace("-", "_"),
         "cutoff": limit,
         "angle": float(angle),
         "donor_angle": None if donor_angle is None else float(donor_angle),
         "periodic": pbc,
     }
-
-    # Errors need a table of each block, and series of all pairs.
-    n_bytes = {**_BYTES, "occupancies": _BYTES["occupancies"] + _ERROR_BYTES * errors}
-
-    def request(fold: str, too_large: str, labels: tuple[int, int] | None = None) -> RunRequest:
-        most = max(1, max_memory // n_bytes[fold])
-        plan = search.plan(fold, labels, most=most, **criterion)
-        return RunRequest(
-            main.trajectory,
-            lambda _: plan,
-            t_select=selection_seconds(first, second, *chosen),
-            too_large=too_large,
-            in_blocks=errors and fold == "occupancies",
-            **run,
-        )
-
-    too_many = (
-        f"more than {max_memory // n_bytes['occupancies']} different pairs form hydrogen bonds,"
-        f" which take more than max_memory={max_memory} bytes (--max-memory): raise it, choose"
-        ' fewer atoms or frames, or count by="residue"'
-        f"{', or leave errors out' if errors else ''}"
+    requests = _Requests(
+        main=main,
+        search=BondSearch(main, sites, groups, by),
+        criterion=criterion,
+        t_select=selection_seconds(first, second, *chosen),
+        errors=errors,
+        max_memory=max_memory,
+        run=run,
     )
-    outcome = yield request("occupancies", too_many)
+    outcome = yield requests.of_pairs()
     values = outcome.integers("count").astype(np.float64)
     listed = None
     if list_bonds:
-        size = int(values.sum()) * _BYTES["bonds"]
-        if size > max_memory:
-            raise MemoryError(
-                f"a list of {int(values.sum())} hydrogen bonds takes {size} bytes while it is made,"
-                f" more than max_memory={max_memory} (--max-memory): raise it, choose fewer atoms"
-                " or frames, or leave list_bonds out"
-            )
-        too_long = _too_long(main, int(values.sum()), max_memory)
-        listed = _check_bonds((yield request("bonds", too_long)), "distances")
+        listed = yield from _all_bonds(requests, int(values.sum()))
     lasting, interval = None, 0.0
     if lifetimes:
         interval = interval_of(outcome)
         longest = frames_of_lag(max_lag, interval, len(values))
         correlation = _trajet.Correlation(len(values), longest, intermittency)
-        of_donors = search.bonds_of_donors(outcome)
-        for labels in search.parts(of_donors, max_memory // _BYTES["keys"]):
-            too_long = _too_long(main, int(of_donors[slice(*labels)].sum()), max_memory)
-            keys = _check_bonds((yield request("keys", too_long, labels)), "keys")
-            add_bonds(correlation, keys)
+        yield from _correlate(requests, outcome, correlation)
         lasting = sums_by_lag(correlation)
         remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
     remarks += looks_like_nm(
@@ -325,7 +300,7 @@ def hbonds(
             f"distances up to the cut-off of {limit:g} Å are bonds, but",
             "only the nearest image of a pair counts: choose a smaller cut-off",
         )
-    members, counts, order = search.table(outcome)
+    members, counts, order = requests.search.table(outcome)
     of_pairs = _errors(outcome, order, remarks) if errors else None
     # The store remembers the analysis once.
     report = outcome.report("hbonds", parameters, remarks=remarks)
@@ -361,122 +336,122 @@ def hbonds(
     )
 
 
-class _Search:
-    """A search for hydrogen bonds: its donors and acceptors, and the labels of their groups.
+class _Criterion(TypedDict):
+    """The criterion of a hydrogen bond, as parameters of a plan."""
 
-    Parameters
+    distance: str
+    cutoff: float
+    angle: float
+    donor_angle: float | None
+    periodic: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Requests:
+    """Requests of runs over the frames, which have a search and a criterion in common.
+
+    Attributes
     ----------
     main
-        The main selection.
-    sites
-        Donors with their hydrogens, and acceptors.
-    groups
-        Two groups, for bonds between them; None for bonds of all.
-    by
-        Kind of pairs, as for `hbonds`.
+        The atoms among which donors and acceptors are.
+    search
+        The search.
+    criterion
+        The criterion of a bond.
+    t_select
+        Seconds that the selections took.
+    errors
+        Whether occupancies are those of blocks of frames, too.
+    max_memory
+        Bytes that a table or list may take.
+    run
+        Options of the runs.
     """
 
-    def __init__(
-        self,
-        main: Selection,
-        sites: HydrogenSites,
-        groups: tuple[Selection, Selection] | None,
-        by: str,
-    ) -> None:
-        topology = main.trajectory.topology
-        pairs, acceptors = sites.pairs, sites.acceptors
-        # The groups that have labels, and the label of each pair and acceptor.
-        if by == "residue":
-            of_donors = topology.atoms_residues[pairs[:, :1]]
-            of_acceptors = topology.atoms_residues[acceptors]
-        else:
-            of_donors, of_acceptors = pairs if by == "bond" else pairs[:, :1], acceptors
-        self._donors, labels = np.unique(of_donors, axis=0, return_inverse=True)
-        self._acceptors, acceptor_labels = np.unique(of_acceptors, return_inverse=True)
-        columns = [_columns(main, atoms) for atoms in (pairs[:, 0], pairs[:, 1], acceptors)]
-        self._searches: list[dict[str, NDArray[np.int64]]] = []
-        for donor_group, acceptor_group in _directions(groups):
-            kept = _among(pairs[:, 0], donor_group)
-            taken = _among(acceptors, acceptor_group)
-            self._searches.append(
-                {
-                    "donors": columns[0][kept],
-                    "hydrogens": columns[1][kept],
-                    "donor_labels": labels.reshape(-1)[kept],
-                    "acceptors": columns[2][taken],
-                    "acceptor_labels": acceptor_labels[taken],
-                }
-            )
-        if groups is not None and not any(
-            len(search["donors"]) and len(search["acceptors"]) for search in self._searches
-        ):
-            raise SelectionError(
-                f"between {quoted(groups[0].label)} and {quoted(groups[1].label)}: neither group"
-                " has a donor with hydrogens where the other has an acceptor"
-            )
+    main: Selection
+    search: BondSearch
+    criterion: _Criterion
+    t_select: float
+    errors: bool
+    max_memory: int
+    run: RunOptions
 
-    def plan(
-        self, fold: str, labels: tuple[int, int] | None, *, most: int, **criterion: object
-    ) -> Plan:
-        """Return the plan of a run that collects `fold`, with at most `most` entries.
+    def of_pairs(self) -> RunRequest:
+        """Return the request of the table of pairs with their occupancies."""
+        # Errors need a table of each block, and series of all pairs.
+        each = _BYTES["occupancies"] + _ERROR_BYTES * self.errors
+        too_many = (
+            f"more than {self.max_memory // each} different pairs form hydrogen bonds,"
+            f" which take more than max_memory={self.max_memory} bytes (--max-memory): raise it,"
+            ' choose fewer atoms or frames, or count by="residue"'
+            f"{', or leave errors out' if self.errors else ''}"
+        )
+        return self._of("occupancies", each, too_many)
 
-        Only the donors with a label in the range `labels` are searched; None for all.
-        """
-        searches = self._searches
-        if labels is not None:
-            searches = [_with_labels(search, *labels) for search in searches]
-        return Plan(
-            "hydrogen_bonds",
-            searches=searches,
-            fold=fold,
-            most=most,
-            n_acceptor_labels=len(self._acceptors),
-            **criterion,
+    def of_bonds(self, n_bonds: int) -> RunRequest:
+        """Return the request of the list of all bonds."""
+        return self._of("bonds", _BYTES["bonds"], self._too_long(n_bonds))
+
+    def of_keys(self, n_bonds: int, labels: tuple[int, int]) -> RunRequest:
+        """Return the request of the bonds of donors with some labels, as keys."""
+        return self._of("keys", _BYTES["keys"], self._too_long(n_bonds), labels)
+
+    def _of(
+        self, fold: str, each: int, too_large: str, labels: tuple[int, int] | None = None
+    ) -> RunRequest:
+        """Return the request of a run that collects `fold`, whose entries take `each` bytes."""
+        most = max(1, self.max_memory // each)
+        plan = self.search.plan(fold, labels, most=most, **self.criterion)
+        return RunRequest(
+            self.main.trajectory,
+            lambda _: plan,
+            t_select=self.t_select,
+            too_large=too_large,
+            in_blocks=self.errors and fold == "occupancies",
+            **self.run,
         )
 
-    def bonds_of_donors(self, outcome: AnalysisOutcome) -> NDArray[np.int64]:
-        """Return the number of bonds of each label of donors, from a run for occupancies."""
-        labels = outcome.integers("keys") // len(self._acceptors)
-        counts = outcome.integers("counts")
-        return np.bincount(labels, counts, len(self._donors)).astype(np.int64)
+    def _too_long(self, n_bonds: int) -> str:
+        """Return the message on a list of bonds that does not fit into memory."""
+        return (
+            f"{self.main.trajectory.label}: the {n_bonds} hydrogen bonds that were to be kept at a"
+            f" time take more than max_memory={self.max_memory} bytes (--max-memory): choose fewer"
+            " atoms or frames, or, if memory is left, raise max_memory"
+        )
 
-    def parts(self, bonds: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-        """Return ranges of labels of donors with at most `most` bonds each.
 
-        Parameters
-        ----------
-        bonds
-            Number of bonds of each label.
+def _all_bonds(
+    requests: _Requests, n_bonds: int
+) -> Generator[RunRequest, AnalysisOutcome, AnalysisOutcome]:
+    """Collect all bonds of all frames, `n_bonds` in number.
 
-        Raises
-        ------
-        MemoryError
-            If one donor has more.
-        """
-        if bonds.max(initial=0) > most:
-            raise MemoryError(
-                f"the {bonds.max()} bonds of one donor take {bonds.max() * _BYTES['keys']} bytes"
-                " while they are correlated, more than max_memory (--max-memory): raise it, or"
-                " choose fewer frames"
-            )
-        ends = np.concatenate([[0], np.cumsum(bonds)])
-        parts = []
-        first = 0
-        while first < len(bonds):
-            last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
-            parts.append((first, last))
-            first = last
-        return parts
+    Raises
+    ------
+    MemoryError
+        If they do not fit into the memory of the requests.
+    """
+    size = n_bonds * _BYTES["bonds"]
+    if size > requests.max_memory:
+        raise MemoryError(
+            f"a list of {n_bonds} hydrogen bonds takes {size} bytes while it is made, more than"
+            f" max_memory={requests.max_memory} (--max-memory): raise it, choose fewer atoms or"
+            " frames, or leave list_bonds out"
+        )
+    return _check_bonds((yield requests.of_bonds(n_bonds)), "distances")
 
-    def table(
-        self, outcome: AnalysisOutcome
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return members and count of each pair, the most frequent first, and its place by key."""
-        keys, counts = outcome.integers("keys"), outcome.integers("counts")
-        donors, acceptors = np.divmod(keys, len(self._acceptors))
-        order = np.argsort(-counts, kind="stable")
-        members = np.column_stack([self._donors[donors], self._acceptors[acceptors]])
-        return members[order], counts[order], order
+
+def _correlate(
+    requests: _Requests, outcome: AnalysisOutcome, correlation: _trajet.Correlation
+) -> Generator[RunRequest, AnalysisOutcome, None]:
+    """Add all bonds to a correlation, those of some donors at a time, as memory has room.
+
+    `outcome` is that of the table of pairs.
+    """
+    of_donors = requests.search.bonds_of_donors(outcome)
+    for labels in requests.search.parts(of_donors, requests.max_memory // _BYTES["keys"]):
+        n_bonds = int(of_donors[slice(*labels)].sum())
+        keys = _check_bonds((yield requests.of_keys(n_bonds, labels)), "keys")
+        add_bonds(correlation, keys)
 
 
 def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[str]) -> BlockErrors:
@@ -495,55 +470,6 @@ def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[st
     found = block_errors(series[:, order], "occupancies of pairs")
     remarks += found.remarks
     return found
-
-
-def _with_labels(
-    search: dict[str, NDArray[np.int64]], first: int, last: int
-) -> dict[str, NDArray[np.int64]]:
-    """Return a search of the donors with a label from `first` on, before `last`."""
-    kept = (search["donor_labels"] >= first) & (search["donor_labels"] < last)
-    return {
-        name: values[kept] if name in ("donors", "hydrogens", "donor_labels") else values
-        for name, values in search.items()
-    }
-
-
-def _directions(
-    groups: tuple[Selection, Selection] | None,
-) -> list[tuple[Selection | None, Selection | None]]:
-    """Return the group of the donors and that of the acceptors of each search; None for all."""
-    return [(None, None)] if groups is None else [groups, groups[::-1]]
-
-
-def _among(atoms: NDArray[np.int64], group: Selection | None) -> NDArray[np.bool_]:
-    """Return which atoms belong to a group."""
-    return np.isin(atoms, group.indices) if group is not None else np.ones(len(atoms), np.bool_)
-
-
-def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the columns of atoms in a frame.
-
-    Raises
-    ------
-    SelectionError
-        If an atom is in a tag of a data set that is not open.
-    """
-    columns, there = main.trajectory.columns_of(atoms)
-    if not there.all():
-        raise SelectionError(
-            f"{main.trajectory.label}: hydrogens of {int((~there).sum())} donors are in tags that"
-            " are not open: open the whole data set"
-        )
-    return columns
-
-
-def _too_long(main: Selection, n_bonds: int, max_memory: int) -> str:
-    """Return the message on a list of bonds that does not fit into memory."""
-    return (
-        f"{main.trajectory.label}: the {n_bonds} hydrogen bonds that were to be kept at a time take"
-        f" more than max_memory={max_memory} bytes (--max-memory): choose fewer atoms or frames,"
-        " or, if memory is left, raise max_memory"
-    )
 
 
 def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:

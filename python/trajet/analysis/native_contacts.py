@@ -1,6 +1,6 @@
 """`native_contacts`: the fraction of native contacts."""
 
-from itertools import permutations, product
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
@@ -19,6 +19,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import (
+    AnalysisOutcome,
     RunOptions,
     RunRequest,
     describe,
@@ -26,7 +27,7 @@ from trajet.analysis.runner import (
     main_selection,
     selection_seconds,
 )
-from trajet.box import Box, box_vectors
+from trajet.box import Box
 from trajet.checked_numbers import whole_number
 from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
@@ -161,70 +162,35 @@ def native_contacts(
     if exclude_neighbors is None:
         exclude_neighbors = _NEIGHBORS if has_several else -1
     remarks: list[str] = []
-    # Filled when the plan is made, at the begin of the run.
-    native: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
-    # The reference, if no cell is used of it.
-    bare: list[str] = []
-
-    def plan(chosen: NDArray[np.int64]) -> Plan:
-        groups = [] if others is None else [others]
-        found = reference_positions(reference, main, groups, remarks, chosen)
-        box = found[0].box if pbc and found[0].box.exists else None
-        positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
-        pairs = _trajet.contact_pairs(
-            positions[0],
-            None if others is None else positions[1],
-            None if box is None else box.vectors,
-            cutoff,
-        )
-        pairs = pairs[_counted(main, others or main, pairs, heavy_only, exclude_neighbors)]
-        if not len(pairs):
-            raise SelectionError(
-                f"{between(main, others)}: no pair of atoms is within {cutoff:g} Å in"
-                f" {found[0].where}: choose a longer cut-off or more atoms"
-                + (f"; distances are in Å: {cutoff:g} nm are {cutoff * 10:g} Å" * (cutoff < 2))
-            )
-        first, second = pairs.T
-        ends = positions[0][first], positions[-1][second]
-        distances = _trajet.pair_distances(*ends, None if box is None else box.vectors)
-        native[:] = [(pairs, distances)]
-        if box is not None:
-            _check_half(box, cutoff, found[0].where)
-        else:
-            bare.append(found[0].where)
-        limits = scale * (np.full(len(pairs), cutoff) if method == "radius" else distances)
-        return Plan(
-            "native_contacts",
-            first=main.columns[first],
-            second=(others or main).columns[second],
-            limits=limits if method == "soft" else limits * (1 + _ROUNDING),
-            beta=float(beta) if method == "soft" else None,
-            periodic=pbc,
-        )
-
+    native = _NativePairs(
+        main=main,
+        others=others,
+        reference=reference,
+        cutoff=cutoff,
+        scale=scale,
+        method=method,
+        beta=float(beta) if method == "soft" else None,
+        heavy_only=heavy_only,
+        exclude_neighbors=exclude_neighbors,
+        pbc=pbc,
+        remarks=remarks,
+    )
     outcome = yield RunRequest(
         main.trajectory,
-        plan,
+        native.plan,
         t_select=selection_seconds(main, others),
         reference=frame_of(reference, main.trajectory),
         **run,
     )
-    cells, n_frames = outcome.cells, len(outcome.frames)
-    if pbc and bare and cells.n_present:
-        remarks.append(
-            f"{bare[0]} has no unit cell, but {cells.n_present} of {n_frames} frames have:"
-            " pairs that are in contact across the box of the reference are missing from the native"
-            " contacts: give a reference with a cell, or pbc=False (--no-pbc)"
-        )
-    remarks += cells.missing() if pbc else []
-    ((pairs, distances),) = native
+    remarks += native.remarks_on_cells(outcome)
+    pairs = native.pairs
     parameters = {
         **pairs_entries(main, others),
         "reference": describe(reference),
         "cutoff": cutoff,
         "method": method,
         "factor": scale,
-        "beta": float(beta) if method == "soft" else None,
+        "beta": native.beta,
         "heavy_only": heavy_only,
         "exclude_neighbors": exclude_neighbors,
         "n_native": len(pairs),
@@ -240,8 +206,107 @@ def native_contacts(
         name="Q",
         report=outcome.report("native_contacts", parameters, inputs, remarks),
         pairs=np.stack([main.indices[pairs[:, 0]], (others or main).indices[pairs[:, 1]]], axis=1),
-        distances=distances,
+        distances=native.distances,
     )
+
+
+@dataclass(kw_only=True)
+class _NativePairs:
+    """The pairs that are in contact in the reference, which is read when the plan is made.
+
+    Attributes
+    ----------
+    main, others
+        The groups; `others` is None for pairs within one.
+    reference
+        The reference, as for `native_contacts`.
+    cutoff
+        Largest distance of a native contact, Å.
+    scale
+        Factor of its distance, or of the cut-off, up to which it counts in a frame.
+    method, beta, heavy_only, exclude_neighbors, pbc
+        As for `native_contacts`; `beta` is None but for soft cut-offs.
+    remarks
+        Remarks on the result, to which those on the reference are added.
+    pairs
+        `(n, 2)`, positions of the atoms in the groups; empty before the plan is made.
+    distances
+        `(n,)`, their distances in the reference, Å.
+    """
+
+    main: Selection
+    others: Selection | None
+    reference: ReferenceStructure
+    cutoff: float
+    scale: float
+    method: str
+    beta: float | None
+    heavy_only: bool
+    exclude_neighbors: int
+    pbc: bool
+    remarks: list[str]
+    pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    distances: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    # Where the reference is from, if no cell is used of it.
+    _without_cell: str | None = None
+
+    def plan(self, chosen: NDArray[np.int64]) -> Plan:
+        """Find the pairs in the reference, and return the plan that follows them.
+
+        Raises
+        ------
+        SelectionError
+            If there are none.
+        AnalysisError
+            If the cell of the reference is too small for the cut-off.
+        """
+        main, cutoff = self.main, self.cutoff
+        groups = [] if self.others is None else [self.others]
+        found = reference_positions(self.reference, main, groups, self.remarks, chosen)
+        box = found[0].box if self.pbc and found[0].box.exists else None
+        vectors = None if box is None else box.vectors
+        positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
+        second_group = None if self.others is None else positions[1]
+        pairs = _trajet.contact_pairs(positions[0], second_group, vectors, cutoff)
+        others = self.others or main
+        pairs = pairs[_counted(main, others, pairs, self.heavy_only, self.exclude_neighbors)]
+        if not len(pairs):
+            raise SelectionError(
+                f"{between(main, self.others)}: no pair of atoms is within {cutoff:g} Å in"
+                f" {found[0].where}: choose a longer cut-off or more atoms"
+                + (f"; distances are in Å: {cutoff:g} nm are {cutoff * 10:g} Å" * (cutoff < 2))
+            )
+        first, second = pairs.T
+        self.pairs = pairs
+        self.distances = _trajet.pair_distances(positions[0][first], positions[-1][second], vectors)
+        if box is not None:
+            _check_half(box, cutoff, found[0].where)
+        else:
+            self._without_cell = found[0].where
+        is_radius = self.method == "radius"
+        limits = self.scale * (np.full(len(pairs), cutoff) if is_radius else self.distances)
+        return Plan(
+            "native_contacts",
+            first=main.columns[first],
+            second=others.columns[second],
+            limits=limits if self.method == "soft" else limits * (1 + _ROUNDING),
+            beta=self.beta,
+            periodic=self.pbc,
+        )
+
+    def remarks_on_cells(self, outcome: AnalysisOutcome) -> list[str]:
+        """Return remarks on frames without a cell, and on a reference without."""
+        if not self.pbc:
+            return []
+        cells, n_frames = outcome.cells, len(outcome.frames)
+        if self._without_cell is None or not cells.n_present:
+            return cells.missing()
+        return [
+            f"{self._without_cell} has no unit cell, but {cells.n_present} of {n_frames} frames"
+            " have: pairs that are in contact across the box of the reference are missing from the"
+            " native contacts: give a reference with a cell, or pbc=False (--no-pbc)",
+            *cells.missing(),
+        ]
 
 
 def _has_several_atoms_of_a_residue(selection: Selection) -> bool:
@@ -284,35 +349,15 @@ def _check_half(box: Box, distance: float, where: str) -> None:
     AnalysisError
         If it is longer.
     """
-    if not box.exists:
+    shortest = _trajet.shortest_lattice_vector(box.vectors)
+    if shortest is None:
         return
-    with np.errstate(invalid="ignore", divide="ignore"):
-        half = _shortest_vector(box.cell) / 2
+    half = shortest / 2
     # Cells are stored in single precision. The analysis refuses cells without volume.
-    if 0 < half * (1 + 1e-6) < distance:
+    if half * (1 + 1e-6) < distance:
         raise AnalysisError(
             f"{where}: contacts are up to {distance:.4f} Å long, above half of the shortest lattice"
             f" vector ({half:.3f} Å), so that an atom may be in contact with several images"
             " of another: choose a shorter cut-off or a smaller factor, or take positions as they"
             " are (pbc=False, --no-pbc)"
         )
-
-
-def _shortest_vector(cell: NDArray[np.float64]) -> float:
-    """Return the length of the shortest lattice vector, Å.
-
-    The basis is reduced until no vector gets shorter by subtracting another. Then the shortest
-    lattice vector is among the sums and differences of basis vectors (I. Semaev, LNCS 2146, 181
-    (2001), doi:10.1007/3-540-44670-2_13).
-    """
-    (rows,) = box_vectors(cell[np.newaxis], None)
-    shorter = True
-    while shorter:
-        shorter = False
-        for one, other in permutations(range(3), 2):
-            times = np.rint(rows[one] @ rows[other] / (rows[other] @ rows[other]))
-            less = rows[one] - times * rows[other]
-            if less @ less < rows[one] @ rows[one] * (1 - 1e-9):
-                rows[one], shorter = less, True
-    sums = [signs @ rows for signs in np.array(list(product((-1, 0, 1), repeat=3))) if signs.any()]
-    return float(np.linalg.norm(sums, axis=1).min())

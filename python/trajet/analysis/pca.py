@@ -1,6 +1,7 @@
 """`pca`: principal components of the positions of atoms."""
 
-from typing import Annotated, Unpack, cast
+from collections.abc import Generator
+from typing import Annotated, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import (
+    AnalysisOutcome,
     RunOptions,
     RunRequest,
     describe,
@@ -48,6 +50,10 @@ _RANK = 1e-10
 _STILL = 1e-12
 # Columns or rows of a table of deviations in float64 at a time.
 _CHUNK = 512
+
+_Float: TypeAlias = NDArray[np.float64]
+# Variances, components by column, projections, and the mean.
+_Components: TypeAlias = tuple[_Float, _Float, _Float, _Float]
 
 
 def _check(align: object, reference: Reference, weights: Weights) -> None:
@@ -194,35 +200,13 @@ def pca(
         **run,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
-        mean, average_structure = outcome.floats("mean"), outcome.floats("average")
-        variances, components = _directions(
-            _unfolded(outcome.floats("sums"), 3 * main.n_atoms),
-            len(outcome.frames),
-            n_components,
-            main.label,
+        found = yield from _projected(
+            main, outcome, prepared[0], n_components, reference=compared, run=run
         )
-        _make_positive(components)
-        along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
-        last = {**prepared[0], "quantity": {"projections": along}, "average": False}
-        if len(average_structure):
-            # Frames need not be read again for it.
-            last["align"] = {
-                **cast(dict[str, object], last["align"]),
-                "reference": average_structure,
-            }
-        second = yield RunRequest(
-            main.trajectory,
-            lambda _: Plan("positions", **last),
-            t_select=0.0,
-            reference=compared,
-            **run,
-        )
-        projections = second.floats("projections")
     else:
         positions = outcome.floats("positions")
-        variances, components, projections, mean = _collected(
-            positions, n_components, threads_of(run.get("pool")), main.label
-        )
+        found = _collected(positions, n_components, threads_of(run.get("pool")), main.label)
+    variances, components, projections, mean = found
     components = np.ascontiguousarray(components.T)
     parameters = {
         "selections": [main.label],
@@ -248,6 +232,43 @@ def pca(
             "pca", parameters, inputs, [*remarks, *_fewer(n_components, projections, main)]
         ),
     )
+
+
+def _projected(
+    main: Selection,
+    outcome: AnalysisOutcome,
+    options: dict[str, object],
+    n_components: int | None,
+    *,
+    reference: int | None,
+    run: RunOptions,
+) -> Generator[RunRequest, AnalysisOutcome, _Components]:
+    """Return components from merged covariances, and read the frames once more to project them.
+
+    Parameters
+    ----------
+    outcome
+        Of the run for covariances.
+    options
+        The options of its plan.
+    """
+    mean, average_structure = outcome.floats("mean"), outcome.floats("average")
+    sums = _unfolded(outcome.floats("sums"), 3 * main.n_atoms)
+    variances, components = _directions(sums, len(outcome.frames), n_components, main.label)
+    _make_positive(components)
+    along = {"mean": mean, "components": np.ascontiguousarray(components.T).ravel()}
+    last = {**options, "quantity": {"projections": along}, "average": False}
+    if len(average_structure):
+        # Frames need not be read again for it.
+        last["align"] = {**cast(dict[str, object], last["align"]), "reference": average_structure}
+    second = yield RunRequest(
+        main.trajectory,
+        lambda _: Plan("positions", **last),
+        t_select=0.0,
+        reference=reference,
+        **run,
+    )
+    return variances, components, second.floats("projections"), mean
 
 
 def _fewer(
@@ -324,7 +345,7 @@ def _make_positive(components: NDArray[np.float64]) -> None:
 
 def _collected(
     positions: NDArray[np.float64], n_components: int | None, threads: int, label: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> _Components:
     """Return variances, components, projections and the mean of positions `(n_frames, width)`."""
     n_frames, width = positions.shape
     of_frames = n_frames <= width

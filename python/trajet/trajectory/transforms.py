@@ -34,8 +34,6 @@ WrapCell: TypeAlias = Literal["triclinic", "compact", "rectangular"]
 JumpView: TypeAlias = Literal["lattice", "toroidal"]
 FitMotion: TypeAlias = Literal["superposition", "translation", "plane"]
 
-# Share of residues that bonds may leave unconnected.
-_MOST_APART = 0.1
 # Most molecules that are clustered: the time of a frame grows with their square.
 _MOST_CLUSTERED = 5000
 
@@ -425,7 +423,7 @@ def _check_residues(
     n, of = int(apart.sum()), int((counts > 1).sum())
     atom = trajectory.topology_atoms.describe(int(first[apart][0]))
     found = f"{n} of {of} residues are not connected by the bonds of {trajectory.topology}"
-    if n > _MOST_APART * of:
+    if n > _trajet.MOST_UNCONNECTED * of:
         raise SelectionError(
             f"{found}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
             " PRMTOP"

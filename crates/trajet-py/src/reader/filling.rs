@@ -6,11 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use numpy::PyReadwriteArray3;
 use pyo3::prelude::*;
 use trajet_engine::run::{Threads, lock};
-use trajet_files::{FieldReader, Frames, ParallelFor, ReadRequest, Relay, Scratch, TaskPart};
+use trajet_files::{
+    FieldReader, Frames, Meter, ParallelFor, ReadRequest, Relay, Scratch, TaskPart,
+};
 use trajet_formats::{Atoms, Field, FrameMeta};
 
-use super::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS, Reader};
+use super::Reader;
 use crate::arrays::slice_of;
+use crate::control::{ATOMS_BETWEEN_SIGNALS, FRAMES_BETWEEN_SIGNALS};
 use crate::error::from_io;
 
 /// The order of tasks that hand over to one another, as the transform of their frames depends on those before.
@@ -162,8 +165,48 @@ impl Reader {
         })
     }
 
+    /// Fills an array for each field, on several threads. Returns the metadata of the frames, the number of frames that
+    /// have each field, and what was counted.
+    pub(super) fn fill_fields(
+        &self,
+        py: Python<'_>,
+        (frames, atoms): (&Frames, &Atoms),
+        fields: &[Field],
+        outs: Vec<&mut [f32]>,
+        threads: usize,
+    ) -> PyResult<(FrameMeta, [u64; 3], Meter)> {
+        let threads = threads.min(frames.len()).max(1);
+        let reader = || FieldReader::new(&self.inner, fields, || self.borrow_scratch());
+        let mut readers: Vec<FieldReader> = (0..threads).map(|_| reader()).collect();
+        let (mut meta, mut n_with) = (FrameMeta::default(), [0; 3]);
+        let stride =
+            (ATOMS_BETWEEN_SIGNALS / self.inner.n_atoms()).clamp(1, FRAMES_BETWEEN_SIGNALS);
+        let (mut rest, mut at) = (outs, 0);
+        while at < frames.len() {
+            let end = (at + stride).min(frames.len());
+            let len = (end - at) * atoms.len() * 3;
+            let mut here = Vec::with_capacity(rest.len());
+            for slice in &mut rest {
+                here.push(slice.split_off_mut(..len).expect("as long as the frames"));
+            }
+            let read = py.detach(|| {
+                self.read_fields_on(frames, atoms, at..end, &mut readers, here, &mut meta)
+            });
+            let present = read.map_err(|error| from_io(py, &error))?;
+            n_with.iter_mut().zip(present).for_each(|(n, more)| *n += more);
+            py.check_signals()?;
+            at = end;
+        }
+        let mut meter = Meter::default();
+        for reader in readers {
+            meter.add(&reader.meter());
+            reader.into_scratches().into_iter().for_each(|scratch| self.return_scratch(scratch));
+        }
+        Ok((meta, n_with, meter))
+    }
+
     /// Reads fields of frames, split into one contiguous range per thread. Returns the number of frames that have each.
-    pub(super) fn read_fields_on(
+    fn read_fields_on(
         &self,
         frames: &Frames,
         atoms: &Atoms,
