@@ -401,6 +401,12 @@ def test_no_quadruple_is_an_error(systems: Systems, none: object) -> None:
         tj.dihedrals(systems["adk.xtc"].trajectory, none)
 
 
+def test_an_atom_that_a_quadruple_has_twice_is_an_error(systems: Systems) -> None:
+    """It has no angle; the first such quadruple is named."""
+    with pytest.raises(tj.SelectionError, match=r"quadruple \[3, 1, 2, 3\] has an atom twice"):
+        tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3], [3, 1, 2, 3], [4, 4, 5, 6]])
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -230,7 +230,7 @@ def _checked(quadruples: Sequence[Sequence[int]] | NDArray[np.integer]) -> NDArr
     Raises
     ------
     SelectionError
-        If there are none.
+        If there are none, or one has an atom twice.
     TypeError
         If they are not rows of four integers.
     """
@@ -243,4 +243,11 @@ def _checked(quadruples: Sequence[Sequence[int]] | NDArray[np.integer]) -> NDArr
         raise SelectionError("no quadruple of atoms was given")
     if fours.ndim != 2 or fours.shape[1] != 4 or not np.issubdtype(fours.dtype, np.integer):
         raise TypeError("quadruples must be whole numbers of shape (n, 4)")
+    ordered = np.sort(fours, axis=1)
+    twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if twice.size:
+        raise SelectionError(
+            f"quadruple {fours[twice[0]].tolist()} has an atom twice: a dihedral angle is that of"
+            " four different atoms"
+        )
     return np.ascontiguousarray(fours, dtype=np.int64)

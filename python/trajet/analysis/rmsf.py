@@ -141,6 +141,8 @@ def rmsf(
     count, squares = outcome.number("n_frames"), outcome.floats("squares")
     if not count:
         squares, count = np.full_like(squares, np.nan), np.float64(1)
+    elif len(outcome.frames) == 1:
+        remarks.append("one frame has no fluctuations: all values are 0; choose more frames")
     parameters = {
         "selections": [main.label],
         "n_atoms": [main.n_atoms],
