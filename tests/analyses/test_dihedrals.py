@@ -267,10 +267,11 @@ def test_each_frame_has_its_own_cell(tmp_path: Path) -> None:
 
 
 def test_three_atoms_on_a_line_give_nan(tmp_path: Path) -> None:
-    """Angles and features of these atoms are NaN, and no others."""
-    x = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 1, 0], [3, 2, 5], [3, 3, 1]]) / 4
+    """Angles and features of these atoms, and of two at one place, are NaN, and no others."""
+    line = [[0, 0, 0], [1, 0, 0], [2, 0, 0]]
+    x = np.array([*line, [3, 1, 0], [3, 2, 5], [3, 3, 1], [3, 2, 5]]) / 4
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "line.trr", np.array([x, x * [1, 1, -1]])))
-    fours = [[0, 1, 2, 3], [3, 2, 1, 0], [3, 0, 1, 2], [1, 2, 3, 4], [2, 3, 4, 5], [4, 4, 3, 1]]
+    fours = [[0, 1, 2, 3], [3, 2, 1, 0], [3, 0, 1, 2], [1, 2, 3, 4], [2, 3, 4, 5], [4, 6, 3, 1]]
     nan = [True, True, True, False, False, True]
     assert np.isnan(tj.dihedrals(traj, fours).values).tolist() == [nan, nan]
     features = tj.dihedrals(traj, fours, sin_cos=True)
