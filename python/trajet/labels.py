@@ -9,6 +9,7 @@ A:ARG10:CA, with its index if the residue has several atoms of that name.
 Labels depend on the topology alone: a residue has the same one in every result.
 """
 
+from collections.abc import Collection
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -55,6 +56,13 @@ def _chain_column(topology: Topology) -> TextName | None:
     return None
 
 
+def _first_atoms(topology: Topology) -> NDArray[np.int64]:
+    """Return the first atom of each residue, `(n_residues,)`."""
+    first = np.empty(topology.n_residues, np.int64)
+    first[topology.atoms_residues[::-1]] = np.arange(topology.n_atoms)[::-1]
+    return first
+
+
 def residue_names(topology: Topology, residues: NDArray[np.int64]) -> list[str]:
     """Return names, numbers and insertion codes of residues, such as "ALA52A"; not unique."""
     columns = topology.column("resnames"), topology.column("resids"), topology.column("icodes")
@@ -69,8 +77,7 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     """
     if (known := _known.get(topology)) is not None:
         return known
-    first = np.empty(topology.n_residues, np.int64)
-    first[topology.atoms_residues[::-1]] = np.arange(topology.n_atoms)[::-1]
+    first = _first_atoms(topology)
     labels = np.array(residue_names(topology, np.arange(topology.n_residues)), np.str_)
     for name in _OF_CHAINS:
         chains = Atoms(topology, first).column(name)
@@ -81,6 +88,24 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     labels.setflags(write=False)
     _known[topology] = labels
     return labels
+
+
+def residues_labelled(topology: Topology, labels: Collection[str]) -> dict[str, str]:
+    """Return those texts that are labels of residues, each with chain, number and insertion code.
+
+    "ARG10" has "A:10", by which the residue is found in another system, also after a mutation.
+    """
+    known, numbers = residue_labels(topology), topology.column("resids")
+    if numbers is None or not labels:
+        return {}
+    found = np.flatnonzero(np.isin(known, list(labels)))
+    # Labels with the index of an atom are those of several residues with one number.
+    found = found[np.strings.find(known[found], "@") < 0]
+    codes, chains = topology.column("icodes"), chains_of(Atoms(topology, _first_atoms(topology)))
+    parts = [numbers[found]] if codes is None else [numbers[found], np.strings.strip(codes[found])]
+    of_chains = np.array("") if chains is None else chains[found]
+    keys = _joined(of_chains, np.array(":"), *parts) if len(found) else np.zeros(0, np.str_)
+    return dict(zip(known[found].tolist(), np.broadcast_to(keys, len(found)).tolist(), strict=True))
 
 
 def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:

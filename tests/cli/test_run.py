@@ -115,10 +115,12 @@ def test_faults_of_a_plan_are_named(
         ({"no-pbc": False}, ["--pbc"]),
         ({"updating": True}, ["--updating"]),
         ({"updating": False}, []),
+        ({"nojump": True, "wrap": True}, ["--nojump=lattice", "--wrap=molecule"]),
+        ({"nojump": "toroidal", "wrap": False}, ["--nojump=toroidal"]),
     ],
 )
-def test_switches_are_true_or_false(options: dict[str, bool], arguments: list[str]) -> None:
-    """Also those that have an opposite."""
+def test_switches_are_true_or_false(options: dict[str, bool | str], arguments: list[str]) -> None:
+    """Also those that have an opposite, and those whose value may be left out."""
     assert list(_arguments(command_of("contacts"), options, "plan.toml")) == arguments
 
 

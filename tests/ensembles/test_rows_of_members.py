@@ -80,3 +80,77 @@ def test_slices_of_cells_of_nearly_one_height_have_means(tmp_path: Path) -> None
     result = tj.linear_density(ensemble.select("all"), quantity="number", bins=10)
     with pytest.raises(tj.AnalysisError, match="whose heights differ by less than 5 %"):
         result.mean([])
+
+
+RESIDUES = st.sampled_from(["ALA", "PRO", "HIS", "HSD", "SO4", "K1"])
+# Names of each residue in the first and in the second system.
+PAIRS = st.lists(st.tuples(RESIDUES, RESIDUES), min_size=2, max_size=3)
+
+
+def write_structure(path: Path, chains: dict[str, list[str]], first: int) -> Path:
+    """Write a structure with the atoms N and CA of residues of these names."""
+    atoms = [
+        (name, residue, chain, number)
+        for chain, residues in chains.items()
+        for number, residue in enumerate(residues, first)
+        for name in ("N", "CA")
+    ]
+    line = "ATOM  {0:>5}  {1:<3} {2:<3} {3}{4:>4}    {5:8.3f}   0.000   0.000  1.00  0.00{6:>12}\n"
+    path.write_text(
+        "".join(line.format(k, *atom, float(k), atom[0][0]) for k, atom in enumerate(atoms, 1))
+    )
+    return path
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.dictionaries(st.sampled_from("AB"), PAIRS, min_size=1), st.sampled_from([-1, 7, 40]))
+def test_names_of_residues_do_not_tell_rows_of_two_systems_apart(
+    tmp_path_factory: pytest.TempPathFactory, chains: dict[str, list[tuple[str, str]]], first: int
+) -> None:
+    """A mutated residue is compared as if it had the name that it has in the first system."""
+    folder = tmp_path_factory.mktemp("mutant")
+    names = [{chain: [pair[k] for pair in of] for chain, of in chains.items()} for k in (0, 1)]
+    wild, mutant = (write_structure(folder / f"{k}.pdb", one, first) for k, one in enumerate(names))
+    n_atoms = 2 * sum(map(len, chains.values()))
+    noise = np.random.default_rng(n_atoms).normal(0, 2, (4, 3, n_atoms, 3))
+    files = [folder / f"{k}.xtc" for k in range(4)]
+    for path, positions in zip(files, noise, strict=True):
+        tj.write(path, positions)
+    both = [
+        tj.ensemble(
+            [
+                {"system": k // 2, "replica": k % 2, "topology": top, "trajectory": file}
+                for k, (top, file) in enumerate(zip([wild, wild, other, other], files, strict=True))
+            ]
+        ).select("all")
+        for other in (wild, mutant)
+    ]
+    for analysis in (
+        lambda one: tj.centers(one, by="residue"),
+        lambda one: tj.centers(one, by="chain"),
+        lambda one: tj.center_distances(one, by="residue"),
+        tj.distances,
+        lambda one: tj.sasa(one, by="atom", points=32),
+        lambda one: tj.contact_map(one, cutoff=3.0),
+    ):
+        expected, found = (analysis(one).difference(0, 1) for one in both)
+        assert found.axes.keys() == expected.axes.keys()
+        for name, axis in expected.axes.items():
+            assert found.axes[name].tolist() == axis.tolist()
+        np.testing.assert_array_equal(found.difference, expected.difference)
+        assert not any("left out" in remark for remark in found.remarks)
+
+
+def test_all_angles_of_a_mutant_are_compared() -> None:
+    """The sample differs in one residue, whose angles are the point of it."""
+    ensemble = tj.samples.peptide_variants().open()
+    angles = tj.dihedrals(ensemble.select("all"), frames=slice(0, None, 25))
+    change = angles.difference("wild_type", "mutant")
+    assert len(change.difference) == angles[0].values.shape[1]
+    assert "angle_degrees:phi_PRO3" in change.axes["quantity"].tolist()
+    assert any("the first is PRO3 for ALA3" in remark for remark in change.remarks)
+    assert angles.plot(kind="violin", series="phi PRO3").axes
+    # Numbers that are 0 in all members say nothing about copies.
+    bonds = tj.hbonds(ensemble.select("all"), frames=slice(0, 4)).mean([])
+    if not np.any([one.mean for one in bonds]):
+        assert not any("copies of one file" in remark for remark in bonds.remarks)

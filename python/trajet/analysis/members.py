@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ from trajet.analysis.resume import MemberJob, ResumeFolder
 from trajet.members import Member, OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.result import EnsembleResult, MemberOutcome, Result
+from trajet.result.common_names import has_labels, residues_in
 from trajet.trajectory import FrameChoice, Trajectory, frame_numbers, resolve_frames
 
 # Frames of each member: the same choice for all, or a function of the open trajectory.
@@ -147,6 +149,7 @@ def _run_member(
                 found[k] = MemberOutcome(member.keys, result, start=start)
                 if resume is not None:
                     resume.store(found[k], places[k])
+        found = {k: _with_residues(one, opened.files) for k, one in found.items()}
     except OutputError:
         # An error of the folder of results ends the run.
         raise
@@ -156,6 +159,14 @@ def _run_member(
         if opened is not None:
             opened.close()
     return [found[k] for k in range(len(jobs))]
+
+
+def _with_residues(outcome: MemberOutcome[Result], files: Trajectory) -> MemberOutcome[Result]:
+    """Return an outcome with the residues that are named in its result."""
+    result = outcome.result
+    if result is None or not files.has_topology or not has_labels(result):
+        return outcome
+    return replace(outcome, residues=residues_in(result, files.topology))
 
 
 def _numbers(files: Trajectory, frames: FrameChoice) -> NDArray[np.int64]:

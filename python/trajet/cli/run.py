@@ -372,6 +372,10 @@ def _arguments(command: click.Command, options: Mapping[str, object], where: str
         if option.is_flag:
             yield from _switch(option, key, value, where)
             continue
+        if isinstance(value, bool) and isinstance(option.flag_value, str):
+            # As the option without its value, which is optional.
+            yield from [f"{text}={option.flag_value}"] if value else []
+            continue
         values = value if isinstance(value, list) else [value]
         if option.multiple:
             # If the option has several values, a list is one use of it; a list of lists is several.

@@ -152,6 +152,7 @@ def _remarks(
 ) -> Iterator[str]:
     """Yield what makes a mean doubtful."""
     yield from found.remarks
+    yield from _renamed(members)
     yield from remarks_of_members(members)
     yield from _mixed(mean.keys, members)
     n = mean.n_replicas
@@ -168,7 +169,7 @@ def _remarks(
             " come out smaller; compare runs of equal length"
         )
     labels = [one.label for one in members]
-    if (mean.members == mean.members[0]).all():
+    if (mean.members == mean.members[0]).all() and _tell_members_apart(mean.members[0]):
         yield "all replicas have the same numbers: are they copies of one file?"
     elif (copies := first_copies(mean.members, mean.members, labels, labels)) is not None:
         yield copies
@@ -182,6 +183,17 @@ def _remarks(
         yield (
             f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
             " explain: runs are shorter than their slowest motions; take the error between replicas"
+        )
+
+
+def _renamed(members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
+    """Yield a remark on residues whose rows have the names that another member has."""
+    names = {own: name for one in members for own, name in one.renamed.items()}
+    if names:
+        own, name = next(iter(names.items()))
+        yield (
+            "residues that differ by their names only, as after a mutation, have the names of the"
+            f" first member: {len(names)}, the first is {name} for {own}"
         )
 
 
@@ -229,11 +241,16 @@ def first_copies(
     """Return a remark on two members with the same numbers, `(n_members, n_rows)`; or None."""
     for label, own in zip(labels, values, strict=True):
         for other_label, other in zip(other_labels, others, strict=True):
-            if label != other_label and np.array_equal(own, other):
+            if label != other_label and np.array_equal(own, other) and _tell_members_apart(own):
                 return (
                     f"{label} and {other_label} have the same numbers: are they copies of one file?"
                 )
     return None
+
+
+def _tell_members_apart(values: NDArray[np.float64]) -> bool:
+    """Return whether equal numbers say that members are equal: 0 hydrogen bonds do not."""
+    return bool((values != np.rint(values)).any())
 
 
 def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:

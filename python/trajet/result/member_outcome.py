@@ -32,6 +32,11 @@ class MemberOutcome(Generic[_R_co]):
         started from one place are found; None if they were not read.
     is_reused
         Whether the result was computed by an earlier run.
+    residues
+        Labels of the residues in the names of the result's rows, and chain, number and insertion
+        code of each; see `trajet.result.common_names`.
+    renamed
+        Labels of residues that have other names in another member, and those that they have there.
     """
 
     keys: Mapping[str, Key]
@@ -39,6 +44,8 @@ class MemberOutcome(Generic[_R_co]):
     error: Exception | None = None
     start: NDArray[np.float32] | None = field(default=None, repr=False)
     is_reused: bool = False
+    residues: Mapping[str, str] = field(default_factory=dict, repr=False)
+    renamed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def label(self) -> str:

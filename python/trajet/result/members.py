@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.common_names import with_common_names
 from trajet.result.contact_map import ContactMap, pairs_of_any
 from trajet.result.group_mean import group_mean
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns
@@ -124,7 +125,8 @@ class EnsembleResult(Generic[_R_co]):
     def mean(self, by: str | Sequence[str] | None = None) -> ReplicaMeans:
         """Return the means over replicas, with the errors between and within them.
 
-        Results with a value per frame give their means over time, each column by itself.
+        Results with a value per frame give their means over time, each column by itself. Residues
+        with other names, as after a mutation, have those of the first member.
 
         Parameters
         ----------
@@ -155,11 +157,12 @@ class EnsembleResult(Generic[_R_co]):
         self._check_keys(names)
         self.done()
         groups: dict[tuple[Key, ...], list[MemberOutcome[Result]]] = {}
-        for one in self.outcomes:
+        outcomes = with_common_names(self.outcomes)
+        for one in outcomes:
             if one.result is not None:
                 groups.setdefault(tuple(one.keys[name] for name in names), []).append(one)
         # A contact that one member never forms has the fraction 0 there.
-        maps = [one.result for one in self.outcomes if isinstance(one.result, ContactMap)]
+        maps = [one.result for one in outcomes if isinstance(one.result, ContactMap)]
         pairs = pairs_of_any(maps) if maps else None
         return ReplicaMeans(
             self.name,
@@ -186,8 +189,8 @@ class EnsembleResult(Generic[_R_co]):
         by
             The key by which members are grouped.
         match
-            Atoms are matched by chain, residue number, insertion code and atom name. Other numbers
-            are matched by their distances, lags or names.
+            Residues are matched by chain, residue number and insertion code, and atoms by their
+            names, too. Other numbers are matched by their distances, lags or names.
 
         Raises
         ------
@@ -289,7 +292,8 @@ class EnsembleResult(Generic[_R_co]):
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, or None, not {kind!r}")
         look = Look(label, color, smooth)
-        figure = draw_runs(self.name, self.done(), self.mean(), kind, series, ax, look)
+        done = EnsembleResult(self.name, with_common_names(self.outcomes)).done()
+        figure = draw_runs(self.name, done, self.mean(), kind, series, ax, look)
         return figure if ax is None else ax
 
     def _check_keys(self, names: Iterable[str]) -> None:
