@@ -1,6 +1,6 @@
 """`msd`: mean squared displacement and diffusion coefficient."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, Unpack
@@ -44,6 +44,8 @@ _PER_FRAME = 4
 MAX_MEMORY = 2**29
 # Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
 _LAST_DIGITS = 1e-6
+# Change of a length of the cell that is more than the rounding of structure files.
+_LEAST_CHANGE = 1e-3
 
 Particles = Literal["atom", "residue", "molecule", "chain"]
 
@@ -84,7 +86,8 @@ def msd(
     selection
         A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file. Positions
         must be unwrapped: remove jumps over the box with `selection.nojump()`, or for molecules
-        with `selection.whole().nojump()`.
+        with `selection.whole().nojump()`; with `selection.nojump(view="toroidal")` if the cell
+        changes, as at constant pressure.
     axes
         Axes along which displacements are measured: "xyz", "xy", "z", …. The diffusion coefficient
         is the slope divided by twice their number.
@@ -405,6 +408,34 @@ def _remark_on_motion(words: Mapping[str, object]) -> str | None:
     return None
 
 
+def _remark_on_cells(
+    steps: Sequence[Mapping[str, object]], lengths: NDArray[np.float64]
+) -> str | None:
+    """Return a remark if jumps are removed by the vectors of a changing cell.
+
+    Parameters
+    ----------
+    steps
+        The transforms.
+    lengths
+        `(n_frames, 3)`, Å; NaN without a cell.
+    """
+    in_lattice = any(
+        words["transform"] == "nojump" and words["view"] == "lattice" for words in steps
+    )
+    known = lengths[np.isfinite(lengths).all(axis=1)]
+    if not in_lattice or not len(known):
+        return None
+    change = float((np.ptp(known, axis=0) / known.max(axis=0)).max())
+    if change <= _LEAST_CHANGE:
+        return None
+    return (
+        f"the cell changes by up to {100 * change:.2g} %, and particles that have crossed it move"
+        ' with its vectors, which makes the MSD too large: use nojump(view="toroidal")'
+        " (--nojump toroidal)"
+    )
+
+
 class _Checks:
     """Checks that positions are there, whole and unwrapped."""
 
@@ -420,6 +451,7 @@ class _Checks:
         broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
         self._is_whole = self._is_unwrapped or "whole" in names[broken + 1 :]
         self._half: NDArray[np.float64] | None = None
+        self._steps = steps
         self._moved = [text for words in steps if (text := _remark_on_motion(words)) is not None]
         self.remarks = self._moved
 
@@ -427,13 +459,16 @@ class _Checks:
         """Check that no molecule is broken, and take the cells of the frames."""
         cells = outcome.floats("cell")
         without = np.isnan(cells).any(axis=1)
+        self.remarks = [*self._moved]
         if not self._is_unwrapped and without.any():
             text = (
                 "whether positions are wrapped over the box is not checked in frames that have no"
                 f" cell or a rotated one ({int(without.sum())} of {len(cells)}): a wrapped position"
                 " makes the MSD wrong"
             )
-            self.remarks = [*self._moved, text]
+            self.remarks.append(text)
+        if (remark := _remark_on_cells(self._steps, cells)) is not None:
+            self.remarks.append(remark)
         broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])

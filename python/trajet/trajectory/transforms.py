@@ -487,21 +487,33 @@ def _nojump(trajectory: ReadingByColumns, view: JumpView, every_frame: bool) -> 
     if view == "lattice":
         return [Step("no_jump", arguments, words)]
     guess_bonds = _guesses_bonds(trajectory)
+    _check_all_bonds(trajectory, guess_bonds)
     arguments["molecules"] = _bonded_parts(trajectory, guess_bonds)
     return [_whole(trajectory, guess_bonds), Step("no_jump", arguments, words)]
 
 
-def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
-    selection = chosen_atoms(trajectory, atoms)
-    guess_bonds = _guesses_bonds(trajectory, guess_bonds)
-    # Chains that a topology lists as one molecule are several here.
-    molecules = _bonded_parts(trajectory, guess_bonds)
+def _check_all_bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> None:
+    """Raise an error if a transform that cannot guess bonds needs some that are not listed.
+
+    Raises
+    ------
+    SelectionError
+        If they are not guessed by a transform before it.
+    """
     if not guess_bonds and not trajectory.topology.has_all_bonds:
         raise SelectionError(
             f"{trajectory.topology.missing_bonds_message}, so that its molecules are not known: use"
             " a topology with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances"
             " with whole(guess_bonds=True) (--whole --guess-bonds) before"
         )
+
+
+def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
+    selection = chosen_atoms(trajectory, atoms)
+    guess_bonds = _guesses_bonds(trajectory, guess_bonds)
+    _check_all_bonds(trajectory, guess_bonds)
+    # Chains that a topology lists as one molecule are several here.
+    molecules = _bonded_parts(trajectory, guess_bonds)
     n_molecules = len(np.unique(molecules[selection.columns]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
