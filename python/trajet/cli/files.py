@@ -172,7 +172,8 @@ class _Described:
         if self.topology is not None:
             if self.trajectory is None:
                 _print([("file", self.file), ("format", topologies.topology_format(self.file))])
-            _print(topologies.lines_on(self.topology, short=self.trajectory is not None))
+            n_atoms = None if self.trajectory is None else self.trajectory["atoms"]
+            _print(topologies.lines_on(self.topology, n_atoms))
             if "residue_list" in self.topology:
                 for line in topologies.residue_lines(self.topology):
                     click.echo(line)

@@ -109,13 +109,15 @@ def facts_of(topology: Topology, *, residues: bool = False) -> TopologyFacts:
     return facts
 
 
-def lines_on(found: TopologyFacts, *, short: bool) -> Iterator[tuple[str, str]]:
+def lines_on(found: TopologyFacts, n_atoms: int | None) -> Iterator[tuple[str, str]]:
     """Yield the lines of `info` on a topology, given its facts.
 
-    They are `short` where those on the frames of the same file come before.
+    Where those on the frames of the same file come before, `n_atoms` is the number of their atoms.
     """
-    if not short:
+    if n_atoms is None:
         yield "atoms", str(found["atoms"])
+    elif n_atoms != found["atoms"]:
+        yield "topology", f"{found['atoms']} atoms of all tags, on which the lines below are"
     yield "residues", str(found["residues"])
     if found["chains"]:
         yield "chains", f"{len(found['chains'])}: {_listed(found['chains'], 'residues')}"
