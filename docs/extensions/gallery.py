@@ -32,7 +32,7 @@ def _write(_: Sphinx) -> None:
         _log.info("drawing the figures of the gallery ...")
         _draw(cells)
         generated_pages.write(_STATE, state)
-    lines = ["# Gallery\n", "Every plot of results, with the lines that made it.\n"]
+    lines = ["# Gallery\n", "Every kind of plot, with the code that draws it.\n"]
     for title, text, code in cells:
         lines += [f"## {title}\n", f"{text}\n", f"```python\n{code}\n```\n"]
         if "figure =" in code:
