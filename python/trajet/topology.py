@@ -423,7 +423,7 @@ class Topology(_Columns, _ResidueColumns):
             made = selection.updating(self.native, among, has_selected=has_selected)
         except SelectionError as error:
             raise explained_error(text, str(error)) from error
-        if not made.may_select:
+        if not made.atoms_possible.size:
             raise self._matches_none(text, where, among)
         return made
 

@@ -126,11 +126,14 @@ def test_frames_without_selected_atoms_have_no_contacts(adk: Adk) -> None:
 
 
 def test_shared_atoms_are_remarked(adk: Adk) -> None:
-    """Both groups may have them in a frame."""
+    """Both groups may have them in a frame; atoms that are only read do not count."""
     traj = tj.open(adk.psf, adk.xtc)
     near = traj.select("name CA and around 8 resid 100", updating=True)
     remarks = tj.contacts(near, "name CA", frames=[0]).report["remarks"]
     assert any("214 atoms may be in both groups" in remark for remark in remarks)
+    sidechains = traj.select("name CB and around 8 name CA", updating=True)
+    apart = tj.contacts(sidechains, "name CA", frames=[0])
+    assert not any("in both groups" in remark for remark in apart.report["remarks"])
 
 
 def test_commands_evaluate_selections_in_each_frame(adk: Adk, tmp_path: Path) -> None:

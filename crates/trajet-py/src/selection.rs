@@ -189,10 +189,10 @@ impl PyUpdatingSelection {
         PyArray1::from_iter(py, self.inner.atoms().iter().map(|&atom| i64::from(atom)))
     }
 
-    /// Whether some frame may have a selected atom.
+    /// Indices in the topology of the atoms that some frame may select, ascending.
     #[getter]
-    fn may_select(&self) -> bool {
-        self.inner.may_select()
+    fn atoms_possible<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.inner.atoms_possible().into_iter().map(i64::from))
     }
 
     /// Returns the selection for the plans of analyses.

@@ -32,7 +32,7 @@ mod shared;
 mod shares;
 mod worker_state;
 
-/// Returns the bytes read from each storage tier, [`MOST_TIERS`] of them; empty if no partitioned trajectory was read.
+/// Returns the bytes read from each storage tier, [`crate::MOST_TIERS`] of them; empty if no partitioned trajectory was read.
 pub fn bytes_by_tier(meter: &Meter) -> &[u64] {
     meter.by_label.get(BY_TIER).map_or(&[], |bytes| bytes)
 }

@@ -25,9 +25,12 @@ class AtomSet:
         The selection that follows the frame; None if all atoms count in every frame.
     native
         The same for the native module.
+    possible
+        Columns of the atoms that may count in some frame.
     """
 
     atoms: Selection
+    possible: NDArray[np.int64]
     updating: UpdatingSelection | None = None
     native: bytes | None = None
 
@@ -67,9 +70,11 @@ class AtomSet:
 def main_set(thing: "Selection | UpdatingSelection | AtomGroup") -> AtomSet:
     """Return the main atoms of an analysis that may be others in each frame."""
     if not isinstance(thing, UpdatingSelection):
-        return AtomSet(main_selection(thing))
+        return fixed_set(main_selection(thing))
     native, columns = thing.prepared(has_selected=True)
-    return AtomSet(Selection(thing.trajectory, columns, thing.text), thing, native.to_bytes())
+    possible, _ = thing.trajectory.columns_of(native.atoms_possible)
+    atoms = Selection(thing.trajectory, columns, thing.text)
+    return AtomSet(atoms, possible, thing, native.to_bytes())
 
 
 def further_set(
@@ -83,7 +88,12 @@ def further_set(
         If they are of another trajectory.
     """
     if not isinstance(thing, UpdatingSelection):
-        return AtomSet(further_selection(thing, trajectory))
+        return fixed_set(further_selection(thing, trajectory))
     found = main_set(thing)
     further_selection(found.atoms, trajectory)
     return found
+
+
+def fixed_set(atoms: Selection) -> AtomSet:
+    """Return atoms that all count in every frame."""
+    return AtomSet(atoms, atoms.columns)

@@ -151,7 +151,7 @@ def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
     SelectionError
         If both groups, or the only one, have the same single atom.
     """
-    columns = [each.atoms.columns for each in (main, other) if each is not None]
+    columns = [each.possible for each in (main, other) if each is not None]
     if len(np.unique(np.concatenate(columns))) < 2:
         labels = " and ".join(repr(each.label) for each in (main, other) if each is not None)
         raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
@@ -173,7 +173,7 @@ def pairs_entries(main: Labelled, other: Labelled | None) -> dict[str, object]:
 
 def shared_remarks(main: AtomSet, other: AtomSet | None) -> list[str]:
     """Return a remark if pairs of two groups are counted twice, as both groups have both atoms."""
-    shared = 0 if other is None else len(np.intersect1d(main.atoms.columns, other.atoms.columns))
+    shared = 0 if other is None else len(np.intersect1d(main.possible, other.possible))
     if shared < 2:
         return []
     is_sure = main.updating is None and other is not None and other.updating is None

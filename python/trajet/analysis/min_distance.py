@@ -5,7 +5,7 @@ from typing import Annotated, Unpack
 import numpy as np
 
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, OtherAtoms
-from trajet.analysis.atom_sets import AtomSet
+from trajet.analysis.atom_sets import fixed_set
 from trajet.analysis.contacts import (
     between,
     check_for_pairs,
@@ -92,7 +92,7 @@ def min_distance(
     """
     main = main_selection(selection)
     others = None if other is None else further_selection(other, main.trajectory)
-    sets = AtomSet(main), None if others is None else AtomSet(others)
+    sets = fixed_set(main), None if others is None else fixed_set(others)
     check_for_pairs(*sets)
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)

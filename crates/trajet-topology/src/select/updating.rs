@@ -58,9 +58,9 @@ impl UpdatingSelection {
         &self.atoms
     }
 
-    /// Returns whether some frame may have a selected atom.
-    pub fn may_select(&self) -> bool {
-        !self.prepared.atoms_possible().is_empty()
+    /// Returns the indices of the atoms that some frame may select, ascending.
+    pub fn atoms_possible(&self) -> Vec<u32> {
+        self.prepared.atoms_possible()
     }
 
     /// Returns the indices of the atoms that are selected in a frame, ascending.
