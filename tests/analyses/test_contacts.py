@@ -260,7 +260,7 @@ def test_tables_tell_residues_with_insertion_codes_apart(tmp_path: Path) -> None
     result = tj.min_distance(traj.select("index 0 1"), "index 2")
     result.save(tmp_path / "near.npz")
     for each in (result, result[1:], tj.load(tmp_path / "near.npz")):
-        each.save(tmp_path / "near.csv", force=True)
+        each.save(tmp_path / "near.csv")
         header, *found = table(tmp_path / "near.csv")
         codes = [header.index(f"{of}_icode") for of in ("atom", "partner")]
         assert [[row[k] for k in codes] for row in found] == [["A", ""]] * len(each.frames)
