@@ -261,9 +261,9 @@ def test_tables_tell_residues_with_insertion_codes_apart(tmp_path: Path) -> None
     result.save(tmp_path / "near.npz")
     for each in (result, result[1:], tj.load(tmp_path / "near.npz")):
         each.save(tmp_path / "near.csv")
-        header, *found = table(tmp_path / "near.csv")
+        header, *found = csv.reader((tmp_path / "near.csv").read_text().splitlines())
         codes = [header.index(f"{of}_icode") for of in ("atom", "partner")]
         assert [[row[k] for k in codes] for row in found] == [["A", ""]] * len(each.frames)
     plain = tj.min_distance(traj.select("index 0"), "index 2")
     plain.save(tmp_path / "plain.csv")
-    assert not any("icode" in name for name in table(tmp_path / "plain.csv")[0])
+    assert "icode" not in (tmp_path / "plain.csv").read_text().partition("\n")[0]
