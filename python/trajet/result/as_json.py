@@ -115,11 +115,15 @@ def _encoded(array: NDArray[np.generic]) -> dict[str, object]:
 def _with_texts(numbers: NDArray[np.generic]) -> NDArray[np.object_]:
     """Return numbers with texts for those that are not finite; NaN of unusual bits keep them."""
     found = numbers.astype(np.float64).astype(object)
+    size = numbers.dtype.itemsize
+    bits = np.ascontiguousarray(numbers).view(f"V{size}").reshape(numbers.shape)
     for name, value in _SPECIAL.items():
-        usual = np.array(value, numbers.dtype).tobytes()
-        for at in np.argwhere(np.isnan(numbers) if math.isnan(value) else numbers == value):
-            own = numbers[tuple(at)].tobytes()
-            found[tuple(at)] = name if own == usual else f"{name}:{own.hex()}"
+        usual = np.array(value, numbers.dtype).view(f"V{size}")
+        is_it = np.isnan(numbers) if math.isnan(value) else numbers == value
+        is_usual = is_it & (bits == usual)
+        found[is_usual] = name
+        for at in np.argwhere(is_it & ~is_usual):
+            found[tuple(at)] = f"{name}:{numbers[tuple(at)].tobytes().hex()}"
     return found
 
 
