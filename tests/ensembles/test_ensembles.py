@@ -160,10 +160,22 @@ def test_bad_tables_are_errors(tmp_path: Path) -> None:
         ("system,replica\nwt,1\n", "name the files of each member"),
         ("system,trajectory\nwt\n", "line 2 has another number of values"),
         ("system,trajectory\nwt,a,b\n", "line 2 has another number of values"),
+        ("temp,temp,trajectory\n300,310,a\n", "two columns are named 'temp'"),
+        (
+            "temp,trajectory\n300,a\n,b\n",
+            "its temp is empty, and those of other members are numbers",
+        ),
     ):
         table.write_text(text)
         with pytest.raises(ValueError, match=message):
             tj.ensemble(table)
+
+
+def test_a_key_that_no_member_has_is_told_from_those_that_there_are() -> None:
+    """Numbers from texts, too."""
+    members = tj.ensemble([{"trajectory": f"{k}.xtc", "temp": k} for k in (300, 310)])
+    with pytest.raises(ValueError, match=r"temp='300': values of temp are 300, 310$"):
+        members.where(temp="300")
 
 
 def test_results_are_those_of_each_member(ensemble: tj.Ensemble) -> None:

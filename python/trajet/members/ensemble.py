@@ -20,6 +20,9 @@ from trajet.trajectory import (
     UpdatingSelection,
 )
 
+# Values of a key that messages list.
+_SHOWN = 8
+
 
 @runtime_checkable
 class Table(Protocol):
@@ -100,10 +103,18 @@ class Ensemble(Transformable):
             if all(member.keys[name] == value for name, value in keys.items())
         ]
         if not chosen:
-            raise ValueError(f"no member has {', '.join(f'{k}={v}' for k, v in keys.items())}")
+            asked = ", ".join(f"{name}={value!r}" for name, value in keys.items())
+            known = "; ".join(f"values of {name} are {self._values_of(name)}" for name in keys)
+            raise ValueError(f"no member has {asked}: {known}")
         made = copy(self)
         made.members = tuple(chosen)
         return made
+
+    def _values_of(self, name: str) -> str:
+        """Return the first values of a key, for messages: texts have quotes, numbers have none."""
+        values = list(dict.fromkeys(member.keys[name] for member in self.members))
+        more = ", …" if len(values) > _SHOWN else ""
+        return ", ".join(map(repr, values[:_SHOWN])) + more
 
     def select(self, selection: str, *, updating: bool = False) -> "EnsembleSelection":
         """Select atoms of each member by a text, which is evaluated when the member is opened.

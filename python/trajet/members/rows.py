@@ -52,8 +52,8 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
     Raises
     ------
     ValueError
-        If it has no column `trajectory` or `topology`, or a row has another number of values than
-        the header.
+        If it has no column `trajectory` or `topology`, two columns have one name, or a row has
+        another number of values than the header.
     """
     # Imported late, so that commands of one trajectory start fast.
     import csv
@@ -71,6 +71,8 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
             f"{path}: its columns are {', '.join(names) or 'none'}: name the files of each member"
             " in the columns topology and trajectory"
         )
+    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
+        raise ValueError(f"{path}: two columns are named {twice[0]!r}: leave one out")
     for number, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise ValueError(f"{path}: line {number} has another number of values than the header")
@@ -263,7 +265,13 @@ def _regex(pattern: str, *, text: str = "[^/]+?") -> str:
 def _typed(
     rows: Sequence[Row], names: Sequence[str]
 ) -> Iterator[tuple[dict[str, Key], tuple[str | None, tuple[str, ...]]]]:
-    """Yield keys and files of the rows; a key whose texts are all numbers has numbers."""
+    """Yield keys and files of the rows; a key whose texts are all numbers has numbers.
+
+    Raises
+    ------
+    ValueError
+        If some texts of a key are empty, and all others are numbers.
+    """
     columns: dict[str, list[Key]] = {}
     for name in names:
         column = [row.keys[name] for row in rows]
@@ -271,6 +279,12 @@ def _typed(
         if not all(isinstance(value, str) for value in column):
             continue
         columns[name] = _numbers([str(value) for value in column]) or column
+        stated = [str(value) for value in column if value != ""]
+        if len(stated) < len(column) and stated and _numbers(stated) is not None:
+            raise ValueError(
+                f"{_files(rows[column.index('')])}: its {name} is empty, and those of other members"
+                " are numbers: give one"
+            )
     for k, row in enumerate(rows):
         yield {name: columns[name][k] for name in names}, (row.topology, row.trajectories)
 
