@@ -141,6 +141,24 @@ def test_names_of_residues_do_not_tell_rows_of_two_systems_apart(
         assert not any("left out" in remark for remark in found.remarks)
 
 
+def test_labels_with_chains_are_those_without(tmp_path: Path) -> None:
+    """Residues of a monomer are those of the same chain of a dimer, whose labels name chains."""
+    names = ["ALA", "GLY", "ALA"]
+    chains = [{"A": names}, {"A": names, "B": names}]
+    rows = []
+    for k, of in enumerate(chains):
+        topology = write_structure(tmp_path / f"{k}.pdb", of, 5)
+        for replica in (1, 2):
+            path = tmp_path / f"{k}-{replica}.dcd"
+            noise = np.random.default_rng(replica).normal(0, 2, (3, 12, 3))
+            tj.write(path, noise[:, : 6 * len(of)])
+            of_member = {"topology": topology, "trajectory": path}
+            rows.append({"system": k, "replica": replica, **of_member})
+    found = tj.distances(tj.ensemble(rows).select("name CA and chainID A")).difference(0, 1)
+    assert found.axes["quantity"][0] == "distance_A:ALA5:CA_-_GLY6:CA"
+    np.testing.assert_array_equal(found.difference, np.zeros(3))
+
+
 def test_all_angles_of_a_mutant_are_compared() -> None:
     """The sample differs in one residue, whose angles are the point of it."""
     ensemble = tj.samples.peptide_variants().open()

@@ -192,7 +192,7 @@ def _renamed(members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
     if names:
         own, name = next(iter(names.items()))
         yield (
-            "residues that differ by their names only, as after a mutation, have the names of the"
+            "labels of residues that differ between members, as after a mutation, are those of the"
             f" first member: {len(names)}, the first is {name} for {own}"
         )
 
