@@ -1,6 +1,6 @@
 """`msd`: mean squared displacement and diffusion coefficient."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, Unpack
@@ -171,32 +171,11 @@ def msd(
     n_groups = min(_MOST_GROUPS, moving.n_particles)
     borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
-    n_together = _particles_in(shape, moving.n_particles)
-    here = _trajet.available_threads()
-    pool = run.get("pool")
-    sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
-    origins = Origins(shape)
-    outcome: AnalysisOutcome | None = None
     checks = _Checks(main, moving, axes, unwrapped=unwrapped)
-    begins = range(0, moving.n_particles, n_together)
-    for k, begin in enumerate(begins):
-        some = moving.part(begin, min(begin + n_together, moving.n_particles))
-        # The rows of the run before are freed.
-        outcome = None
-        of_part: RunOptions = {**run, "progress": _share(run.get("progress"), k, len(begins))}
-        outcome = yield RunRequest(
-            trajectory, partial(_plan, some, axes), t_select=selection_seconds(main), **of_part
-        )
-        checks.check_rows(outcome)
-        for group, first, last in _portions(shape, begin, begin + some.n_particles):
-            series = _series_of(outcome.floats("positions"), first - begin, last - begin)
-            checks.check_series(outcome, series, first)
-            sums.add(series, group)
-            origins.add(series)
-    assert outcome is not None
-    if len(begins) > 1:
+    sums, origins, outcome, n_reads = yield from _read(main, moving, shape, axes, checks, run)
+    if n_reads > 1:
         remarks.append(
-            f"the trajectory was read {len(begins)} times, for some particles at a time, as"
+            f"the trajectory was read {n_reads} times, for some particles at a time, as"
             f" max_memory is {max_memory} bytes; times and counters are those of the last"
         )
     values = sums.means()
@@ -218,7 +197,7 @@ def msd(
         "by": by,
         "weights": None if by == "atom" else describe(weights),
         "max_memory": max_memory,
-        "n_reads": len(begins),
+        "n_reads": n_reads,
     }
     return MeanSquaredDisplacement(
         values=(values * (sizes / sizes.sum())).sum(axis=1),
@@ -342,6 +321,50 @@ def _lags(
             " choose a longer lag"
         )
     return every[:n_lags]
+
+
+def _read(
+    main: Selection,
+    moving: "_Particles",
+    shape: Shape,
+    axes: str,
+    checks: "_Checks",
+    run: RunOptions,
+) -> Generator[RunRequest, AnalysisOutcome, tuple[Displacements, Origins, AnalysisOutcome, int]]:
+    """Read the positions of all particles, some at a time, and sum their displacements.
+
+    Returns
+    -------
+    Displacements, Origins
+        The sums of groups of particles, and of blocks of time origins.
+    AnalysisOutcome
+        The outcome of the last run.
+    int
+        How many times the trajectory was read.
+    """
+    n_together = _particles_in(shape, moving.n_particles)
+    here = _trajet.available_threads()
+    pool = run.get("pool")
+    sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
+    origins = Origins(shape)
+    outcome: AnalysisOutcome | None = None
+    begins = range(0, moving.n_particles, n_together)
+    for k, begin in enumerate(begins):
+        some = moving.part(begin, min(begin + n_together, moving.n_particles))
+        # The rows of the run before are freed.
+        outcome = None
+        of_part: RunOptions = {**run, "progress": _share(run.get("progress"), k, len(begins))}
+        outcome = yield RunRequest(
+            main.trajectory, partial(_plan, some, axes), t_select=selection_seconds(main), **of_part
+        )
+        checks.check_rows(outcome)
+        for group, first, last in _portions(shape, begin, begin + some.n_particles):
+            series = _series_of(outcome.floats("positions"), first - begin, last - begin)
+            checks.check_series(outcome, series, first)
+            sums.add(series, group)
+            origins.add(series)
+    assert outcome is not None
+    return sums, origins, outcome, len(begins)
 
 
 def _particles_in(shape: Shape, n_particles: int) -> int:
