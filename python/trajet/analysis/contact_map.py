@@ -67,7 +67,8 @@ def contact_map(
         Whether hydrogens are left out, and sites that are no atoms, such as virtual sites.
     exclude_neighbors
         Leave out pairs of residues of one chain that are at most this many residues apart in the
-        topology. 0 leaves out only a residue with itself, 1 also those that follow each other.
+        topology, where missing residues do not count. 0 leaves out only a residue with itself, 1
+        also those that follow each other.
     by
         The rows and columns of the map. "residue", or "atom" for contacts of single atoms.
     pbc

@@ -95,10 +95,10 @@ def native_contacts(
         Whether hydrogens are left out, as by `contact_map`. None for leaving them out where
         residues have several selected atoms.
     exclude_neighbors
-        Leave out pairs of atoms whose residues are at most this many residues apart in one chain,
-        -1 for no pair. With 0, pairs within a residue are left out. None for 3 where
-        residues have several selected atoms, and -1 where each has one (such as its CA) or the
-        trajectory has no topology.
+        Leave out pairs of atoms whose residues are at most this many residues apart in one chain
+        (missing residues do not count), -1 for no pair. With 0, pairs within a residue are left
+        out. None for 3 where residues have several selected atoms, and -1 where each has one (such
+        as its CA) or the trajectory has no topology.
     pbc
         Whether distances are those of nearest images, in frames, and references, with a cell.
 
