@@ -25,6 +25,8 @@
 //! 9. NaN, underscores in numbers, digits other than those of ASCII, parentheses as names and the empty text are errors.
 //! 10. Columns of masses and others that the topology lacks are an error; MDAnalysis may have guessed them.
 //!     [`Selection::needs`] tells which to guess.
+//! 11. `id` of PSF files is the number in the file, from 1, and types are whole. MDAnalysis counts these atoms from 0, and
+//!     cuts some long types, `CG2O1` to `CG2O`.
 
 mod error;
 mod expression;

@@ -423,10 +423,11 @@ def _remark_on_motion(words: Mapping[str, object]) -> str | None:
             " trajectory without fit() (--fit)"
         )
     if name in ("center", "fit"):
+        which = "fit() (--fit)" if name == "fit" else "center() and repair() (--center, --repair)"
         return (
             f"frames are moved to keep {atoms} in one place: displacements are relative to it, and"
-            f" its own diffusion is removed; take the trajectory without {name}() (--{name}) for"
-            " displacements in the cell"
+            f" its own diffusion is removed; take the trajectory without {which} for displacements"
+            " in the cell"
         )
     return None
 
