@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals, viewer
-from trajet.cli import options, remote_options, view_outputs
+from trajet.cli import options, remote_options, view_members, view_outputs
 from trajet.cli.command import command
 from trajet.cli.tables import escaped
 from trajet.cli.view_serving import print_notes, serve
@@ -22,7 +22,8 @@ _END = 1.0
 
 
 @command()
-@options.files
+@click.argument("files", nargs=-1, metavar="[FILE...]", callback=options.in_files_order)
+@view_members.options
 @click.option(
     "--select",
     metavar="SELECTION",
@@ -79,6 +80,8 @@ _END = 1.0
 @options.quiet
 def view(
     files: list[str],
+    members: str | None,
+    keys: tuple[str, ...],
     select: str | None,
     layers: tuple[str, ...],
     series: tuple[str, ...],
@@ -120,6 +123,7 @@ def view(
       trajet view top.tpr run.xtc --layer protein --layer "resname LIG:ball"
       trajet view top.tpr run.xtc --series rmsd,end-to-end --no-browser
       trajet view md/run@protein --series rmsd.npz
+      trajet view --members table.csv --member system=wt --member replica=2
       trajet view top.tpr run.xtc --select protein --step 10 --save movie.html
       trajet view top.tpr run.xtc --step 10 --movie movie.mp4
       trajet view top.tpr run.xtc --frame 500 --png frame500.png --size 1600 1200
@@ -127,18 +131,32 @@ def view(
     chosen = (start, stop, step, begin, end)
     outputs.check(chooses_frames=any(each is not None for each in chosen))
     linked = [each for text in series for each in viewer.parse_series(text)]
-    topology, trajectories = _divided(files)
+    member = view_members.chosen_member(
+        members,
+        keys,
+        files,
+        continuous=continuous,
+        allow_truncated_tail=allow_truncated_tail,
+        format_options=format_options,
+        time_step=time_step,
+        **remote,
+    )
+    topology, trajectories = (None, []) if member is not None else _divided(files)
     with contextlib.ExitStack() as kept:
 
         def load() -> tuple[Trajectory, viewer.Scene]:
-            opened = options.open_files(
-                *(topology, trajectories),
-                quiet=quiet,
-                continuous=continuous,
-                allow_truncated_tail=allow_truncated_tail,
-                format_options=format_options,
-                time_step=time_step,
-                **remote,
+            opened = (
+                member.open_files()
+                if member is not None
+                else options.open_files(
+                    *(topology, trajectories),
+                    quiet=quiet,
+                    continuous=continuous,
+                    allow_truncated_tail=allow_truncated_tail,
+                    format_options=format_options,
+                    time_step=time_step,
+                    **remote,
+                )
             )
             kept.callback(opened.close)
             options.read_topology(opened, quiet=quiet)
