@@ -364,7 +364,7 @@ def test_page_asks_for_all_of_its_modules_at_once(page: Page) -> None:
     """Otherwise each import waits for the one before it, while Mol* is evaluated."""
     text = page.get("").body.decode()
     asked = set(re.findall(r'<link rel="modulepreload" href="(\w+\.js)">', text))
-    programs = {"early.js", "page.js", *PROGRAMS, "record.js"}
+    programs = {"page.js", *PROGRAMS, "record.js"}
     assert asked == {name for name in viewer.page_files() if name.endswith(".js")} - programs
 
 

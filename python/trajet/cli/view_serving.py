@@ -17,7 +17,7 @@ from trajet.cli import recordings
 from trajet.cli.tables import escaped, one_line
 
 # Seconds within which errors open no page.
-_GRACE = 0.25
+_GRACE = 0.12
 # Seconds after which the address is printed if the browser has not asked for the page.
 _UNSEEN = 10.0
 # Seconds within which a page that is on its way gets the error that ends the command, and after its

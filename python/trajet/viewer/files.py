@@ -18,7 +18,7 @@ _MODULES = (
 # Names that requests may ask for, with the files and their types.
 _FILES = {
     "": ("page/index.html", "text/html; charset=utf-8"),
-    **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "early", "page")},
+    **{f"{name}.js": (f"page/{name}.js", _JAVASCRIPT) for name in (*_MODULES, "page")},
     "view.css": ("page/view.css", _CSS),
     "molstar.js": ("vendor/molstar.js.gz", _JAVASCRIPT),
     "uPlot.js": ("vendor/uPlot.js.gz", _JAVASCRIPT),

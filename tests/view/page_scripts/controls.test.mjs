@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { takenCanvas } from "./canvas.js";
+import { madeCanvas } from "./canvas.js";
 import { inBytes } from "./elements.js";
 import { FrameNumbers, Frames } from "./frames.js";
 import { LinePlot } from "./lines.js";
@@ -54,7 +54,7 @@ function viewerOf(source, change = {}) {
     molecules: {
       async setFrame(number) { drawn.push(number); }, setCellVisible() {}, look() {},
     },
-    root: { addEventListener(_, hear) { viewer.press = hear; } },
+    root: { addEventListener(_, hear) { viewer.press = hear; }, classList: { remove() {} } },
   });
   viewer.listen();
   return viewer;
@@ -356,7 +356,7 @@ function drawingWith(t, renderer) {
 
 test("without a GPU programs are linked when they are used", (t) => {
   const done = drawingWith(t, "ANGLE (Google, Vulkan (SwiftShader), SwiftShader driver)");
-  const { canvas: { gl }, isSoftware } = takenCanvas();
+  const { canvas: { gl }, isSoftware } = madeCanvas();
   for (const program of ["one", "two", "three"]) gl.linkProgram(program);
   gl.getAttribLocation("one");
   gl.useProgram("one");
@@ -369,19 +369,21 @@ test("without a GPU programs are linked when they are used", (t) => {
 
 test("with a GPU programs are linked at once; without WebGL there is no canvas", (t) => {
   const done = drawingWith(t, "ANGLE (NVIDIA, NVIDIA RTX)");
-  const { canvas: { gl }, isSoftware } = takenCanvas();
+  const { canvas: { gl }, isSoftware } = madeCanvas();
   gl.linkProgram("one");
   assert.deepEqual([isSoftware, done], [false, [["linkProgram", "one"]]]);
   drawingWith(t, null);
-  assert.throws(takenCanvas, /no WebGL/);
+  assert.throws(madeCanvas, /no WebGL/);
 });
 
 test("a start that fails lets its canvas go", async (t) => {
   const closed = [];
   const done = drawingWith(t, "ANGLE (NVIDIA, NVIDIA RTX)");
+  const theme = { getParams: () => ({ colors: { map: () => ({ defaultValue: {} }) } }) };
+  const registry = { add() {}, get: () => theme };
   globalThis.molstar = { lib: { plugin: {
     PluginContext: class {
-      constructor() { this.representation = { structure: { themes: { colorThemeRegistry: { add() {} } } } }; }
+      constructor() { this.representation = { structure: { themes: { colorThemeRegistry: registry } } }; }
       async init() {}
       async initViewerAsync() { return false; }
       dispose() { closed.push(this); }

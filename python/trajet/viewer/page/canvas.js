@@ -8,21 +8,8 @@ const ATTRIBUTES = {
 // Methods of a context that need a linked program.
 const LINKED = ["getAttribLocation", "getUniformLocation", "getProgramParameter", "useProgram"];
 
-let prepared = null;
-
-// Make the next canvas before it is needed: the browser starts the process that draws meanwhile.
-export function prepareCanvas() {
-  prepared = madeCanvas();
-}
-
 // Return a canvas that has a context, and whether the browser draws it without a GPU.
-export function takenCanvas() {
-  const found = prepared ?? madeCanvas();
-  prepared = null;
-  return found;
-}
-
-function madeCanvas() {
+export function madeCanvas() {
   const canvas = document.createElement("canvas");
   const gl = canvas.getContext("webgl2", ATTRIBUTES) ?? canvas.getContext("webgl", ATTRIBUTES);
   if (!gl) throw new Error("this browser has no WebGL, which draws the molecules");

@@ -7,7 +7,8 @@ export function layOut(root) {
   const part = {};
   const named = (tag, name, properties = {}, ...children) =>
     (part[name] = made(tag, { name, ...properties }, ...children));
-  root.classList.add("trajet-view");
+  // Until the scene is known there is nothing to control.
+  root.classList.add("trajet-view", "opening");
   // Keys are heard by the element that has the focus.
   root.tabIndex = 0;
   const header = made("header", {},
@@ -21,9 +22,12 @@ export function layOut(root) {
   ];
   const layers = made("section", {},
     made("h2", { textContent: "Layers" }), named("div", "layers"), ...switches, named("ul", "remarks"));
+  const message = named("p", "message", { hidden: true });
+  message.setAttribute("role", "alert");
   const main = made("main", {},
     named("section", "picture", { ariaLabel: "Molecules" }),
-    made("aside", {}, layers, named("section", "plots", { ariaLabel: "Plots" })));
+    made("aside", {}, layers, named("section", "plots", { ariaLabel: "Plots" })),
+    message);
   const footer = made("footer", {},
     named("button", "back", { title: "Previous frame (←)", ariaLabel: "Previous frame", textContent: "‹" }),
     named("button", "play", { title: "Play (space)", textContent: "Play" }),
@@ -37,8 +41,6 @@ export function layOut(root) {
     named("label", "smooth-switch", { title: "Average of so many neighbouring frames" }, "average of ",
       (part.smooth = menu({ name: "smooth" }, ["1", "3", "5", "9", "15"]))));
   part.speed.value = "15";
-  const message = named("p", "message", { hidden: true });
-  message.setAttribute("role", "alert");
-  root.replaceChildren(header, main, footer, message);
+  root.replaceChildren(header, main, footer);
   return part;
 }

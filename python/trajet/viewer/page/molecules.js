@@ -1,6 +1,6 @@
 // The picture: Mol* behind a few functions, so that another viewer can take its place.
 
-import { takenCanvas } from "./canvas.js";
+import { madeCanvas } from "./canvas.js";
 import { rangeOf, themeOfTexts, themeOfValues } from "./colours.js";
 
 const TYPES = {
@@ -19,8 +19,8 @@ const COLOURS = {
   secondary: "secondary-structure",
   sequence: "sequence-id",
 };
-// Carbon would have the colour of its chain.
-const PARAMS = { element: { carbonColor: { name: "element-symbol", params: {} } } };
+// White hydrogens are not seen before a white background.
+const HYDROGEN = 0xc3ccd6;
 // Ends of hydrogen bonds that are farther apart, Å, are in different images of the cell.
 const LONGEST_DASH = 6;
 // Without a GPU each picture takes seconds with these.
@@ -43,7 +43,7 @@ export class Molecules {
     // All are asked for at once, before the canvas is made.
     const structures = scene.layers.map((_, number) => source.structure(number));
     for (const structure of structures) structure.catch(() => {});
-    const { canvas, isSoftware } = takenCanvas();
+    const { canvas, isSoftware } = madeCanvas();
     made.isSoftware = isSoftware;
     const spec = DefaultPluginSpec();
     spec.config = [
@@ -73,6 +73,7 @@ export class Molecules {
     const themes = plugin.representation.structure.themes.colorThemeRegistry;
     themes.add(themeOfTexts(COLOURS.residue, "Residue", "label_comp_id"));
     themes.add(themeOfTexts(COLOURS.name, "Name", "label_atom_id"));
+    this.params = { element: elementParams(themes.get(COLOURS.element)) };
     element.append(canvas);
     this.canvas = canvas;
     if (!(await plugin.initViewerAsync(canvas, element))) {
@@ -100,7 +101,7 @@ export class Molecules {
     const structure = model.apply(StateTransforms.Model.StructureFromModel);
     const drawn = structure.apply(
       StateTransforms.Representation.StructureRepresentation3D,
-      representation(layer, this.layers.length, this.colours),
+      representation(layer, this.layers.length, this.colours, this.params),
     );
     await build.commit({ revertOnError: false });
     // Mol* reports errors of steps to its log only.
@@ -196,7 +197,7 @@ export class Molecules {
   }
 
   async setStyle(number, layer) {
-    const style = representation(layer, number, this.colours);
+    const style = representation(layer, number, this.colours, this.params);
     await this.plugin.build().to(this.layers[number].drawn).update(style).commit();
   }
 
@@ -321,14 +322,24 @@ function around(spheres) {
   return { center, radius: Math.max(...spheres.map(reach)) };
 }
 
-function representation(layer, number, colours) {
-  const [name, params] = TYPES[layer.representation];
+// Return the parameters of the colours of elements: carbon would have the colour of its chain.
+function elementParams(theme) {
+  const { colors } = theme.getParams({});
+  const params = { ...colors.map("custom").defaultValue, H: HYDROGEN, D: HYDROGEN };
+  return {
+    carbonColor: { name: "element-symbol", params: {} },
+    colors: { name: "custom", params },
+  };
+}
+
+function representation(layer, number, colours, params) {
+  const [name, properties] = TYPES[layer.representation];
   const isKnown = Object.hasOwn(colours, layer.colour);
   return {
-    type: { name, params },
+    type: { name, params: properties },
     // Values arrive later.
     colorTheme: isKnown
-      ? { name: colours[layer.colour] ?? `${layer.colour}-${number}`, params: PARAMS[layer.colour] ?? {} }
+      ? { name: colours[layer.colour] ?? `${layer.colour}-${number}`, params: params[layer.colour] ?? {} }
       : { name: "uniform", params: { value: 0x9aa3ad } },
     sizeTheme: { name: name === "cartoon" ? "uniform" : "physical", params: {} },
   };

@@ -36,7 +36,10 @@ export class Viewer {
   async start(first = () => this.scene.first) {
     try {
       const { part } = this;
-      const scene = (this.scene = await this.source.scene());
+      const timer = setTimeout(() => this.say("the trajectory is being opened …"), PATIENCE);
+      const scene = (this.scene = await this.source.scene().finally(() => clearTimeout(timer)));
+      part.message.hidden = true;
+      this.root.classList.remove("opening");
       part.title.textContent = scene.title;
       this.numbers = new FrameNumbers(scene);
       part.seek.max = this.numbers.length - 1;
