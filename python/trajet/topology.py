@@ -494,8 +494,9 @@ class Atoms(_Columns):
         """Return a text with index, name and residue of the atom at position `k` of the group."""
         index = int(self.indices[k])
         native, residue = self.topology.native, int(self.topology.atoms_residues[index])
-        parts = [native.value("resnames", residue), native.value("resids", residue)]
-        of_residue = "".join(str(part) for part in parts if part is not None)
+        resname, resid = native.value("resnames", residue), native.value("resids", residue)
+        # A number alone would not show what it counts.
+        of_residue = f"of residue {resid}" if resname is None else f"{resname}{resid}"
         name = native.value("names", index)
         return " ".join(filter(None, [f"atom {index}", str(name or ""), of_residue]))
 
@@ -551,6 +552,20 @@ class Structure:
     positions: NDArray[np.float32] | None
     box: Box
 
+    def positions_of(self, where: str) -> NDArray[np.float32]:
+        """Return the positions; `where` names the structure in errors.
+
+        Raises
+        ------
+        SelectionError
+            If the file has none.
+        """
+        if self.positions is None:
+            raise SelectionError(
+                f"{where} has no coordinates: give a structure that has (PDB, GRO, …)"
+            )
+        return self.positions
+
     def select(self, text: str, where: str) -> NDArray[np.int64]:
         """Return the indices of the atoms that a selection text matches.
 
@@ -559,11 +574,8 @@ class Structure:
         SelectionError
             As `Topology.select`, or if the selection needs positions and there are none.
         """
-        if needs_positions(text) and self.positions is None:
-            raise SelectionError(
-                f"{where} has no coordinates: give a structure that has (PDB, GRO, …)"
-            )
-        return self.topology.select(text, where, positions=self.positions, box=self.box)
+        positions = self.positions_of(where) if needs_positions(text) else self.positions
+        return self.topology.select(text, where, positions=positions, box=self.box)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
-from trajet.trajectory import Selection, Trajectory
+from trajet.trajectory import Selection
 
 # Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
 PEPTIDE_BOND = 2.0
@@ -187,15 +187,8 @@ def _backbone(
             "residues left out, since atoms of their φ and ψ are not in the trajectory:"
             f" {n_left_out}"
         )
-    bonded = bonded_in_first_frame(trajectory, columns[np.repeat(kept, 2)])
+    bonded = bonded_in_first_frame(main, columns[np.repeat(kept, 2)])
     kept[kept] = bonded
-    if not bonded.any():
-        raise SelectionError(
-            f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
-            " neighbours"
-            f" in frame 0 (C and N within {PEPTIDE_BOND} Å): make molecules whole, or is the"
-            " topology another system's?"
-        )
     if n_left_out := int((~bonded).sum()):
         remarks.append(
             "residues left out, since they are not bonded to their neighbours in frame 0 (C and N"
@@ -205,23 +198,38 @@ def _backbone(
     return tuple(np.array(names)[whole].tolist()), fours[whole], columns[whole]
 
 
-def bonded_in_first_frame(trajectory: Trajectory, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+def bonded_in_first_frame(main: Selection, columns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which residues are bonded to both neighbours in frame 0.
 
     The topology does not show it: a segment may have several chains, and residues may be missing.
 
     Parameters
     ----------
+    main
+        The selection that has the residues.
     columns
         `(2 n, 4)`, φ and ψ of one residue after the other, as positions in a frame.
+
+    Raises
+    ------
+    SelectionError
+        If none is.
     """
+    trajectory = main.trajectory
     ends = np.concatenate([columns[::2, :2], columns[1::2, 2:]])
     wanted, where = np.unique(ends, return_inverse=True)
     first = trajectory.read_columns([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
     # Lengths are NaN in a frame without positions, and then no residue is bonded.
     near = Box.of(first).distances(one, other) <= PEPTIDE_BOND
-    return np.asarray(near.reshape(2, -1).all(axis=0))
+    bonded = np.asarray(near.reshape(2, -1).all(axis=0))
+    if not bonded.any():
+        raise SelectionError(
+            f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
+            f" neighbours in frame 0 (C and N within {PEPTIDE_BOND} Å): make molecules whole, or is"
+            " the topology another system's?"
+        )
+    return bonded
 
 
 def _checked(quadruples: Sequence[Sequence[int]] | NDArray[np.integer]) -> NDArray[np.int64]:

@@ -253,11 +253,7 @@ class _Structure:
             raise SelectionError(
                 f"{what} have {selection.n_atoms} and {len(indices)} atoms: choose the same atoms"
             )
-        if self.structure.positions is None:
-            raise SelectionError(
-                f"{self.name} has no coordinates: give a structure that has (PDB, GRO, …)"
-            )
-        found = self.structure.positions[indices]
+        found = self.structure.positions_of(self.name)[indices]
         return Coordinates(found, self.structure.box, f"reference {self.name}")
 
 

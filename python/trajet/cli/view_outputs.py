@@ -121,11 +121,7 @@ class Outputs:
             _check_server()
         if self.movie is not None or self.png is not None:
             recordings.find_browser()
-        if missing := viewer.missing_files():
-            raise MissingPackageError(
-                f"trajet view: {', '.join(missing)} are not part of this installation: take a"
-                " wheel, or run `make viewer` in the sources, which needs npm"
-            )
+        viewer.check_installed("trajet view")
 
     def write(
         self, scene: viewer.Scene, numbers: Sequence[int], *, picture_first: bool, quiet: bool

@@ -247,11 +247,7 @@ class _CopyOptions:
             raise ValueError(f"threads must be at least 1, not {self.threads}")
         if self.threads is not None and self.pool is not None:
             raise ValueError("the pool sets the number of threads: leave threads out")
-        hdf5, how = paths[0].suffix.lower() in h5md.HDF5.suffixes, self.how
-        if hdf5 and (how.precision is not None or how.double is not None):
-            raise ValueError(f"{paths[0]}: precision is for XTC and double for TRR: leave them out")
-        if not hdf5 and how.compression is not None:
-            raise ValueError(f"{paths[0]}: compression is for H5MD: leave it out")
+        self.how.check_for(paths[0])
         sources = {own.resolve() for own in trajectory.paths}
         for path in paths:
             if path.resolve() in sources:

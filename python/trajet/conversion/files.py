@@ -54,6 +54,14 @@ class OutputOptions:
     is_deflated: bool | None = None
     is_single: bool = False
 
+    def check_for(self, path: Path) -> None:
+        """Raise a ValueError for options that the format of a path does not have."""
+        is_hdf5 = path.suffix.lower() in h5md.HDF5.suffixes
+        if is_hdf5 and (self.precision is not None or self.double is not None):
+            raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
+        if not is_hdf5 and self.compression is not None:
+            raise ValueError(f"{path}: compression is for H5MD: leave it out")
+
 
 @dataclass(frozen=True)
 class WholeOutput:

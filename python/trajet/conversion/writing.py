@@ -121,10 +121,7 @@ def write(
     path = Path(path)
     output.check(path, WRITTEN_SUFFIXES)
     in_hdf5 = path.suffix.lower() in h5md.HDF5.suffixes
-    if in_hdf5 and (precision is not None or double is not None):
-        raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
-    if not in_hdf5 and compression is not None:
-        raise ValueError(f"{path}: compression is for H5MD: leave it out")
+    OutputOptions(precision=precision, double=double, compression=compression).check_for(path)
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
     if not force:

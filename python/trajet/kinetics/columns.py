@@ -161,9 +161,4 @@ def _check_frame(main: Selection, fours: NDArray[np.int64]) -> None:
     """Raise an error if no residue is bonded in frame 0: the topology is another system's."""
     trajectory = main.trajectory
     columns = trajectory.columns(fours.ravel()).reshape(fours.shape)
-    if not bonded_in_first_frame(trajectory, columns).any():
-        raise SelectionError(
-            f"{trajectory.label}: selection {quoted(main.label)}: no residue is bonded to its"
-            f" neighbours in frame 0 (C and N within {PEPTIDE_BOND} Å): make molecules whole, or is"
-            " the topology another system's?"
-        )
+    bonded_in_first_frame(main, columns)

@@ -60,16 +60,18 @@ class Pool(Protocol):
 
 
 def check_counts(**counts: int | None) -> None:
-    """Check that numbers are at least one.
+    """Check that numbers are at least one, and that one alone sets the size of tasks.
 
     Raises
     ------
     ValueError
-        If a number is below one.
+        If a number is below one, or task_frames and oversubscription are given.
     """
     for name, value in counts.items():
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, not {value}")
+    if counts.get("task_frames") is not None and counts.get("oversubscription") is not None:
+        raise ValueError("give task_frames or oversubscription, not both")
 
 
 def n_frames_of(frames: Frames) -> int:

@@ -3,7 +3,7 @@
 `trajet.server.view` answers requests with them; `page/` is the page that draws them.
 """
 
-from trajet.viewer.files import missing_files, page_files, redirect_page
+from trajet.viewer.files import check_installed, missing_files, page_files, redirect_page
 from trajet.viewer.layers import Layer, default_layers, parse_layer
 from trajet.viewer.mp4 import Movie
 from trajet.viewer.saved import save
@@ -15,6 +15,7 @@ __all__ = [
     "LinkedSeries",
     "Movie",
     "Scene",
+    "check_installed",
     "default_layers",
     "missing_files",
     "page_files",

@@ -8,6 +8,8 @@ import html
 import re
 from pathlib import Path
 
+from trajet._trajet import MissingPackageError
+
 _HERE = Path(__file__).parent
 _JAVASCRIPT, _CSS = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 # The modules of the viewer; each imports only from those before it.
@@ -51,6 +53,21 @@ def page_files(*, records: bool = False) -> dict[str, tuple[Path, str]]:
 def missing_files() -> list[str]:
     """Return the names of files that this installation lacks, ascending."""
     return sorted(path.name for path, _ in page_files().values() if not path.is_file())
+
+
+def check_installed(what: str) -> None:
+    """Raise an error about `what` if this installation lacks files.
+
+    Raises
+    ------
+    MissingPackageError
+        If there are such files.
+    """
+    if missing := missing_files():
+        raise MissingPackageError(
+            f"{what}: {', '.join(missing)} are not part of this installation: take a wheel, or run"
+            " `make viewer` in the sources, which needs npm"
+        )
 
 
 def redirect_page(address: str) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from os import PathLike
 
-from trajet._trajet import MissingPackageError
 from trajet.result import Result
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.viewing import LinkedChoice
-from trajet.viewer.files import missing_files
+from trajet.viewer.files import check_installed
 from trajet.viewer.layers import Layer, check_style, default_layers, make_layer, parse_layer
 from trajet.viewer.notebook import View
 from trajet.viewer.scene import Scene
@@ -26,11 +25,7 @@ def view(
     height: int,
 ) -> View:
     """Return the widget; `trajet.trajectory.viewing.Viewable.view` has the parameters."""
-    if missing := missing_files():
-        raise MissingPackageError(
-            f"view: {', '.join(missing)} are not part of this installation: take a wheel, or run"
-            " `make viewer` in the sources, which needs npm"
-        )
+    check_installed("view")
     trajectory = shown.trajectory if isinstance(shown, Selection) else shown
     check_style(style, colour)
     if isinstance(shown, Selection):

@@ -98,8 +98,6 @@ class DaskPool(MappingPool):
         if self.scheduling not in get_args(Scheduling):
             known = " or ".join(get_args(Scheduling))
             raise ValueError(f"scheduling must be {known}, not {self.scheduling}")
-        if self.task_frames is not None and self.oversubscription is not None:
-            raise ValueError("give task_frames or oversubscription, not both")
         if not hasattr(self.client, "submit"):
             raise TypeError(
                 "DaskPool takes a distributed.Client, as in DaskPool(Client('tcp://node17:8786')),"

@@ -112,8 +112,6 @@ class MpiPool:
             task_frames=self.task_frames,
             oversubscription=self.oversubscription,
         )
-        if self.task_frames is not None and self.oversubscription is not None:
-            raise ValueError("give task_frames or oversubscription, not both")
         _check_one_of("scheduling", self.scheduling, get_args(Scheduling))
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
