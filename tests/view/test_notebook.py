@@ -10,7 +10,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.viewed import write_gro
 from trajet import viewer
-from trajet.viewer import files, in_notebooks, notebook
+from trajet.viewer import files, notebook
 from trajet.viewer.layers import make_layer
 from trajet.viewer.scene import HEADER_SIZE
 
@@ -18,7 +18,7 @@ from trajet.viewer.scene import HEADER_SIZE
 @pytest.fixture(autouse=True)
 def with_viewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do without the programs that only `make viewer` fetches."""
-    monkeypatch.setattr(in_notebooks, "missing_files", list)
+    monkeypatch.setattr(files, "missing_files", list)
     monkeypatch.setattr(notebook, "program", str.encode)
 
 
