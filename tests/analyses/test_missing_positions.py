@@ -74,6 +74,14 @@ SPOILED = (
     ("O", 1, np.nan),
 )
 
+# A number that no file has, Å.
+MARK = 1280.0
+
+
+def stored(number: float) -> bytes:
+    """Return a number of Å as TRR files have it, in nm."""
+    return np.array(number / 10, ">f4").tobytes()
+
 
 @pytest.fixture(scope="module")
 def broken(systems: Systems) -> tuple[Path, NDArray[np.float32], dict[str, int]]:
@@ -107,7 +115,15 @@ def versions(
             moved, without = positions.copy(), positions.copy()
             moved[1, names[name]] += [4.25, 6.5, 5.75]
             without[1, names[name], axis] = value
-            yield [whole, opened(f"moved{name}", moved), opened(f"without{name}", without)]
+            # `tj.write` refuses infinite numbers, which other programs write.
+            spoiled = opened(f"without{name}", np.where(np.isinf(without), MARK, without))
+            if np.isinf(value):
+                path = folder / f"without{name}.trr"
+                data = path.read_bytes()
+                assert data.count(stored(MARK)) == 1
+                path.write_bytes(data.replace(stored(MARK), stored(value)))
+                spoiled = tj.open(topology, path, rebuild_index=True)
+            yield [whole, opened(f"moved{name}", moved), spoiled]
 
     return list(made())
 

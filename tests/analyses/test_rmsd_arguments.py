@@ -118,8 +118,9 @@ def test_guessed_masses_give_a_remark(adk: Adk, adk_universe: mda.Universe, tmp_
     assert "1 (W 183.850)" in of_group
     assert f"guessed from the names of atoms, as {text} has neither" in remark
     assert "2 (W 183.850, CA 12.011)" in remark
-    (remark,) = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
+    remark, alone = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
     assert "1 (W 183.850)" in remark
+    assert "one frame has no fluctuations" in alone
     assert tj.rmsd(selection).report["remarks"] == []
     # A PSF has masses, a PDB may have elements.
     assert tj.rmsd(tj.open(adk.psf, adk.xtc).select("all"), weights="mass").report["remarks"] == []

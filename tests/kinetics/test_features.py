@@ -451,10 +451,14 @@ def test_features_that_are_no_numbers_of_single_frames_are_refused(traj: tj.Traj
         tj.features([])
 
 
-def test_a_feature_that_is_not_finite_is_an_error(traj: tj.Trajectory) -> None:
+def test_a_feature_that_is_not_finite_is_an_error(traj: tj.Trajectory, tmp_path: Path) -> None:
     """It would make every number of a model one that is none."""
-    found = tj.features(tj.dihedrals.job(traj, [[0, 4, 6, 8], [0, 4, 0, 8]]))
-    with pytest.raises(tj.AnalysisError, match=r"frame 0: angle_degrees:0-4-0-8 is nan: leave"):
+    positions = traj.read([0]).positions[:, :12]
+    positions[:, 10] = positions[:, 4]
+    tj.write(tmp_path / "one_place.trr", positions)
+    atoms = tj.open(None, tmp_path / "one_place.trr")
+    found = tj.features(tj.dihedrals.job(atoms, [[0, 4, 6, 8], [0, 4, 10, 8]]))
+    with pytest.raises(tj.AnalysisError, match=r"frame 0: angle_degrees:0-4-10-8 is nan: leave"):
         list(found.blocks())
 
 

@@ -20,7 +20,7 @@ from helpers.golden_files import Adk
 from helpers.made_ensembles import UNEVEN, bits_of_members, uneven_members
 from trajet.pools import worker_processes
 from trajet.pools.jobs import do_job
-from trajet.pools.members import batches, each_member, member_pool, threads
+from trajet.pools.members import batches, each_member, member_pool, streamed, threads
 from trajet.pools.members.member_pool import PassResults, TaskResult
 from trajet.pools.tasks import TaskOutcome
 
@@ -480,3 +480,17 @@ def test_a_worker_runs_no_task_of_a_member_that_failed_there() -> None:
         worker.do(batches.MemberTask(b"no pickle either: %d" % k, b"", 1), 1, lambda _: None)
     assert len(worker._errors) <= batches._KEPT
     assert worker.do(task, 1, lambda _: None).error is not first.error
+
+
+def test_the_setup_of_a_member_that_ended_is_not_that_of_another() -> None:
+    """A worker that still has a task of it finds no file, and reads none of another."""
+    members = streamed.MembersInStream(tj.ProcessPool(workers=1), [1.0, 1.0])
+    with members.spec_of(b"first") as first:
+        assert isinstance(first, Path)
+        assert first.read_bytes() == b"first"
+    with members.spec_of(b"second") as second:
+        assert second != first
+        late = batches.MemberTaskWorker().do(
+            batches.MemberTask(first, b"", 1), threads=1, show=lambda _: None
+        )
+        assert isinstance(late.error, FileNotFoundError)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Queue
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import History
@@ -310,22 +310,8 @@ class _MemberInBatches(MemberPool):
         )
 
 
-class SpecFile(NamedTuple):
-    """A file with a pickled setup of a pass, which processes of this machine can read.
-
-    Attributes
-    ----------
-    path
-        Its path, which a later file may have as well.
-    number
-        Tells it apart from other files.
-    """
-
-    path: Path
-    number: int
-
-
-Spec: TypeAlias = "bytes | SpecFile"
+# The pickled setup of a pass, or a file with it that processes of this machine can read.
+Spec: TypeAlias = "bytes | Path"
 
 
 @dataclass(frozen=True)
@@ -402,7 +388,7 @@ class MemberTaskWorker:
         with self._lock:
             worker = self._workers.pop(spec, None)
             if worker is None:
-                data = spec.path.read_bytes() if isinstance(spec, SpecFile) else spec
+                data = spec.read_bytes() if isinstance(spec, Path) else spec
                 made: WorkerSpec = pickle.loads(data)
                 worker = Worker(made)
             self._workers[spec] = worker

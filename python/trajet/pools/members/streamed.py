@@ -7,7 +7,6 @@ one interpreter, so that the first of many would be ready late.
 
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import count
 from queue import Empty
 
 from trajet.pools.jobs import JobStream, StreamPool
@@ -16,17 +15,14 @@ from trajet.pools.members.batches import (
     MembersInBatches,
     MemberTask,
     Spec,
-    SpecFile,
     Submission,
 )
 from trajet.pools.members.member_pool import TaskResult, task_counts
-from trajet.pools.shared import in_memory, path_of, temporary_file
+from trajet.pools.shared import file_of
 
 # Seconds without work for any worker after which twice as many members are got ready at a time.
 _STARVED = 0.05
 
-# Numbers of the files of setups.
-_numbers = count()
 _Stream = JobStream[MemberTask, TaskResult]
 
 
@@ -51,18 +47,16 @@ class MembersInStream(MembersInBatches):
 
     @contextmanager
     def spec_of(self, data: bytes) -> Iterator[Spec]:
-        """Yield the setup of a pass of a member, in memory that workers share if there is room.
+        """Yield the file with the setup of a pass of a member, if there is room for it.
 
-        It may be larger than what a pipe to a worker holds.
+        It may be larger than what a pipe to a worker holds. No other file gets its name: a worker
+        may still have a task of a member that has failed.
         """
         with ExitStack() as kept:
             spec: Spec = data
             # Without room the bytes travel with each task.
             with suppress(OSError):
-                file = kept.enter_context(temporary_file(in_memory()))
-                file.write(data)
-                file.flush()
-                spec = SpecFile(path_of(file), next(_numbers))
+                spec = kept.enter_context(file_of(data))
             yield spec
 
     def _put(self, event: int | Submission) -> None:
