@@ -148,8 +148,8 @@ impl WriteChecks {
             text(times[k - 1]),
             text(times[k]),
             k - 1,
-            times[k - 1] as f32,
-            times[k] as f32,
+            f64::from(times[k - 1] as f32),
+            f64::from(times[k] as f32),
         );
         self.may_lose(k as u64, &lost)?;
         Ok(Some(format!("lost, as {} holds times in single precision: {lost}", self.format.name())))
