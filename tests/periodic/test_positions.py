@@ -10,6 +10,7 @@ import pytest
 import trajet as tj
 from helpers import kabsch
 from helpers import plain_geometry as plain
+from helpers.commands import succeed
 from helpers.periodic_systems import (
     NAMES,
     XTC_ERROR,
@@ -446,3 +447,25 @@ def test_fit_to_a_file_says_how_to_give_its_positions(tmp_path: Path) -> None:
     positions = eval(str(raised.value).partition("give ")[2], {"tj": tj})
     fitted = traj.fit("name CA", reference=positions).select("name CA")
     assert np.abs(fitted.read([0]).positions[0] - positions).max() < 1e-3
+
+
+@pytest.mark.parametrize("ending", ["pdb", "gro"])
+def test_fitted_frames_are_saved_without_their_cell(ending: str, tmp_path: Path) -> None:
+    """Also medoids of fitted frames, and on the command line, which says so."""
+    traj = tj.samples.peptide_in_water().open().whole()
+    fitted = traj.fit("name CA").select("protein")
+    path = fitted[5].save(tmp_path / f"fitted.{ending}")
+    found = tj.open(path).read()
+    assert np.abs(found.positions[0] - fitted.read([5]).positions[0]).max() < 0.01
+    assert np.isnan(found.cells).all()
+    kept = traj.fit("name CA", motion="translation").select("protein")[5]
+    assert not np.isnan(tj.open(kept.save(tmp_path / f"moved.{ending}")).read().cells).any()
+    medoids = tj.cluster_rmsd(fitted, cutoff=2.0, frames=slice(0, 20)).save_medoids(tmp_path)
+    assert medoids
+    sample = tj.samples.peptide_in_water()
+    out = tmp_path / f"command.{ending}"
+    files = [str(sample.topology), str(sample.trajectory), "-o", str(out)]
+    options = ["--frame", "5", "--whole", "--fit", "name CA", "--select", "protein"]
+    note, _ = succeed("frame", *files, *options)
+    assert "cell and velocities are left out" in note
+    assert out.read_bytes() == path.read_bytes()

@@ -344,7 +344,9 @@ def frame(
     one = chosen[number]
     path = one.save(output, force=force)
     remarks = list(one.remarks)
-    if path.suffix.lower() != ".gro" and one.read_velocities() is not None:
+    if one.is_rotated:
+        remarks.append("cell and velocities are left out: structure files hold no rotated ones")
+    elif path.suffix.lower() != ".gro" and one.read_velocities() is not None:
         remarks.append("velocities are left out: of structure files, only .gro holds them")
     if as_json:
         echo_json(

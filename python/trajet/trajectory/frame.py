@@ -102,10 +102,20 @@ class Frame:
         """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
         return self._selection.indices
 
+    @property
+    def is_rotated(self) -> bool:
+        """Whether a fit has rotated the frame."""
+        return any(
+            step.name == "fit" and step.words["motion"] != "translation"
+            for step in self._selection.trajectory.transforms
+        )
+
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the atoms to a structure file; the ending selects the format.
 
-        Time and step are in the title of GRO and PDB files, and velocities in GRO files.
+        Time and step are in the title of GRO and PDB files, and velocities in GRO files. Of frames
+        that a fit has rotated there are neither velocities nor a cell: structure files cannot hold
+        a rotated one.
 
         Parameters
         ----------
@@ -122,7 +132,8 @@ class Frame:
         Raises
         ------
         OutputError
-            If the file exists, cannot be written, or cannot hold the atoms or a rotated box.
+            If the file exists, cannot be written, or cannot hold the atoms, or a box that is
+            rotated in the trajectory's file.
         SelectionError
             If the trajectory was opened without a topology.
 
@@ -138,13 +149,15 @@ class Frame:
         if not force:
             output.check_new(path)
         check_writable(path)
-        if self.box.is_turned:
+        if self.box.is_turned and not self.is_rotated:
             raise OutputError(
                 f"{path}: frame {self.frame}: a structure cannot hold a box that is rotated, and"
-                " nearest images would be wrong without it: save the frame before it is fitted"
+                " nearest images would be wrong without it: save positions without a box by"
+                " fitting the frame, or convert it to H5MD"
             )
         if not np.isfinite(self.positions).all():
             raise OutputError(f"{path}: frame {self.frame}: an atom has no position (NaN)")
+        holds_velocities = path.suffix.lower() == ".gro" and not self.is_rotated
         with output.replacing_file(path) as own:
             write_structure(
                 own,
@@ -153,6 +166,6 @@ class Frame:
                 self.box,
                 lambda: trajectory.universe,
                 when=(self.time, self.step),
-                velocities=self.read_velocities() if path.suffix.lower() == ".gro" else None,
+                velocities=self.read_velocities() if holds_velocities else None,
             )
         return path
