@@ -324,7 +324,9 @@ def test_values_follow_frames(systems: Systems) -> None:
     alone = tj.rmsf(selection, frames=[8])
     assert np.array_equal(alone.values, np.zeros(214))
     assert any("one frame has no fluctuations" in remark for remark in alone.report["remarks"])
-    assert np.isnan(tj.rmsf(selection, frames=[]).values).all()
+    none = tj.rmsf(selection, frames=[])
+    assert np.isnan(none.values).all()
+    assert any("no frame was chosen" in remark for remark in none.report["remarks"])
 
 
 def test_progress_counts_every_pass(systems: Systems) -> None:

@@ -228,6 +228,7 @@ class AnalysisOutcome:
             "inputs": [*(entry.copy() for entry in self.files), *(further_inputs or [])],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
+                *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
                 *dict.fromkeys([*self.broken, *remarks, *self._location_remarks()]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *(remark for remark in self.trajectory.remarks if remark not in unused),
