@@ -655,12 +655,18 @@ def _by_mdanalysis(path: Path, reason: str, use: SidecarUse) -> _trajet.Structur
 
 
 def of_universe(universe: "Universe") -> Structure:
-    """Return the topology of a Universe, with its current positions and cell."""
-    path = universe.filename
+    """Return the topology of a Universe, with its current positions and cell.
+
+    The unit cell of a crystal in a PDB file is no box, unless `universe.dimensions` was changed.
+    """
+    path, box = universe.filename, Box.of_cell(universes.cell_of(universe))
+    pdb = universes.pdb_file_of_cell(universe)
+    if pdb is not None and not load(pdb).box.exists:
+        box = Box()
     return Structure(
         Topology(universes.topology_of(universe), None if path is None else Path(str(path))),
         universes.positions_of(universe),
-        Box.of_cell(universes.cell_of(universe)),
+        box,
     )
 
 

@@ -5,6 +5,7 @@ second, so functions import it when they are called.
 """
 
 import importlib.util
+import os
 import re
 import sys
 import warnings
@@ -261,6 +262,22 @@ def cell_of(universe: "Universe") -> NDArray[np.float64]:
     """Return the current cell of a Universe, `(6,)`, Å and degrees; NaN without a cell."""
     box = getattr(universe, "dimensions", None)
     return np.full(6, np.nan) if box is None else np.asarray(box, dtype=np.float64)
+
+
+def pdb_file_of_cell(universe: "Universe") -> Path | None:
+    """Return the PDB file that states the current cell of a Universe.
+
+    None if the positions are from another format, and if the file states another cell or none.
+    """
+    trajectory = getattr(universe, "trajectory", None)
+    path = getattr(trajectory, "filename", None)
+    if trajectory is None or not isinstance(path, (str, os.PathLike)):
+        return None
+    if "PDB" not in np.atleast_1d(trajectory.format) or universe.dimensions is None:
+        return None
+    with _quiet(), type(trajectory)(os.fspath(path)) as unchanged:
+        is_stated = np.array_equal(unchanged.ts.dimensions, universe.dimensions)
+    return Path(path) if is_stated else None
 
 
 def frames_of(atoms: "Universe | AtomGroup") -> Iterator[FrameOfUniverse]:

@@ -1,12 +1,23 @@
 """Structure files as the native module reads them, with nothing guessed."""
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FormatError
+
+
+def is_of_crystal(path: Path) -> bool:
+    """Whether the CRYST1 record of a PDB file states another space group than P 1.
+
+    Its cell is no box to trajet; MDAnalysis takes it for one.
+    """
+    lines = path.read_bytes().splitlines() if path.suffix in (".pdb", ".ent") else []
+    cells = [line for line in lines if line.startswith(b"CRYST1")]
+    return bool(cells) and cells[0][55:66].strip() not in (b"", b"P 1")
 
 
 class StructureFile:

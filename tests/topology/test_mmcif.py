@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import re
 import shlex
 from pathlib import Path
 
@@ -118,11 +119,16 @@ def test_structures_equal_those_of_pdb_files(plain: Path) -> None:
     }.items():
         assert here.tolist() == getattr(theirs.atoms, name).tolist(), name
     assert np.array_equal(ours.positions, theirs.atoms.positions)
-    if ours.cell is None:
-        # A cell of 1 Å stands for none in both.
-        assert theirs.dimensions is None
-    else:
-        np.testing.assert_allclose(ours.cell, theirs.dimensions, rtol=1e-6)
+    # The cell of a crystal is no box, and one of 1 Å stands for none in both; other cells are those
+    # of the PDB file.
+    assert ours.cell is None
+    in_p1 = plain.with_name("in_p1.cif")
+    in_p1.write_text(re.sub(r"(_symmetry.space_group_name_H-M) .*", r"\1 'P 1'", plain.read_text()))
+    cell = StructureFile.open(in_p1).cell
+    assert (cell is None) == (theirs.dimensions is None)
+    if cell is not None:
+        assert ["unit cell of a crystal" in remark for remark in ours.remarks].count(True) == 1
+        np.testing.assert_allclose(cell, theirs.dimensions, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ use trajet_topology::{Structure, Topology};
 use crate::sidecar::paths::Paths;
 
 const MAGIC: &[u8; 8] = b"trajettp";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 32;
 /// Larger files are not digested: they are trajectories as well.
 const MOST_FILE_BYTES: u64 = 1 << 30;

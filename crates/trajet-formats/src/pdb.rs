@@ -9,7 +9,7 @@
 //!    have been cut, on which there is a remark.
 //! 2. CRYST1 records stand before the atoms of their frame, or behind its end if that of frame 0 does. A frame without
 //!    one has the cell of frame 0; either all later frames have one or none. Cells of 1 x 1 x 1 Å, of zeros
-//!    and without lengths stand for none.
+//!    and without lengths stand for none, and so do those of crystals, whose space group is not P 1.
 //! 3. Frame k has the time k ps and the step k: the format has none.
 //! 4. A serial number that is too long for its columns displaces the others, and is an error.
 //! 5. All frames name the same atoms in the same order. Serial numbers may go on from model to model, but not change
@@ -25,7 +25,7 @@ mod scan;
 
 pub use decode::Pdb;
 pub use records::{
-    COORDINATES_END, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, check_line,
-    lacks_lengths, position, record,
+    COORDINATES_END, Record, WITHOUT_END, cell, cell_remark, check_columns, check_line, position,
+    record,
 };
 pub use scan::Scan;

@@ -9,11 +9,14 @@
 //!    atom repeats, with a warning.
 //! 4. Types are the symbols of `type_symbol`, `X` if it has no value. Elements are empty where that is no element.
 //! 5. Without a value, an occupancy is 1, a temperature factor 20 Å², a formal charge 0.
-//! 6. A unit cell of 1 Å × 1 Å × 1 Å means that there is none.
+//! 6. A unit cell of 1 Å × 1 Å × 1 Å means that there is none, and so does that of a crystal, whose space group is not
+//!    P 1, on which there is a remark.
 //! 7. Covalent bonds and disulfides of `_struct_conn` are in `Topology::connections`; bonds within residues are not in
 //!    the file. Links to other asymmetric units are left out, with a remark.
 //! 8. A table that is read and that ends with the file, with neither a comment nor anything else behind it, may be cut,
 //!    on which there is a warning.
+
+use trajet_formats::crystal;
 
 use crate::{Bonds, Structure, TopologyError};
 
@@ -35,12 +38,16 @@ enum Category {
     Atoms,
     Links,
     Cell,
+    Symmetry,
+    SpaceGroup,
 }
 
-const CATEGORIES: [(Category, &str); 3] = [
+const CATEGORIES: [(Category, &str); 5] = [
     (Category::Atoms, "_atom_site."),
     (Category::Links, "_struct_conn."),
     (Category::Cell, "_cell."),
+    (Category::Symmetry, "_symmetry."),
+    (Category::SpaceGroup, "_space_group."),
 ];
 /// The items of `_cell`.
 const CELL: [&str; 6] =
@@ -99,6 +106,8 @@ struct Block<'a> {
     atoms: Option<Box<Atoms<'a>>>,
     links: Option<Box<Links<'a>>>,
     cell: Option<[f64; 6]>,
+    /// The space group of a crystal.
+    crystal: Option<String>,
     pairs: [Pairs<'a>; CATEGORIES.len()],
 }
 
@@ -114,7 +123,7 @@ struct Pairs<'a> {
 impl<'a> Block<'a> {
     fn new(with_positions: bool) -> Self {
         let pairs = Default::default();
-        Block { with_positions, atoms: None, links: None, cell: None, pairs }
+        Block { with_positions, atoms: None, links: None, cell: None, crystal: None, pairs }
     }
 
     fn has_atoms(&self) -> bool {
@@ -168,6 +177,12 @@ impl<'a> Block<'a> {
             Some(Category::Atoms) => Rows::Atoms(Box::new(Atoms::new(tags, self.with_positions)?)),
             Some(Category::Links) => Rows::Links(Box::new(Links::new(tags)?)),
             Some(Category::Cell) => Rows::Cell(Fields::new("_cell.", &CELL, tags)?),
+            Some(Category::Symmetry) => {
+                Rows::Symmetry(Fields::new("_symmetry.", &["space_group_name_H-M"], tags)?)
+            }
+            Some(Category::SpaceGroup) => {
+                Rows::Symmetry(Fields::new("_space_group.", &["name_H-M_alt"], tags)?)
+            }
             None => Rows::Unused,
         })
     }
@@ -180,6 +195,11 @@ impl<'a> Block<'a> {
                 self.cell = read_cell(fields, values)?;
                 Ok(())
             }
+            Rows::Symmetry(fields) => {
+                let group = fields.get(values, 0).and_then(crystal::space_group);
+                self.crystal = self.crystal.take().or(group);
+                Ok(())
+            }
             Rows::Unused => Ok(()),
         }
     }
@@ -188,7 +208,7 @@ impl<'a> Block<'a> {
         let twice = match rows {
             Rows::Atoms(atoms) => self.atoms.replace(atoms).is_some(),
             Rows::Links(links) => self.links.replace(links).is_some(),
-            Rows::Cell(_) | Rows::Unused => false,
+            Rows::Cell(_) | Rows::Symmetry(_) | Rows::Unused => false,
         };
         match twice {
             true => Err("a second table of this name".to_owned()),
@@ -212,6 +232,11 @@ impl<'a> Block<'a> {
         let (pairs, missing) = self.links.map(|links| links.find(&atoms)).unwrap_or_default();
         let mut structure = Structure { cell: self.cell, ..atoms.finish()? };
         let topology = &mut structure.topology;
+        if let Some(group) = self.crystal
+            && structure.cell.take().is_some()
+        {
+            topology.remarks.push(crystal::remark("the table _cell", &group));
+        }
         if !pairs.is_empty() {
             topology.connections = Some(Bonds::new(pairs));
         }
@@ -241,6 +266,8 @@ enum Rows<'a> {
     Atoms(Box<Atoms<'a>>),
     Links(Box<Links<'a>>),
     Cell(Fields<{ CELL.len() }>),
+    /// The name of the space group.
+    Symmetry(Fields<1>),
     Unused,
 }
 

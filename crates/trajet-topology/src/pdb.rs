@@ -64,7 +64,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     let mut rows = Rows::new(text.len() / USUAL_LINE, with_positions)?;
     let mut connections = Connections::default();
     // Some programs write CRYST1 behind the model.
-    let (mut cell, mut lacks_lengths) = (None, false);
+    let (mut cell, mut cell_remark) = (None, None);
     let mut in_first = true;
     let mut ending = Ending::default();
     let mut lines = Lines::new(text);
@@ -75,7 +75,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
         match record {
             Record::Atom if in_first => rows.add(line, &lines)?,
             Record::Cell if in_first || cell.is_none() => {
-                lacks_lengths = pdb::lacks_lengths(line);
+                cell_remark = pdb::cell_remark(line);
                 cell = Some(pdb::cell(line).map_err(|fault| lines.located(fault))?);
             }
             Record::Model | Record::End => in_first &= rows.names.is_empty(),
@@ -96,9 +96,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     }
     let mut structure = rows.finish(connections)?;
     structure.cell = cell.flatten();
-    if lacks_lengths {
-        structure.topology.remarks.push(pdb::WITHOUT_LENGTHS.into());
-    }
+    structure.topology.remarks.extend(cell_remark);
     if !ending.is_end || is_cut && ending.has_models {
         structure.topology.warnings.push(pdb::WITHOUT_END.into());
     }

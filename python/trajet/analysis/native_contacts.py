@@ -304,7 +304,8 @@ class _NativePairs:
         return [
             f"{self._without_cell} has no unit cell, but {cells.n_present} of {n_frames} frames"
             " have: pairs that are in contact across the box of the reference are missing from the"
-            " native contacts: give a reference with a cell, or pbc=False (--no-pbc)",
+            " native contacts: give pbc=False (--no-pbc), or a reference with a cell (that of a"
+            " crystal is no box)",
             *cells.missing(),
         ]
 

@@ -105,3 +105,27 @@ fn records_without_lengths_are_no_cell() {
         assert_eq!(remarks, ["the CRYST1 record has no lengths: there is no unit cell"]);
     }
 }
+
+#[test]
+fn cells_of_crystals_are_no_boxes() {
+    let numbers = "CRYST1   30.000   40.000   50.000  90.00 100.00  90.00";
+    let read_group = |group: &str| {
+        let text = format!("{numbers}{group}\n{ATOMS}END\n");
+        let (_, cells, remarks) = read("a.pdb", text.as_bytes()).unwrap();
+        (cells[0][1], remarks)
+    };
+    for group in ["", " P 1           1", " P1", " P 1 1 1       1", "               4"] {
+        assert_eq!(read_group(group), (40.0, vec![]), "{group}");
+    }
+    let (length, remarks) = read_group(" P 21 21 21    4");
+    assert!(length.is_nan());
+    let remark = "the CRYST1 record is the unit cell of a crystal (P 21 21 21), not the box of a \
+                  simulation: no periodic images are taken";
+    assert_eq!(remarks, [remark]);
+
+    // Each model has the cell of its own record.
+    let model = |k, group| format!("MODEL {k:8}\n{numbers} {group}\n{ATOMS}ENDMDL\n");
+    let text = format!("{}{}END\n", model(1, "P 1"), model(2, "P 61"));
+    let (_, cells, remarks) = read("a.pdb", text.as_bytes()).unwrap();
+    assert!(cells[0][1] == 40.0 && cells[1][1].is_nan() && remarks.is_empty());
+}

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::{
-    COORDINATES, Record, WITHOUT_END, WITHOUT_LENGTHS, cell, check_columns, check_line,
-    ends_with_end, identify, labels, lacks_lengths, position, record, title_time,
+    COORDINATES, Record, WITHOUT_END, cell, cell_remark, check_columns, check_line, ends_with_end,
+    identify, labels, position, record, title_time,
 };
 use super::scan::Scan;
 use crate::dcd::{self, CellForm};
@@ -20,7 +20,7 @@ use crate::{DecodeError, Field, Format, Raw, memory, vectors_from_cell};
 pub struct Pdb;
 
 impl LineFormat for Pdb {
-    const SIDECAR: [u8; 4] = *b"PDB2";
+    const SIDECAR: [u8; 4] = *b"PDB3";
     /// A single atom.
     const SHORTEST_FRAME: u64 = COORDINATES[2].end as u64;
     type Scan = Scan;
@@ -43,11 +43,8 @@ impl FrameFormat for Pdb {
 
     fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
         let has = |kind: Record| Lines::new(first).any(|line| record(line) == kind);
-        let mut remarks = Vec::new();
         let cell = Lines::new(first).find(|line| record(line) == Record::Cell);
-        if cell.is_some_and(lacks_lengths) {
-            remarks.push(WITHOUT_LENGTHS.to_owned());
-        }
+        let mut remarks = Vec::from_iter(cell.and_then(cell_remark));
         // END without the end of its line may be cut from ENDMDL.
         let is_sure = is_alone && !has(Record::Model);
         if !ends_with_end(tail, is_sure) {

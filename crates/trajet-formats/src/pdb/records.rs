@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::crystal::{self, space_group};
 use crate::identity::{Identity, Labels, MULTIPLIERS, padded, word};
 use crate::lines::LINE_BYTES;
 use crate::text::{LineFault, columns, decimal, quoted};
@@ -14,6 +15,8 @@ pub(super) const COORDINATES: [Range<usize>; 3] = [30..38, 38..46, 46..54];
 /// The bytes of a record up to the end of its coordinates.
 pub const COORDINATES_END: usize = COORDINATES[2].end;
 const CELL: [Range<usize>; 6] = [6..15, 15..24, 24..33, 33..40, 40..47, 47..54];
+/// The columns of the space group of a CRYST1 record.
+const SPACE_GROUP: Range<usize> = 55..66;
 /// The columns of a record of an atom end here.
 const RECORD_END: usize = 80;
 /// Beginnings of records with numbers, which are not to be lost.
@@ -21,7 +24,7 @@ const NUMBERED: [&[u8]; 6] = [b"ATOM  ", b"HETATM", b"CRYST1", b"MODEL ", b"ENDM
 /// The bytes with which editors mark texts of Unicode.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The remark on a CRYST1 record without lengths.
-pub const WITHOUT_LENGTHS: &str = "the CRYST1 record has no lengths: there is no unit cell";
+const WITHOUT_LENGTHS: &str = "the CRYST1 record has no lengths: there is no unit cell";
 /// The remark on a file without an END record.
 pub const WITHOUT_END: &str =
     "the file ends without an END record: if it was cut, records are missing at its end";
@@ -193,7 +196,7 @@ pub fn position(line: &[u8]) -> Result<[f32; 3], LineFault> {
 }
 
 /// Returns whether a CRYST1 record has no lengths: blanks, dots or question marks in their columns.
-pub fn lacks_lengths(line: &[u8]) -> bool {
+fn lacks_lengths(line: &[u8]) -> bool {
     CELL[..3].iter().all(|range| {
         let field = columns(line, range.clone()).trim_ascii();
         matches!(field, b"" | b"." | b"?")
@@ -209,11 +212,28 @@ pub(super) fn ends_with_end(tail: &[u8], is_sure: bool) -> bool {
     last.is_some_and(|(i, line)| line == b"END" && (is_sure || i > 0 || !is_cut))
 }
 
-/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell or the record has no lengths.
+/// Returns lengths and angles of a CRYST1 record; `None` if they stand for no cell or are those of a crystal, or if the
+/// record has no lengths.
 ///
 /// # Errors
 /// [`LineFault`].
 pub fn cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
+    let cell = lengths_and_angles(line)?;
+    Ok(cell.filter(|_| space_group(columns(line, SPACE_GROUP)).is_none()))
+}
+
+/// Returns the remark on a CRYST1 record without lengths or of a crystal.
+pub fn cell_remark(line: &[u8]) -> Option<String> {
+    if lacks_lengths(line) {
+        return Some(WITHOUT_LENGTHS.to_owned());
+    }
+    lengths_and_angles(line).ok()??;
+    let group = space_group(columns(line, SPACE_GROUP))?;
+    Some(crystal::remark("the CRYST1 record", &group))
+}
+
+/// Returns the numbers of a CRYST1 record; `None` if they stand for no cell or the record has no lengths.
+fn lengths_and_angles(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
     if lacks_lengths(line) {
         return Ok(None);
     }

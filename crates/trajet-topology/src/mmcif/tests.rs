@@ -60,6 +60,28 @@ fn columns_are_those_of_the_first_model() {
 }
 
 #[test]
+fn cells_of_crystals_are_no_boxes() {
+    for tag in ["_symmetry.space_group_name_H-M", "_space_group.name_H-M_alt"] {
+        let stating = |group: &str| {
+            read_text(&SMALL.replacen(
+                "_cell.length_a",
+                &format!("{tag} {group}\n_cell.length_a"),
+                1,
+            ))
+        };
+        for group in ["'P 1'", "P1", "?"] {
+            let structure = stating(group);
+            assert!(structure.cell.is_some(), "{group}");
+            assert_eq!(structure, read_text(SMALL));
+        }
+        let structure = stating("'P 21 21 21'");
+        assert_eq!(structure.cell, None);
+        let remarks = structure.topology.remarks.join("\n");
+        assert!(remarks.contains("_cell is the unit cell of a crystal (P 21 21 21)"), "{remarks}");
+    }
+}
+
+#[test]
 fn line_ends_do_not_matter() {
     for end in ["\r\n", "\r"] {
         assert_eq!(read_text(&SMALL.replace('\n', end)), read_text(SMALL), "{end:?}");
