@@ -81,6 +81,16 @@ def test_page_and_command_get_the_error(tmp_path: Path, monkeypatch: pytest.Monk
     assert answers == ["the trajectory cannot be shown: run.gro: No such file\n"]
 
 
+def test_command_ends_with_panics_too() -> None:
+    """They are exceptions of the native module that are no `Exception`."""
+
+    def load() -> viewer.Scene:
+        raise BaseException("a panic")
+
+    with pytest.raises(BaseException, match="a panic"):
+        view_serving.serve(load, [], 0, no_browser=True, quiet=True)
+
+
 def test_small_systems_fail_before_a_page_is_opened(
     adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

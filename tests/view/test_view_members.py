@@ -22,9 +22,10 @@ def table(tmp_path: Path) -> str:
 
 def test_member_is_chosen_by_its_keys(table: str) -> None:
     """As texts, whatever their types are; paths are relative to the table."""
-    member = chosen_member(table, ["system=mut", "replica=2"], [])
-    assert member is not None
-    assert [path.name for path in member.trajectories] == ["mut2.xtc"]
+    for replica in ("2", "2.0"):
+        member = chosen_member(table, ["system=mut", f"replica={replica}"], [])
+        assert member is not None
+        assert [path.name for path in member.trajectories] == ["mut2.xtc"]
     assert chosen_member(None, [], ["a.psf", "a.xtc"]) is None
 
 
@@ -36,6 +37,7 @@ def test_member_is_chosen_by_its_keys(table: str) -> None:
         ([], "4 of the 4 members"),
         (["chain=1"], "one of the keys system, replica"),
         (["wt"], "write KEY=VALUE"),
+        (["replica=two"], "none of the 4 members has these keys"),
     ],
 )
 def test_other_numbers_of_members_are_refused(table: str, keys: list[str], reason: str) -> None:

@@ -8,6 +8,7 @@ import click
 from trajet.cli.pools import Decorated
 from trajet.members import Member, MemberOptions
 from trajet.members.ensemble import ensemble
+from trajet.members.rows import Key
 
 # Members that an error names.
 _SHOWN = 8
@@ -67,7 +68,7 @@ def chosen_member(
     found = [
         member
         for member in members
-        if all(str(member.keys[name]) == value for name, value in wanted.items())
+        if all(_is_value(member.keys[name], value) for name, value in wanted.items())
     ]
     if len(found) == 1:
         return found[0]
@@ -86,3 +87,13 @@ def _parsed(text: str, known: Sequence[str]) -> tuple[str, str]:
             f"--member {text}: write KEY=VALUE, with one of the keys {', '.join(known)}"
         )
     return name, value
+
+
+def _is_value(key: Key, text: str) -> bool:
+    """Return whether a text is the value of a key: "300.50" is that of the number 300.5."""
+    if isinstance(key, str):
+        return key == text
+    try:
+        return float(text) == key
+    except ValueError:
+        return False

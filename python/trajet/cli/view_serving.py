@@ -132,7 +132,7 @@ class _Loading(threading.Thread):
         self.scene: Future[viewer.Scene] = Future()
         # Requests that are ended do not cancel it.
         self.scene.set_running_or_notify_cancel()
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self._failed_at = 0.0
 
     @property
@@ -145,7 +145,8 @@ class _Loading(threading.Thread):
         try:
             scene = self._load()
             print_notes(scene)
-        except Exception as error:
+        # Panics of the native module are no `Exception`.
+        except BaseException as error:
             self._failed_at = time.monotonic()
             self.scene.set_exception(Exception(self._text_for_page(error)))
             self.error = error
@@ -155,7 +156,7 @@ class _Loading(threading.Thread):
         with contextlib.suppress(TrajetError, OSError, MemoryError):
             scene.structure(0)
 
-    def _text_for_page(self, error: Exception) -> str:
+    def _text_for_page(self, error: BaseException) -> str:
         text = (
             error.format_message() if isinstance(error, click.ClickException) else one_line(error)
         )

@@ -113,7 +113,7 @@ class MembersInStream(MembersInBatches):
                 self._begin(drive)
             if not owners:
                 if self._n_open:
-                    self._n_preparing *= 2
+                    self._n_preparing = min(2 * self._n_preparing, self._most)
                     self._begin(drive)
                 continue
             for job, done in stream.wait():
