@@ -9,7 +9,9 @@ A:ARG10:CA, with its index if the residue has several atoms of that name.
 Labels depend on the topology alone: a residue has the same one in every result.
 """
 
+from collections import Counter
 from collections.abc import Collection
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -90,22 +92,60 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     return labels
 
 
-def residues_labelled(topology: Topology, labels: Collection[str]) -> dict[str, str]:
-    """Return those texts that are labels of residues, each with chain, number and insertion code.
+class ResiduePlace(NamedTuple):
+    """Where a residue is, by which it is found in another system, also after a mutation.
 
-    "ARG10" has "A:10", by which the residue is found in another system, also after a mutation.
+    Attributes
+    ----------
+    chain
+        The chain, or else the segment; empty without both.
+    number, code
+        Number and insertion code.
+    label
+        The label, if others of the residues have the same chain, number and code; else empty.
+    """
+
+    chain: str
+    number: int
+    code: str
+    label: str = ""
+
+
+def residues_labelled(
+    topology: Topology, labels: Collection[str]
+) -> dict[str, ResiduePlace | None]:
+    """Return those texts that are labels of residues, and where each is.
+
+    That is None for labels with the index of an atom, which several residues share. Topologies
+    without numbers of residues have no places: nothing is returned.
     """
     known, numbers = residue_labels(topology), topology.column("resids")
     if numbers is None or not labels:
         return {}
     found = np.flatnonzero(np.isin(known, list(labels)))
-    # Labels with the index of an atom are those of several residues with one number.
-    found = found[np.strings.find(known[found], "@") < 0]
     codes, chains = topology.column("icodes"), chains_of(Atoms(topology, _first_atoms(topology)))
-    parts = [numbers[found]] if codes is None else [numbers[found], np.strings.strip(codes[found])]
-    of_chains = np.array("") if chains is None else chains[found]
-    keys = _joined(of_chains, np.array(":"), *parts) if len(found) else np.zeros(0, np.str_)
-    return dict(zip(known[found].tolist(), np.broadcast_to(keys, len(found)).tolist(), strict=True))
+    empty = [""] * len(found)
+    places = [
+        ResiduePlace(*one)
+        for one in zip(
+            empty if chains is None else chains[found].tolist(),
+            numbers[found].tolist(),
+            empty if codes is None else np.strings.strip(codes[found]).tolist(),
+            strict=True,
+        )
+    ]
+    names = known[found].tolist()
+    several = Counter(place for name, place in zip(names, places, strict=True) if "@" not in name)
+    return {
+        name: None if "@" in name else place._replace(label=name) if several[place] > 1 else place
+        for name, place in zip(names, places, strict=True)
+    }
+
+
+def chain_names(topology: Topology) -> frozenset[str]:
+    """Return the names of the chains, or else segments, of a topology; one empty without both."""
+    found = chains_of(Atoms(topology, _first_atoms(topology)))
+    return frozenset([""] if found is None else np.unique(found).tolist())
 
 
 def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:

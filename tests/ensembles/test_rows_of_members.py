@@ -7,7 +7,7 @@ import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
 from helpers.made_results import ensemble_of
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trajet.result.group_mean import first_copies
 
@@ -140,6 +140,100 @@ def test_names_of_residues_do_not_tell_rows_of_two_systems_apart(
             assert found.axes[name].tolist() == axis.tolist()
         np.testing.assert_array_equal(found.difference, expected.difference)
         assert not any("left out" in remark for remark in found.remarks)
+
+
+# Names that look like labels, and such that name and number of two residues make one text.
+LIKE_LABELS = st.sampled_from(["C", "U", "U2", "N", "2MG"])
+Place = tuple[str, int, str]
+# Chain, number and insertion code of residues, and their names in two systems.
+PLACES = st.tuples(
+    st.sampled_from(["", "A", "B"]), st.sampled_from([-2, 1, 2, 3, 23]), st.sampled_from(["", "B"])
+)
+NAMES = st.tuples(*[st.none() | LIKE_LABELS] * 2) | st.tuples(LIKE_LABELS, LIKE_LABELS)
+ATOMS = ("C2", "N1")
+
+
+def ensemble_of_systems(folder: Path, systems: list[dict[Place, str]]) -> tj.Ensemble:
+    """Return two replicas of each system, whose residues have the atoms C2 and N1."""
+    line = "ATOM  {:>5}  {:<3} {:>3} {:1}{:>4}{:1}   {:8.3f}   0.000   0.000  1.00  0.00{:>12}\n"
+    rows = []
+    for k, residues in enumerate(systems):
+        atoms = [(a, n, *place) for place, n in sorted(residues.items()) for a in ATOMS]
+        topology = folder / f"{k}.pdb"
+        topology.write_text(
+            "".join(line.format(i, *one, float(i), one[0][0]) for i, one in enumerate(atoms, 1))
+        )
+        for replica in (0, 1):
+            path = folder / f"{k}-{replica}.dcd"
+            tj.write(path, np.random.default_rng(2 * k + replica).normal(0, 3, (2, len(atoms), 3)))
+            of_member = {"topology": topology, "trajectory": path}
+            rows.append({"system": k, "replica": replica, **of_member})
+    return tj.ensemble(rows)
+
+
+def is_named_alone(residues: dict[Place, str]) -> bool:
+    """Return whether name, number and code of no two residues of a chain make one text."""
+    texts = [(chain, f"{n}{number}{code}") for (chain, number, code), n in residues.items()]
+    return len(set(texts)) == len(texts)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.dictionaries(PLACES, NAMES, min_size=3, max_size=8))
+def test_rows_are_those_of_the_same_residues(
+    tmp_path_factory: pytest.TempPathFactory, residues: dict[Place, tuple[str | None, str | None]]
+) -> None:
+    """By chain, number and code, whatever residues are called; others are left out, and said so."""
+    # Both have a chain with a name, and a chain of the first is not called otherwise in the second.
+    chains = {chain for chain, _, _ in residues}
+    systems = [
+        {
+            ("A", 70, ""): "GLY",
+            **{place: names[0] for place, names in residues.items() if names[0]},
+        },
+        {
+            **{(chain, 70, ""): "GLY" for chain in ("A", *chains)},
+            **{place: names[1] for place, names in residues.items() if names[1]},
+        },
+    ]
+    assume(all(map(is_named_alone, systems)))
+    first, second = (sorted(one) for one in systems)
+    ensemble = ensemble_of_systems(tmp_path_factory.mktemp("named"), systems)
+    for result, n in (
+        (tj.distances(ensemble.select("name C2"), ensemble.select("name N1")), 2),
+        (tj.centers(ensemble.select("all"), by="residue"), 1),
+        (tj.sasa(ensemble.select("name C2"), by="residue", points=16), 1),
+    ):
+        # Rows of a residue, or of two; those of centres are x, y and z.
+        shape = [(len(one),) * n + (-1,) for one in (first, second)]
+        means = [one.values.mean(axis=0, dtype=np.float64) for one in result.results]
+        before = np.mean(means[:2], axis=0).reshape(shape[0])
+        after = np.mean(means[2:], axis=0).reshape(shape[1])
+        for k in range(n):
+            before = before.take([i for i, one in enumerate(first) if one in second], axis=k)
+            after = after.take([second.index(one) for one in first if one in second], axis=k)
+        found = result.difference(0, 1)
+        np.testing.assert_allclose(found.difference, (after - before).ravel(), atol=1e-5)
+        is_left_out = any("left out" in remark for remark in found.remarks)
+        assert is_left_out == (first != second)
+
+
+def test_names_of_atoms_are_no_labels_of_residues(tmp_path: Path) -> None:
+    """C2 is an atom of all bases of GUAU and GCAU, and cytosine 2; and selections are texts."""
+    systems = [
+        {("A", k, ""): name for k, name in enumerate(names, 1)} for names in ("GUAU", "GCAU")
+    ]
+    for k, pair in enumerate((systems, systems[::-1])):
+        (tmp_path / str(k)).mkdir()
+        ensemble = ensemble_of_systems(tmp_path / str(k), pair)
+        found = tj.distances(ensemble.select("name C2"), ensemble.select("name N1"))
+        change = found.difference(0, 1)
+        labels = [f"{name}{number}" for (_, number, _), name in pair[0].items()]
+        assert change.axes["quantity"].tolist() == [
+            f"distance_A:{one}:C2_-_{other}:N1" for one in labels for other in labels
+        ]
+        centers = tj.centers(ensemble.select("name C2"), by="selection").mean("system")
+        for one in centers:
+            assert one.axes["quantity"].tolist() == [f"center_A:name_C2_{axis}" for axis in "xyz"]
 
 
 def test_labels_with_chains_are_those_without(tmp_path: Path) -> None:

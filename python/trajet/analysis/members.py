@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import OutputError
 from trajet.analysis.resume import MemberJob, ResumeFolder
+from trajet.labels import chain_names
 from trajet.members import Member, OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.result import EnsembleResult, MemberOutcome, Result
@@ -166,7 +167,8 @@ def _with_residues(outcome: MemberOutcome[Result], files: Trajectory) -> MemberO
     result = outcome.result
     if result is None or not files.has_topology or not has_labels(result):
         return outcome
-    return replace(outcome, residues=residues_in(result, files.topology))
+    topology = files.topology
+    return replace(outcome, residues=residues_in(result, topology), chains=chain_names(topology))
 
 
 def _numbers(files: Trajectory, frames: FrameChoice) -> NDArray[np.int64]:

@@ -1,95 +1,195 @@
-"""Residues of members that have other names, as after a mutation: their rows are the same rows."""
+"""Residues of members that have other names, as after a mutation: their rows are the same rows.
+
+Results know which of their texts are labels of residues or atoms, and of what kind: other texts,
+such as selections and the names of atoms, are never read as labels.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
-import numpy as np
-
-from trajet.labels import residues_labelled
+from trajet.labels import ResiduePlace, residues_labelled
+from trajet.result.centers import CenterDistances, Centers
+from trajet.result.contact_map import ContactMap
+from trajet.result.dihedrals import Dihedrals
+from trajet.result.distances import Distances
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.result import Result
+from trajet.result.secondary import SecondaryStructure
+from trajet.result.series import GroupSeries
+from trajet.result.surface import SurfaceAreas
 from trajet.topology import Topology
 
 _R = TypeVar("_R", bound=Result)
 
-# Parts of the name of a row: "phi A:ALA3", "ALA1:CA - GLY2:CA", "ALA1-GLY5".
-_DELIMITERS = re.compile(r"([\s:-])")
-# Most parts and delimiters of the label of a residue: segments may have hyphens.
-_MOST_PARTS = 9
-# A letter, and a number behind it, which every label of a residue has.
-_LIKE_LABEL = re.compile(r"[^\W\d_].*\d")
+# Before and behind labels: "phi ALA3", "cos psi ALA3"; coordinates of centres, "ALA3 x".
+_ANGLE = re.compile(r"((?:cos |sin )?(?:phi |psi ))(.+)()", re.DOTALL)
+_AXIS = re.compile(r"()(.+)( [xyz])", re.DOTALL)
+_ALONE = re.compile(r"()(.+)()", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Names:
+    """A field of a result whose texts have labels.
+
+    Attributes
+    ----------
+    field
+        Name of the field.
+    of
+        What the labels are of: "ALA3", "ALA3:CA", or "ALA3" and "ALA3-GLY5".
+    shape
+        What is before a label, the label, and what is behind it.
+    """
+
+    field: str
+    of: Literal["residue", "atom", "molecule"]
+    shape: re.Pattern[str] = _ALONE
+
+    def divided(self, text: str) -> tuple[str, str, str]:
+        """Return what is before a label, the label, and what is behind it."""
+        found = self.shape.fullmatch(text)
+        return ("", "", text) if found is None else (found[1], found[2], found[3])
+
+    def readings(self, label: str) -> list[tuple[str, ...]]:
+        """Return the labels of residues in a label, in all ways in which it can be read."""
+        if self.of == "atom":
+            return [(label.rpartition(":")[0],)]
+        alone: list[tuple[str, ...]] = [(label,)]
+        if self.of == "residue":
+            return alone
+        hyphens = [k for k, letter in enumerate(label) if letter == "-"]
+        return [*alone, *((label[:k], label[k + 1 :]) for k in hyphens)]
+
+    def renamed(self, text: str, names: Mapping[str, str]) -> str:
+        """Return a text with other labels of residues; the same if it cannot be read."""
+        before, label, behind = self.divided(text)
+        for one in self.readings(label):
+            if all(residue in names for residue in one):
+                rest = label[len(one[0]) :] if self.of == "atom" else ""
+                return before + "-".join(names[residue] for residue in one) + rest + behind
+        return text
 
 
 def has_labels(result: Result) -> bool:
-    """Return whether names of the rows of a result may have labels of residues."""
-    return any(_LIKE_LABEL.search(text) for _, texts in _texts(result) for text in texts)
+    """Return whether names of the rows of a result have labels of residues."""
+    return next(_fields(result), None) is not None
 
 
-def residues_in(result: Result, topology: Topology) -> dict[str, str]:
-    """Return the labels of residues in the names of rows, and chain, number and insertion code.
+def residues_in(result: Result, topology: Topology) -> dict[str, ResiduePlace]:
+    """Return the labels of residues in the names of rows, and where each residue is.
 
-    Labels that differ by the names of residues only, as without chains LIG1 and ALA1, are left out.
+    Labels of names that can be read in several ways are left out, and those of several residues.
     """
-    possible: set[str] = set()
-    for _, texts in _texts(result):
-        for text in texts:
-            parts = _DELIMITERS.split(text)
-            for k in range(0, len(parts), 2):
-                possible.update(label for _, label in _labels_at(parts, k))
-    labelled = residues_labelled(topology, possible)
-    found, counts = np.unique(list(labelled.values()), return_counts=True)
-    shared = set(found[counts > 1].tolist())
-    return {label: residue for label, residue in labelled.items() if residue not in shared}
+    fields = list(_fields(result))
+    names = topology.native.column("names")
+    if isinstance(names, tuple) and any(":" in name for name in names[1]):
+        fields = [one for one in fields if one.of != "atom"]
+    readings = [
+        one.readings(one.divided(text)[1]) for one in fields for text in _texts(result, one)
+    ]
+    possible = {label for ways in readings for way in ways for label in way}
+    found = residues_labelled(topology, possible)
+    doubtful: set[str] = set()
+    for ways in readings:
+        valid = [way for way in ways if all(label in found for label in way)]
+        if len(valid) > 1:
+            doubtful.update(label for way in valid for label in way)
+    return {
+        label: place
+        for label, place in found.items()
+        if place is not None and label not in doubtful
+    }
 
 
 def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutcome[_R]]:
     """Return results in which residues have the names that they have in the first member.
 
-    Residues are the same if chain, number and insertion code are.
+    Residues are the same if chain, number and insertion code are. Those that are not the same have
+    different names, unless they differ by their chains only and no member has both chains.
     """
-    first: dict[str, str] = {}
+    common = _common_names(outcomes)
     made = []
     for one in outcomes:
-        names = {label: first.setdefault(known, label) for label, known in one.residues.items()}
+        names = {label: common[place] for label, place in one.residues.items()}
         renamed = {label: name for label, name in names.items() if name != label}
         if one.result is None or not renamed:
             made.append(one)
             continue
         texts = {
-            field: tuple(_renamed(text, renamed) for text in texts)
-            for field, texts in _texts(one.result)
+            of.field: tuple(of.renamed(text, names) for text in _texts(one.result, of))
+            for of in _fields(one.result)
         }
         made.append(replace(one, result=replace(one.result, **texts), renamed=renamed))
     return made
 
 
-def _texts(result: Result) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the fields of a result that are lists of names."""
-    for field in fields(result):
-        value = getattr(result, field.name)
-        if isinstance(value, tuple) and value and all(isinstance(one, str) for one in value):
-            yield field.name, value
+def _common_names(outcomes: Sequence[MemberOutcome[_R]]) -> dict[ResiduePlace, str]:
+    """Return the name of each residue: its first label, with its chain if another one has that."""
+    places = [set(one.residues.values()) for one in outcomes]
+
+    def may_be_one(first: ResiduePlace, second: ResiduePlace) -> bool:
+        if (first.number, first.code) != (second.number, second.code):
+            return False
+        if first.chain != second.chain:
+            return not any({first.chain, second.chain} <= one.chains for one in outcomes)
+        return not any(first in one and second in one for one in places)
+
+    common: dict[ResiduePlace, str] = {}
+    named: dict[str, list[ResiduePlace]] = {}
+    for one in outcomes:
+        for label, place in one.residues.items():
+            if place in common:
+                continue
+            name = label
+            while not all(may_be_one(place, other) for other in named.get(name, ())):
+                name = f"{place.chain}:{name}"
+            common[place] = name
+            named.setdefault(name, []).append(place)
+    return common
 
 
-def _labels_at(parts: Sequence[str], begin: int) -> Iterator[tuple[int, str]]:
-    """Yield what may be the label of a residue from a part on, the longest first, and its end."""
-    for end in range(min(len(parts), begin + _MOST_PARTS), begin, -1):
-        label = "".join(parts[begin:end])
-        if not label[-1:].isspace() and _LIKE_LABEL.search(label):
-            yield end, label
+def _fields(result: Result) -> Iterator[_Names]:
+    """Yield the fields of a result whose texts have labels of residues."""
+    match result:
+        case Distances():
+            yield _Names("labels", "atom")
+            if result.partner_labels is not None:
+                yield _Names("partner_labels", "atom")
+        case Dihedrals():
+            if result.backbone:
+                yield _Names("columns", "residue", _ANGLE)
+        case SecondaryStructure():
+            yield _Names("columns", "residue")
+        case ContactMap():
+            of: Literal["residue", "atom"] = "residue" if result.of == "residue" else "atom"
+            yield from (_Names("row_names", of), _Names("column_names", of))
+        case SurfaceAreas():
+            if result.by != "total":
+                yield _Names("columns", "residue" if result.by == "residue" else "atom")
+        case Centers() | CenterDistances() | GroupSeries():
+            yield from _fields_of_groups(result)
 
 
-def _renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return the name of a row with other labels of residues."""
-    parts, made, k = _DELIMITERS.split(text), [], 0
-    while k < len(parts):
-        end = next((end for end, label in _labels_at(parts, k) if label in names), None)
-        if end is None:
-            made.append(parts[k])
-            k += 1
-        else:
-            made.append(names["".join(parts[k:end])])
-            k = end
-    return "".join(made)
+def _fields_of_groups(result: Centers | CenterDistances | GroupSeries) -> Iterator[_Names]:
+    """Yield those of a result of groups of atoms, which are residues, molecules or others."""
+    parameters = result.report["parameters"]
+    by = parameters.get("by") if isinstance(parameters, Mapping) else None
+    if by not in ("residue", "molecule"):
+        return
+    of: Literal["residue", "molecule"] = "residue" if by == "residue" else "molecule"
+    if isinstance(result, GroupSeries):
+        yield _Names("columns", of)
+        return
+    yield _Names("labels", of)
+    if isinstance(result, Centers):
+        yield _Names("columns", of, _AXIS)
+    elif result.partners is not None:
+        yield _Names("partners", of)
+
+
+def _texts(result: Result, of: _Names) -> tuple[str, ...]:
+    """Return the texts of a field."""
+    texts: tuple[str, ...] = getattr(result, of.field)
+    return texts

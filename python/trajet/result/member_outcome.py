@@ -7,6 +7,7 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.labels import ResiduePlace
 from trajet.result.result import Result
 
 _R_co = TypeVar("_R_co", bound=Result, covariant=True)
@@ -33,8 +34,10 @@ class MemberOutcome(Generic[_R_co]):
     is_reused
         Whether the result was computed by an earlier run.
     residues
-        Labels of the residues in the names of the result's rows, and chain, number and insertion
-        code of each; see `trajet.result.common_names`.
+        Labels of the residues in the names of the result's rows, and where each residue is; see
+        `trajet.result.common_names`.
+    chains
+        Names of the chains of the topology, if `residues` are known.
     renamed
         Labels of residues that have other names in another member, and those that they have there.
     """
@@ -44,7 +47,8 @@ class MemberOutcome(Generic[_R_co]):
     error: Exception | None = None
     start: NDArray[np.float32] | None = field(default=None, repr=False)
     is_reused: bool = False
-    residues: Mapping[str, str] = field(default_factory=dict, repr=False)
+    residues: Mapping[str, ResiduePlace] = field(default_factory=dict, repr=False)
+    chains: frozenset[str] = field(default=frozenset(), repr=False)
     renamed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
