@@ -101,6 +101,9 @@ class ResiduePlace(NamedTuple):
         The chain, or else the segment; empty without both.
     number, code
         Number and insertion code.
+    atom
+        Name of its first atom, N of amino acids: an ion is no mutation of another ion. Empty
+        without names.
     label
         The label, if others of the residues have the same chain, number and code; else empty.
     """
@@ -108,6 +111,7 @@ class ResiduePlace(NamedTuple):
     chain: str
     number: int
     code: str
+    atom: str = ""
     label: str = ""
 
 
@@ -123,7 +127,8 @@ def residues_labelled(
     if numbers is None or not labels:
         return {}
     found = np.flatnonzero(np.isin(known, list(labels)))
-    codes, chains = topology.column("icodes"), chains_of(Atoms(topology, _first_atoms(topology)))
+    firsts, atoms = _first_atoms(topology), topology.column("names")
+    codes, chains = topology.column("icodes"), chains_of(Atoms(topology, firsts))
     empty = [""] * len(found)
     places = [
         ResiduePlace(*one)
@@ -131,6 +136,7 @@ def residues_labelled(
             empty if chains is None else chains[found].tolist(),
             numbers[found].tolist(),
             empty if codes is None else np.strings.strip(codes[found]).tolist(),
+            empty if atoms is None else atoms[firsts[found]].tolist(),
             strict=True,
         )
     ]

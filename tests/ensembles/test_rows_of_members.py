@@ -277,3 +277,23 @@ def test_equal_numbers_tell_copies_unless_they_are_counts(
     """Whole numbers may be equal in different runs."""
     rows, labels = np.array([numbers, numbers]), ["one", "two"]
     assert (first_copies(rows, rows, labels, labels) is not None) == are_told
+
+
+def test_ions_are_no_mutations_of_others(tmp_path: Path) -> None:
+    """Rows of MG2 and K2 are left out; those of ALA1 and GLY1 are the same residue."""
+    form = "{0:<6}{1:>5} {2:<4} {3:<3} A{4:>4}    {1:8.3f}   0.000   0.000  1.00  0.00\n"
+    rows = []
+    for system, residue, ion in (("wt", "ALA", "MG"), ("mut", "GLY", "K")):
+        text = "".join(
+            form.format("ATOM", k, name, residue, 1) for k, name in enumerate(("N", "CA", "C"))
+        )
+        text += form.format("HETATM", 3, ion, ion, 2) + form.format("HETATM", 4, "K", "K", 3)
+        path = tmp_path / f"{system}.pdb"
+        path.write_text(text + "END\n")
+        rows += [{"system": system, "topology": path, "trajectory": path}] * 2
+    found = tj.centers(tj.ensemble(rows).select("all"), by="residue", weights="equal").mean([])
+    (mean,) = found.groups
+    assert mean.axes["quantity"].tolist() == [
+        f"center_A:{name}_{axis}" for name in ("ALA1", "K3") for axis in "xyz"
+    ]
+    assert any("6 of 12 rows are left out" in remark for remark in mean.remarks)

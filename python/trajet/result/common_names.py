@@ -106,8 +106,9 @@ def residues_in(result: Result, topology: Topology) -> dict[str, ResiduePlace]:
 def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutcome[_R]]:
     """Return results in which residues have the names that they have in the first member.
 
-    Residues are the same if chain, number and insertion code are. Those that are not the same have
-    different names, unless they differ by their chains only and no member has both chains.
+    Residues are the same if chain, number and insertion code are, and the name of their first atom,
+    or their label. Those that are not the same have different names, unless they differ by their
+    chains only and no member has both chains.
     """
     common = _common_names(outcomes)
     made = []
