@@ -68,4 +68,4 @@ def test_saved_page_of_a_member(tmp_path: Path) -> None:
     )
     with tj.open(rows[-1]["topology"], rows[-1]["trajectory"]) as opened:
         n_atoms = sum(layer.selection.n_atoms for layer in viewer.default_layers(opened))
-    assert f"1 frames of {n_atoms} atoms" in line
+    assert f"1 frame of {n_atoms} atoms" in line

@@ -141,7 +141,8 @@ class Outputs:
         """Write the files; yield the path and the content of each when it is there."""
         if self.save is not None:
             n_bytes = viewer.save(scene, self.save, numbers, force=self.force)
-            amount = f"{len(numbers)} frames of {scene.n_atoms} atoms, {n_bytes / 1e6:.1f} MB"
+            frames = "1 frame" if len(numbers) == 1 else f"{len(numbers)} frames"
+            amount = f"{frames} of {scene.n_atoms} atoms, {n_bytes / 1e6:.1f} MB"
             yield self.save, amount
         pixels = f"{self.size[0]} x {self.size[1]} pixels"
         if self.movie is not None:
