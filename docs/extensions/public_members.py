@@ -1,6 +1,11 @@
 """Sphinx extension: the reference has what users call, and not what only the package calls."""
 
-from sphinx.application import Sphinx
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 # Members of public classes that only the package itself uses.
 OF_THE_PACKAGE = {

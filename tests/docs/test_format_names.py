@@ -29,7 +29,7 @@ STRUCTURE_FILES = {
     "python/trajet/store/division.py",
 }
 # MDAnalysis has readers under these names.
-GUEST = "python/trajet/mdanalysis/"
+GUEST = ("python/trajet/mdanalysis/", "python/trajet/universes.py")
 
 
 def of_one_format(path: str) -> bool:

@@ -54,6 +54,8 @@ OTHER_KEYWORDS = {
         "strict",
     ),
     "in_memory",
+    # A key of members.
+    "replica",
     # A parameter of HTTP authentication, and the unit of an HTTP range.
     *("realm", "bytes"),
     *("ntwf", "ntwv", "salt", "user_id", "src", "t", "unit", "velocity"),
