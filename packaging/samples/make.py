@@ -1,7 +1,7 @@
 """Makes the sample data in `python/trajet/samples`, whose README.md describes them.
 
-It takes OpenMM 8.6.1 and PDBFixer 1.12, in an environment of their own, and about ten minutes:
-`pip install openmm==8.6.1 pdbfixer==1.12.0`.
+It takes OpenMM 8.6.1, in an environment of its own, and about ten minutes: `pip install
+openmm==8.6.1`. `tests/cli/test_sample_molecules.py` looks at the molecules of every frame.
 
     python packaging/samples/make.py [NAME ...]
 """

@@ -1,10 +1,10 @@
 """Chignolin CLN025 and a phenol in water with ions, at constant pressure.
 
 Amber ff14SB (Maier et al. 2015, doi:10.1021/acs.jctc.5b00255), TIP3P (Jorgensen et al. 1983,
-doi:10.1063/1.445869) and the ions of Joung & Cheatham (2008), doi:10.1021/jp8001614. The hairpin is
-folded from an open chain in implicit solvent, by restraints on the hydrogen bonds that Honda et al.
-(2008) describe, doi:10.1021/ja8030533; later there are no restraints. Phenol has the atom types and
-charges of tyrosine. Hydrogens have masses of 4 u for steps of 4 fs.
+doi:10.1063/1.445869) and the ions of Joung & Cheatham (2008), doi:10.1021/jp8001614. The hairpin
+starts from the dihedrals of its crystal structure (Honda et al. 2008, doi:10.1021/ja8030533; PDB
+5AWL), without restraints. Phenol has the atom types and charges of tyrosine. Hydrogens have masses
+of 4 u for steps of 4 fs.
 """
 
 import io
@@ -15,22 +15,23 @@ import chains
 import files
 import numpy as np
 import openmm as mm
-import variants
 from numpy.typing import NDArray
 from openmm import Vec3, app, unit
 
-SEQUENCE = "YYDPETGTWY"
-# Strand, turn (residues 3 to 7), strand.
-DIHEDRALS = [
-    *((-120.0, 140.0), (-110.0, 140.0), (-80.0, 105.0), (-60.0, -30.0), (-70.0, -30.0)),
-    *((-95.0, -10.0), (85.0, 10.0), (-120.0, 145.0), (-110.0, 140.0), (-120.0, 140.0)),
+# Dihedrals of the crystal structure 5AWL, to a degree; peptide bonds are trans.
+HAIRPIN = [
+    chains.Residue("TYR", -120, 150, (-46, 96)),
+    chains.Residue("TYR", -93, 138, (-67, 100)),
+    chains.Residue("ASP", -76, 134, (-175, -77)),
+    chains.Residue("PRO", -72, -21, (26, -36)),
+    chains.Residue("GLU", -92, -41, (-78, -67, 151)),
+    chains.Residue("THR", -106, -17, (63,)),
+    chains.Residue("GLY", 70, 17),
+    chains.Residue("THR", -104, 153, (56,)),
+    chains.Residue("TRP", -81, 133, (-175, -98)),
+    chains.Residue("TYR", -137, 170, (69, 95)),
 ]
-# Distances of heavy atoms in nm, between numbered residues.
-CONTACTS = (
-    *((3, "N", 8, "O", 0.29), (8, "N", 3, "O", 0.30), (7, "N", 3, "O", 0.30)),
-    *((1, "N", 10, "O", 0.29), (10, "N", 1, "O", 0.29), (2, "CG", 9, "CG", 0.50)),
-)
-BOX = 2.7  # nm
+BOX = 2.684  # nm; 488 waters fit into it
 STEP, INTERVAL = 0.004, 2.0  # ps
 N_EQUILIBRATION, N_FRAMES = 10_000, 100
 # Side chain of tyrosine, with a hydrogen in place of its Cβ.
@@ -59,42 +60,6 @@ def phenol_parameters() -> str:
     return f"<ForceField><Residues>{residue}</Residues></ForceField>"
 
 
-def fold(model: app.Modeller) -> NDArray[np.float64]:
-    """Return positions of the hairpin, nm, after annealing with restraints and a run without."""
-    forces = variants.system(model.topology)
-    index = {(int(a.residue.id), a.name): a.index for a in model.topology.atoms()}
-    contacts = mm.CustomBondForce("scale*3000*max(0, r-longest)^2")
-    contacts.addGlobalParameter("scale", 1.0)
-    contacts.addPerBondParameter("longest")
-    for resid, name, other, other_name, longest in CONTACTS:
-        contacts.addBond(index[resid, name], index[other, other_name], [longest])
-    forces.addForce(contacts)
-    turns = mm.CustomTorsionForce("scale*5*(1-cos(theta-angle))")
-    turns.addGlobalParameter("scale", 1.0)
-    turns.addPerTorsionParameter("angle")
-    for resid, (phi, psi) in enumerate(DIHEDRALS, 1):
-        inner = [index[resid, name] for name in ("N", "CA", "C")]
-        if resid > 1:
-            turns.addTorsion(index[resid - 1, "C"], *inner, [np.radians(phi)])
-        if resid < len(SEQUENCE):
-            turns.addTorsion(*inner, index[resid + 1, "N"], [np.radians(psi)])
-    forces.addForce(turns)
-    integrator = mm.LangevinMiddleIntegrator(400, 2, 0.003)
-    integrator.setRandomNumberSeed(11)
-    context = mm.Context(forces, integrator, mm.Platform.getPlatformByName("CPU"), {"Threads": "1"})
-    context.setPositions(model.positions)
-    mm.LocalEnergyMinimizer.minimize(context, maxIterations=500)
-    context.setVelocitiesToTemperature(400, 12)
-    for temperature in (*np.linspace(700, 300, 21), 300):
-        integrator.setTemperature(temperature)
-        integrator.step(3_000)
-    for scale in (0.5, 0.2):
-        context.setParameter("scale", scale)
-        integrator.step(4_000)
-    at = context.getState(positions=True).getPositions(asNumpy=True).value_in_unit(unit.nanometer)
-    return np.asarray(at)
-
-
 def phenol() -> tuple[app.Topology, NDArray[np.float64]]:
     """Return a flat phenol around the origin, positions in nm."""
     topology = app.Topology()
@@ -118,8 +83,8 @@ def phenol() -> tuple[app.Topology, NDArray[np.float64]]:
 
 def solvated(field: app.ForceField) -> app.Modeller:
     """Return hairpin, phenol, water and ions, in a cube."""
-    model = chains.peptide(SEQUENCE, DIHEDRALS, capped=False)
-    at = fold(model)
+    model = chains.peptide(HAIRPIN, field)
+    at = np.array(model.positions.value_in_unit(unit.nanometer))
     index = {(int(a.residue.id), a.name): a.index for a in model.topology.atoms()}
     # Beside the ring of Trp9, parallel to it and on the outer side.
     ring = at[[index[9, name] for name in ("CG", "CD2", "CE2", "CZ2", "CH2", "CZ3", "CE3")]]
@@ -161,6 +126,7 @@ def make(folder: Path) -> None:
     mm.LocalEnergyMinimizer.minimize(context, maxIterations=300)
     context.setVelocitiesToTemperature(300, 22)
     integrator.step(N_EQUILIBRATION)
+    chains.check(model.topology, context.getState(positions=True).getPositions())
     files.write_topology(
         folder / "peptide_in_water.psf", "CLN025, phenol, water, ions", model.topology, forces
     )

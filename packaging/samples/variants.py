@@ -9,9 +9,16 @@ from pathlib import Path
 
 import files
 import openmm as mm
-from chains import peptide
+from chains import Residue, peptide
 from openmm import app, unit
 
+# All residues start in polyproline II, which both peptides can be in.
+PHI, PSI = -75.0, 145.0
+RESIDUES = {
+    "A": Residue("ALA", PHI, PSI),
+    "P": Residue("PRO", PHI, PSI, (26.0, -36.0)),
+}
+CAPS = Residue("ACE", PHI, PSI), Residue("NME", PHI, PSI)
 SEQUENCES = {"wild_type": "AAAAA", "mutant": "AAPAA"}
 N_REPLICAS = 4
 INTERVAL = 8.0  # ps
@@ -21,9 +28,8 @@ STEP = 0.004  # ps
 BORN = {"H": (0.12, 0.85), "C": (0.17, 0.72), "N": (0.155, 0.79), "O": (0.15, 0.85)}
 
 
-def system(topology: app.Topology) -> mm.System:
+def system(topology: app.Topology, field: app.ForceField) -> mm.System:
     """Return the atoms and forces of a peptide in implicit solvent."""
-    field = app.ForceField("amber14/protein.ff14SB.xml")
     made = field.createSystem(
         topology, nonbondedMethod=app.NoCutoff, constraints=app.HBonds, hydrogenMass=4 * unit.dalton
     )
@@ -39,10 +45,10 @@ def system(topology: app.Topology) -> mm.System:
 
 def make(folder: Path) -> None:
     """Simulate all replicas; write their files into `folder`."""
+    field = app.ForceField("amber14/protein.ff14SB.xml")
     for seed, (variant, sequence) in enumerate(SEQUENCES.items(), 1):
-        # Polyproline II, which both can be in.
-        model = peptide(sequence, [(-75.0, 145.0)] * (len(sequence) + 2), capped=True)
-        forces = system(model.topology)
+        model = peptide([CAPS[0], *(RESIDUES[letter] for letter in sequence), CAPS[1]], field)
+        forces = system(model.topology, field)
         system_folder = folder / variant
         system_folder.mkdir(exist_ok=True)
         files.write_topology(

@@ -92,11 +92,11 @@ class SampleEnsemble:
 def peptide_in_water() -> Sample:
     """Return the simulation of a peptide and a phenol in water with ions.
 
-    The peptide is CLN025, `protein` (10 residues, 166 atoms). It begins as a hairpin, whose turn
-    stays while its ends part. The phenol, `resname IPH`, moves about on it. Ions are
-    `resname NA CL`, water is `resname HOH`. 100 frames, 2 ps apart, at 300 K and 1 bar, with Amber
-    ff14SB and TIP3P. As GROMACS writes them, molecules are broken across the box: `.open().whole()`
-    mends them.
+    The peptide is CLN025, `protein` (10 residues, 166 atoms), a hairpin that stays near its crystal
+    structure (5AWL) while its ends part and meet. The phenol, `resname IPH`, moves about on it, and
+    leaves it for a few frames. Ions are `resname NA CL`, water is `resname HOH`. 100 frames, 2 ps
+    apart, at 300 K and 1 bar, with Amber ff14SB and TIP3P. As GROMACS writes them, molecules are
+    broken across the box: `.open().whole()` mends them.
 
     Returns
     -------
