@@ -53,7 +53,7 @@ figure = tj.rmsf(calpha, align="same", reference="average", errors=True).plot()
 figure = tj.pairwise_rmsd(traj.select("protein and not name H*")).plot()
 
 # %% Clusters of frames
-figure = tj.cluster_rmsd(traj.select("backbone"), cutoff=0.8).plot()
+figure = tj.cluster_rmsd(traj.select("protein and not name H*"), cutoff=0.8).plot()
 
 # %% Principal components
 figure = tj.pca(traj.select("backbone")).plot()
@@ -159,4 +159,5 @@ rmsf = tj.rmsf(ensemble.select("name CA"), align="same")
 figure = rmsf.mean().plot()
 
 # %% Difference of two systems
-figure = rmsf.difference("wild_type", "mutant").plot()
+surface = tj.sasa(ensemble.select("all"), by="residue")
+figure = surface.difference("wild_type", "mutant").plot()

@@ -21,7 +21,7 @@ RESIDUES = {
 CAPS = Residue("ACE", PHI, PSI), Residue("NME", PHI, PSI)
 SEQUENCES = {"wild_type": "AAAAA", "mutant": "AAPAA"}
 N_REPLICAS = 4
-INTERVAL = 8.0  # ps
+INTERVAL = 32.0  # ps
 N_EQUILIBRATION, N_FRAMES = 25_000, 100
 STEP = 0.004  # ps
 # Radius in nm and scale of each element.

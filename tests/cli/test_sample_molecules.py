@@ -15,6 +15,10 @@ from trajet.topology import Topology
 PEPTIDE, BILAYER = tj.samples.peptide_in_water(), tj.samples.bilayer()
 PEPTIDES = {
     "peptide_in_water": (PEPTIDE.topology, PEPTIDE.trajectory),
+    **{
+        f"{row['system']} {row['replica']}": (row["topology"], row["trajectory"])
+        for row in tj.samples.peptide_variants().rows
+    },
 }
 N_RESIDUES = {"peptide_in_water": 10, "mutant": 5, "wild_type": 5}
 GAMMA = {"ASP": "CG", "GLU": "CG", "THR": "OG1", "TRP": "CG", "TYR": "CG"}

@@ -1,5 +1,6 @@
 """The example of docs/ensembles.md from raw files to a figure runs as it stands."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,7 +18,8 @@ def test_the_last_example_of_the_page_runs(
     place = place_of_sample(DOCUMENT, tmp_path, monkeypatch)
     text = DOCUMENT.read_text(encoding="utf-8")
     begin = text.count("\n", 0, text.index("## From files to a figure"))
-    sentences = [line.strip() for line in text.splitlines()[begin:] if line.startswith("    rmsf ")]
+    lines = text.splitlines()[begin:]
+    sentences = [line.strip() for line in lines if re.match("    (sasa|rg|rmsf) .*[;(]", line)]
     names: dict[str, object] = {"__name__": "ensembles"}
     printed = ""
     for example in examples(DOCUMENT):
@@ -39,5 +41,5 @@ def test_the_last_example_of_the_page_runs(
     assert len(sentences) == 3
     for sentence in sentences:
         assert sentence in printed
-    for name in ("rmsf.difference.csv", "rmsf.difference.png", "violins.png"):
+    for name in ("sasa.difference.csv", "sasa.difference.png", "violins.png"):
         assert (place / name).is_file(), name
