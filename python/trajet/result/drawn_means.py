@@ -21,8 +21,7 @@ _LENGTHS = 30
 def means_of(stats: Statistics) -> plots.Means:
     """Return means as figures take them."""
     of = stats.estimates
-    resolved = np.array([not reason for reason in of.reasons], bool)
-    return plots.Means(of.mean, of.half_width, resolved)
+    return plots.Means(of.mean, of.half_width, of.is_resolved)
 
 
 def convergence(
@@ -72,7 +71,7 @@ def convergence(
         means if period is None else np.unwrap(means, axis=0, period=period),
         np.array([part.half_width for part in parts]),
         np.array([part.correlation_steps for part in parts]) * clock.step,
-        np.array([[not reason for reason in part.reasons] for part in parts], np.bool_),
+        np.array([part.is_resolved for part in parts]),
         labels=labels[:most],
         quantity=quantity,
         unit=clock.unit,

@@ -3,7 +3,8 @@
 The squared standard error of the mean of n frames with variance C₀ is C₀ g (1 + (2W + 1) / n) / n:
 g is the statistical inefficiency, summed up to lag W, and the factor corrects the bias of C₀ (U.
 Wolff, Comput. Phys. Commun. 156, 143 (2004), doi:10.1016/S0010-4655(03)00467-3). Since g is itself
-an estimate, the interval takes Student's t with n / (2W + 1) degrees of freedom.
+an estimate, the interval takes Student's t with n / (2W + 1) degrees of freedom, and reaches
+further towards the tail of a skewed series (`trajet.uncertainty.skewed_means`).
 `benches/coverage.py` measures how often such intervals cover the mean.
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from trajet.uncertainty.correlation import inefficiency
 from trajet.uncertainty.equilibration import suggested_cuts
 from trajet.uncertainty.even_times import FrameClock
+from trajet.uncertainty.skewed_means import LEAST_VISITS, sides
 from trajet.uncertainty.student_t import quantile
 
 # What is left out at the beginning: a time, or what MSER suggests.
@@ -30,7 +32,7 @@ LEAST_GAIN = 1.5
 LEAST_FRAMES = 4
 # Numbers that are worked on at once.
 _AT_ONCE = 2**22
-_NUMBERS = ("mean", "std", "standard_error", "half_width", "inefficiency", "freedom")
+_NUMBERS = ("mean", "std", "standard_error", "low", "high", "inefficiency", "freedom")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ class Estimates:
     ----------
     mean, std
         Mean and standard deviation of the frames that were used.
-    standard_error, half_width
-        Standard error of the mean, and half of its 95 % interval.
+    standard_error
+        Standard error of the mean.
+    low, high
+        Ends of the 95 % interval of the mean.
     inefficiency, freedom
         Statistical inefficiency, and degrees of freedom.
     n_frames, cuts
@@ -56,13 +60,24 @@ class Estimates:
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     standard_error: NDArray[np.float64]
-    half_width: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
     inefficiency: NDArray[np.float64]
     freedom: NDArray[np.float64]
     n_frames: NDArray[np.int64]
     cuts: NDArray[np.int64]
     gains: NDArray[np.float64]
     reasons: NDArray[np.object_]
+
+    @property
+    def half_width(self) -> NDArray[np.float64]:
+        """Larger distance of an end of the interval from the mean: mean ± this holds it."""
+        return np.maximum(self.mean - self.low, self.high - self.mean)
+
+    @property
+    def is_resolved(self) -> NDArray[np.bool_]:
+        """Whether the mean is resolved: there is no reason why not."""
+        return np.array([not reason for reason in self.reasons], bool)
 
     @property
     def correlation_steps(self) -> NDArray[np.float64]:
@@ -212,23 +227,28 @@ def _add_errors(
     deviations = series.deviations if usable.all() else series.deviations[usable]
     n = deviations.shape[1]
     errors, g, windows = _errors_of_means(deviations)
-    errors *= series.scale[usable]
     freedom = n / (2 * windows + 1)
-    half_widths, around = quantile(freedom) * errors, np.zeros(len(k), bool)
-    if period is not None:
-        # The directions of all means within the interval of the mean sine; from 1 radian on, this
-        # reaches the centre of the circle.
-        radians = half_widths * (2 * np.pi / period)
-        around = (radians >= 1) | _may_point_anywhere(
-            series.parts[0][usable], series.lengths[usable]
+    below, above, visits = sides(deviations, errors, g, freedom, quantile(freedom))
+    around = np.zeros(len(k), bool)
+    if period is None:
+        below, above = below * series.scale[usable], above * series.scale[usable]
+    else:
+        cosines, lengths = series.parts[0][usable], series.lengths[usable]
+        # From there on, the interval of the mean sine reaches the centre of the circle.
+        around = (np.maximum(below, above) >= lengths) | _may_point_anywhere(cosines, lengths)
+        slope = np.einsum("ij,ij->i", cosines, deviations)
+        slope /= np.einsum("ij,ij->i", deviations, deviations)
+        below, above = (
+            np.where(around, np.pi, np.arctan2(side, lengths + sign * side * slope))
+            * (period / (2 * np.pi))
+            for sign, side in ((-1, below), (1, above))
         )
-        half_widths = np.arcsin(np.minimum(radians, 1)) * (period / (2 * np.pi))
-        half_widths[around] = period / 2
+    errors = errors * series.scale[usable]
     found.standard_error[k], found.inefficiency[k], found.freedom[k] = errors, g, freedom
-    found.half_width[k] = half_widths
+    found.low[k], found.high[k] = found.mean[k] - below, found.mean[k] + above
     effective = n / g
-    wrong = around | (effective < LEAST_EFFECTIVE) | (freedom < LEAST_FREEDOM)
-    for which in np.flatnonzero(wrong).tolist():
+    is_short = (effective < LEAST_EFFECTIVE) | (freedom < LEAST_FREEDOM)
+    for which in np.flatnonzero(around | is_short | (visits < LEAST_VISITS)).tolist():
         index = k[which]
         reasons = [found.reasons[index]] if found.reasons[index] else []
         if around[which]:
@@ -241,6 +261,11 @@ def _add_errors(
             )
         elif freedom[which] < LEAST_FREEDOM:
             reasons.append(f"correlations reach over {windows[which]} of {n} {clock.samples}")
+        elif visits[which] < LEAST_VISITS:
+            reasons.append(
+                "too short to tell: the rarer side of the mean was visited about"
+                f" {visits[which]:.2g} times, fewer than {LEAST_VISITS}"
+            )
         found.reasons[index] = "; ".join(reasons)
 
 
@@ -277,9 +302,10 @@ def _may_point_anywhere(
     """
     anywhere = np.zeros(len(lengths), bool)
     varied = np.flatnonzero(np.mean(cosines**2, axis=1) > 1e-24)
-    errors, _, windows = _errors_of_means(cosines[varied])
-    half_widths = quantile(cosines.shape[1] / (2 * windows + 1)) * errors
-    anywhere[varied] = half_widths >= lengths[varied]
+    errors, g, windows = _errors_of_means(cosines[varied])
+    freedom = cosines.shape[1] / (2 * windows + 1)
+    below, _, _ = sides(cosines[varied], errors, g, freedom, quantile(freedom))
+    anywhere[varied] = below >= lengths[varied]
     return anywhere
 
 
@@ -327,7 +353,8 @@ def _on_circle(rows: NDArray[np.float64], period: float) -> _Series:
     """Return values on a circle as deviations from their circular mean.
 
     The mean angle follows the mean sine of the deviations, divided by the mean resultant length:
-    N. I. Fisher, Statistical Analysis of Circular Data (1993), section 4.4.
+    N. I. Fisher, Statistical Analysis of Circular Data (1993), section 4.4. At the ends of the
+    interval of the mean sine, the mean cosine is that of the regression on sines.
     """
     angles = rows * (2 * np.pi / period)
     centre = np.exp(1j * angles).mean(axis=1)

@@ -56,12 +56,12 @@ class Statistics:
 
     @property
     def interval(self) -> tuple[Numbers, Numbers]:
-        """Lower and upper end of the 95 % interval of the mean, by Student's t.
+        """Lower and upper end of the 95 % interval of the mean.
 
-        The ends of an interval of angles may lie beyond 180 degrees.
+        It reaches further towards the longer tail of the values, as of a rare state. The ends of an
+        interval of angles may lie beyond 180 degrees.
         """
-        mean, half = self.estimates.mean, self.estimates.half_width
-        return self._shaped(mean - half), self._shaped(mean + half)
+        return self._shaped(self.estimates.low), self._shaped(self.estimates.high)
 
     @property
     def correlation_time(self) -> Numbers:
@@ -90,10 +90,11 @@ class Statistics:
     def resolved(self) -> "bool | NDArray[np.bool_]":
         """Whether the series is long enough to trust its interval.
 
-        It has at least 20 effective frames and 4 degrees of freedom. A series that has never left
-        the state where it began looks resolved, too: only replicas show this.
+        It has at least 20 effective frames, 4 degrees of freedom, and about eight visits to the
+        rarer side of its mean, such as a rare state. A series that has never left the state where
+        it began looks resolved, too: only replicas show this.
         """
-        flags = np.array([not reason for reason in self.estimates.reasons], bool)
+        flags = self.estimates.is_resolved
         return flags.reshape(self.shape) if self.shape else bool(flags[0])
 
     @property
@@ -170,9 +171,9 @@ def statistics(
 ) -> Statistics:
     """Return the mean of a correlated series with its error, correlation time and 95 % interval.
 
-    Geyer's initial monotone sequence gives the statistical inefficiency, and Student's t the
-    interval. docs/statistics.md says what each number means, when to distrust it, and how often
-    such intervals cover the mean.
+    Geyer's initial monotone sequence gives the statistical inefficiency; the interval is Student's
+    t, stretched towards the tail of skewed values. docs/statistics.md says what each number means,
+    when to distrust it, and how often such intervals cover the mean.
 
     Parameters
     ----------
