@@ -1,4 +1,8 @@
-"""Output files: checked before the work, written beside their path, renamed when complete."""
+"""Output files: checked before the work, written beside their path, renamed when complete.
+
+Where a file is (`destination`), its permissions and its renaming are the rule of the native writers
+(`trajet_files::output`).
+"""
 
 import contextlib
 import errno
@@ -21,8 +25,25 @@ _SYNCED = 2**25
 _REMOVALS = 20
 _BETWEEN = 0.05
 
-# Temporary files and folders of this process that are not complete.
-_unfinished: set[Path] = set()
+# Temporary files and folders of this process that are not complete, and where those belong that
+# become outputs.
+_unfinished: dict[Path, Path | None] = {}
+# A forked process leaves those of its parent alone.
+os.register_at_fork(after_in_child=_unfinished.clear)
+
+
+def destination(path: Path) -> Path:
+    """Return where the file of an output is: an absolute path, behind all links of its name.
+
+    Raises
+    ------
+    OutputError
+        If a link cannot be followed.
+    """
+    try:
+        return _trajet.destination(path)
+    except OSError as error:
+        raise refused(path, error) from error
 
 
 def check(path: Path, suffixes: tuple[str, ...]) -> None:
@@ -40,23 +61,27 @@ def check(path: Path, suffixes: tuple[str, ...]) -> None:
     ValueError
         If the path has another ending.
     OutputError
-        If its folder is missing or cannot be written, or the path is a folder.
+        If its folder is missing or cannot be written, or the path is a folder or a device.
     """
     if path.suffix.lower() not in suffixes:
         known = " or ".join(suffixes)
         raise ValueError(f"{path}: the name of this output must end in {known}")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder: give the name of a file in it")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: there is no folder {path.parent}: create it first")
+    place = destination(path)
+    if place.exists() and not place.is_file():
+        raise OutputError(f"{path}: is no regular file: give the name of a file")
+    folder = place.parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise OutputError(f"{path}: there is no folder {folder}: create it first")
     import tempfile
 
     try:
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise OutputError(
-            f"{path}: the folder {path.parent} cannot be written: {error.strerror}: choose another"
+            f"{path}: the folder {folder} cannot be written: {error.strerror}: choose another"
             " folder"
         ) from error
 
@@ -101,9 +126,9 @@ def check_new(path: Path) -> None:
     Raises
     ------
     OutputError
-        If there is a file, folder or link.
+        If there is a file or folder.
     """
-    if os.path.lexists(path):
+    if path.exists():
         raise OutputError(
             f"{path}: already exists: give another name, or replace it with --force (force=True)"
         )
@@ -130,38 +155,69 @@ def name_beside(path: Path) -> Path:
     """Return a unique temporary name for a file that becomes `path` when it is complete.
 
     If this process is killed, the next process that writes into the folder removes the file.
+
+    Raises
+    ------
+    OutputError
+        If `path` is a link that cannot be followed.
     """
+    place = destination(path)
     # Some writers choose the format by the ending.
-    return unfinished(path.with_name(_trajet.temporary_name(path.parent) + path.suffix))
+    own = temporary_in(place.parent, path.suffix)
+    _unfinished[own] = place
+    return own
 
 
-def unfinished(own: Path) -> Path:
-    """Register a path that `remove_unfinished` will remove if it exists, and return it."""
-    _unfinished.add(own)
+def temporary_in(folder: Path, suffix: str = "") -> Path:
+    """Return a unique temporary name in a folder, which is removed as that of `name_beside`."""
+    folder = folder.absolute()
+    return unfinished(folder / (_trajet.temporary_name(folder) + suffix))
+
+
+def unfinished(own: Path, *, becomes: Path | None = None) -> Path:
+    """Register a path that `remove_unfinished` will remove if it exists, and return it.
+
+    Parameters
+    ----------
+    own
+        The path.
+    becomes
+        The `destination` of the output that it becomes.
+    """
+    _unfinished[own] = becomes
     return own
 
 
 def make_new(own: Path) -> None:
-    """Create an empty file with the permissions of the user's umask; never follow a link.
+    """Create a file of `name_beside`, with the permissions of the file that it will replace.
 
     Raises
     ------
     OSError
-        If the path exists, or the file cannot be created.
+        If it exists, or cannot be created.
     """
-    os.close(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
+    _trajet.create_file_beside(own, _unfinished.get(own) or own)
+
+
+def remove(own: Path) -> None:
+    """Remove a temporary file or folder if it exists and this process has registered it."""
+    if own not in _unfinished:
+        return
+    with contextlib.suppress(OSError):
+        if own.is_dir() and not own.is_symlink():
+            import shutil
+
+            shutil.rmtree(own, ignore_errors=True)
+        else:
+            own.unlink()
+    if not os.path.lexists(own):
+        del _unfinished[own]
 
 
 def remove_unfinished() -> None:
     """Remove all temporary files and folders that this process has not completed."""
     for own in list(_unfinished):
-        with contextlib.suppress(OSError):
-            if own.is_dir() and not own.is_symlink():
-                import shutil
-
-                shutil.rmtree(own)
-            else:
-                own.unlink()
+        remove(own)
 
 
 @contextlib.contextmanager
@@ -188,12 +244,10 @@ def replacing_file(path: Path, *, force: bool = True) -> Iterator[Path]:
             os.fsync(file.fileno())
         give_name(own, path, force=force)
     except BaseException as error:
-        with contextlib.suppress(OSError):
-            own.unlink()
+        remove(own)
         if isinstance(error, OSError) and not isinstance(error, OutputError):
             raise refused(path, error) from error
         raise
-    _unfinished.discard(own)
 
 
 @contextlib.contextmanager
@@ -224,30 +278,18 @@ def synced_on_the_way(own: Path) -> Iterator[Callable[[int], None]]:
 
 
 def give_name(own: Path, path: Path, *, force: bool) -> None:
-    """Rename a complete file to `path`; replace an existing file only with `force`.
+    """Rename a complete file of `name_beside` to `path`; replace a file only with `force`.
 
     Raises
     ------
     OutputError
-        If `path` exists and `force` is False, or the file cannot be renamed.
+        If `path` exists and `force` is False, or the file cannot be renamed; it is kept, and the
+        error names it.
     """
-    try:
-        if force:
-            os.replace(own, path)
-            return
-        try:
-            # Atomic: a file that another process created meanwhile is kept.
-            os.link(own, path)
-        except OSError:
-            # The path exists, or the file system has no hard links.
-            check_new(path)
-            os.replace(own, path)
-        else:
-            own.unlink()
-    except OutputError:
-        raise
-    except OSError as error:
-        raise refused(path, error) from error
+    place = _unfinished.pop(own, None)
+    if place is None:
+        raise OutputError(f"{path}: another process writes it: write a file of another name")
+    _trajet.publish_file(path, place, own, force=force)
 
 
 @contextlib.contextmanager
@@ -261,21 +303,19 @@ def folder_within(folder: Path) -> Iterator[Path]:
     OutputError
         If the folder cannot be created.
     """
-    import shutil
-
-    own = name_beside(folder / "parts")
+    own = temporary_in(folder)
     # Ctrl-C may come as soon as the folder exists.
     try:
         try:
-            own.mkdir()
+            own.mkdir(0o700)
         except OSError as error:
             raise refused(folder, error) from error
         yield own
     finally:
         # A worker that is being stopped may still create a file in it.
         for _ in range(_REMOVALS):
-            shutil.rmtree(own, ignore_errors=True)
-            if not own.exists():
+            remove(own)
+            if own not in _unfinished:
                 break
             time.sleep(_BETWEEN)
 

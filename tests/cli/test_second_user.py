@@ -17,7 +17,7 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.changed_times import FRAME, WRITERS, sidecar_of
-from helpers.commands import succeed
+from helpers.commands import fail, succeed
 from trajet import cache, output, topology, universes
 from trajet.pools.dask import dask_client
 
@@ -174,17 +174,21 @@ def test_index_is_neither_read_nor_written_through_links_and_pipes(shared: Path,
     assert not sidecar_of(path).is_file() or sidecar_of(path).is_symlink()
 
 
-def test_outputs_replace_planted_links(shared: Path) -> None:
-    """A link at the path of a copy is replaced, and its target keeps its bytes."""
+def test_outputs_do_not_follow_planted_links(shared: Path) -> None:
+    """A link of another user at the path of a copy is an error, and its target keeps its bytes."""
     path = WRITERS[".xtc"](shared / "run.xtc")
     victim = shared / "victim"
     victim.write_bytes(b"precious")
     for ending in (".xtc", ".h5md"):
         target = shared / f"copy{ending}"
         as_other_user("ln", "-s", victim, target)
-        succeed("convert", path, target, "--force", "--quiet")
+        refused = fail("convert", path, target, "--force", "--quiet")
+        assert "is a link of another user in a folder of all" in refused
         assert victim.read_bytes() == b"precious"
-        assert not target.is_symlink()
+        target.unlink()
+        target.symlink_to(shared / f"mine{ending}")
+        succeed("convert", path, target, "--force", "--quiet")
+        assert target.is_symlink()
         assert tj.open(None, target).n_frames == 100
 
 

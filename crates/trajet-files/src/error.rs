@@ -392,6 +392,21 @@ pub enum Error {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A complete output cannot get its name.
+    #[error(
+        "{}: cannot be written: {source}{}: the complete file is {}: rename it",
+        path.display(),
+        remedy(source),
+        kept.display()
+    )]
+    Unnamed {
+        /// The output.
+        path: PathBuf,
+        /// Where its file is.
+        kept: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// The system refused the memory that a file or a request needs.
     #[error("cannot allocate {needed} bytes of memory for {what}")]
     Memory {

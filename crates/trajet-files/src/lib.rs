@@ -57,7 +57,7 @@ pub use open::{open, open_with, open_written};
 pub use opener::{Opened, Opener, WorkerOpener};
 pub use opening::Opening;
 pub use options::{DEFAULT_REQUEST_SIZE, OpenOptions, Watch};
-pub use output::{Output, PIECE, UnpublishedFile, publish};
+pub use output::{Output, PIECE, UnpublishedFile, create_beside, destination, publish};
 pub use parallel::{ParallelFor, Serial};
 pub use reader::{ReadRequest, Reader};
 pub use relay::{Relay, TaskPart};

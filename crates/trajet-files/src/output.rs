@@ -1,26 +1,83 @@
 //! Atomic outputs: a file is written beside its final path under a temporary name, and renamed when it is complete.
 //! The final path never shows an incomplete file.
+//!
+//! A name that is a symbolic link stands for the file at its end. Links are followed, and relative names made
+//! absolute, when the file is begun: the folder of the process may be another when it is complete. The permissions of
+//! a file that is replaced are kept. A forked process never removes or renames the files of its parent.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use trajet_formats::Patch;
 
 use crate::Error;
 use crate::leftovers::temporary_name;
+
+/// Symbolic links that are followed one after the other, as many as Linux follows.
+const MAX_LINKS: usize = 40;
+/// Bits of a mode: read, write and execute.
+const PERMISSIONS: u32 = 0o777;
+/// Bit of the mode of a folder in which all users may make files, such as /tmp.
+const WORLD_WRITABLE: u32 = 0o002;
 
 /// Size of a write request in bytes. Shorter frames are buffered. For larger writes, Linux allocates as much
 /// contiguous memory, which a virtual machine may have to get from its host: from 128 KiB on, writes were measured
 /// to take eight times as long.
 pub const PIECE: usize = 1 << 16;
 
+/// Returns where the file of an output is: an absolute path, at the end of the links that its name leads through.
+/// There need not be a file.
+///
+/// # Errors
+/// Those of the operating system; `PermissionDenied` for a link that another user has put into a folder of all users, as
+/// `fs.protected_symlinks` of Linux has it for /tmp.
+pub fn destination(path: &Path) -> io::Result<PathBuf> {
+    let mut place = std::path::absolute(path)?;
+    for _ in 0..=MAX_LINKS {
+        match place.symlink_metadata() {
+            Ok(link) if link.is_symlink() => {
+                let folder = place.parent().unwrap_or(Path::new("/"));
+                let shared = folder.metadata()?;
+                let trusted = [nix::unistd::geteuid().as_raw(), shared.uid(), 0];
+                if shared.mode() & WORLD_WRITABLE != 0 && !trusted.contains(&link.uid()) {
+                    return Err(io::Error::new(
+                        io::ErrorKind::PermissionDenied,
+                        format!("{} is a link of another user in a folder of all", place.display()),
+                    ));
+                }
+                place = folder.join(fs::read_link(&place)?);
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return Ok(place),
+        }
+    }
+    Err(Errno::ELOOP.into())
+}
+
+/// Creates the file `beside`, which will replace the one at `place` and has its permissions, if there is one.
+///
+/// # Errors
+/// Those of the operating system, also if `beside` exists.
+pub fn create_beside(beside: &Path, place: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let Ok(before) = place.metadata() else { return options.open(beside) };
+    let mode = before.mode() & PERMISSIONS;
+    let file = options.mode(mode).open(beside)?;
+    // The mask of the process does not apply to a file that was there.
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
+}
+
 /// A file that is being written. If it is dropped before [`Output::finish`], it is removed.
 #[derive(Debug)]
 pub struct Output {
-    // Declared first, so that it is closed before it is removed: some systems do not remove open files.
-    file: File,
     target: UnpublishedFile,
     buffer: Vec<u8>,
     len: u64,
@@ -33,22 +90,35 @@ impl Output {
     /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Unwritable`].
     pub fn begin(path: &Path, force: bool) -> Result<Output, Error> {
         let failed = |source| Error::Unwritable { path: path.to_owned(), source };
-        match path.symlink_metadata() {
-            Ok(there) if there.is_dir() => {
-                return Err(Error::NotAFile { path: path.to_owned(), folder: true });
-            }
-            Ok(_) if !force => return Err(Error::Exists { path: path.to_owned() }),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
         if path.file_name().is_none() {
             return Err(failed(io::ErrorKind::InvalidInput.into()));
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let beside = path.with_file_name(temporary_name(folder));
-        let file = OpenOptions::new().write(true).create_new(true).open(&beside).map_err(failed)?;
-        let target = UnpublishedFile { path: path.to_owned(), beside, force };
-        Ok(Output { file, target, buffer: Vec::new(), len: 0 })
+        let place = destination(path).map_err(failed)?;
+        match place.symlink_metadata() {
+            Ok(there) if !there.is_file() => {
+                return Err(Error::NotAFile { path: path.to_owned(), folder: there.is_dir() });
+            }
+            Ok(_) if !force => return Err(Error::Exists { path: path.to_owned() }),
+            _ => {}
+        }
+        let folder = place.parent().unwrap_or(Path::new("/"));
+        let beside = folder.join(temporary_name(folder));
+        let file = create_beside(&beside, &place).map_err(failed)?;
+        let target = UnpublishedFile::new(path, place, (beside, file), force);
+        Ok(Output { target, buffer: Vec::new(), len: 0 })
+    }
+
+    /// Gives the unfinished file a name that tells users what it is, and that no later process removes: if this process
+    /// is killed, its bytes are kept.
+    pub fn keep_if_killed(&mut self) {
+        self.target.rename_to_keep();
+    }
+
+    /// Leaves the unfinished file where it is instead of removing it, and returns its path. Bytes that cannot be written
+    /// are lost.
+    pub fn keep(mut self) -> PathBuf {
+        let _ = self.flush();
+        self.target.keep()
     }
 
     /// Returns the final path of the file.
@@ -71,13 +141,14 @@ impl Output {
     /// # Errors
     /// [`Error::Unwritable`], for instance if the disk is full.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.target.check_process()?;
         self.len += bytes.len() as u64;
         if self.buffer.len() + bytes.len() > PIECE {
             self.flush()?;
         }
         let mut pieces = bytes.chunks_exact(PIECE);
         for piece in &mut pieces {
-            self.file.write_all(piece).map_err(|source| self.target.failed(source))?;
+            self.target.write_all(piece)?;
         }
         self.buffer.extend_from_slice(pieces.remainder());
         Ok(())
@@ -89,10 +160,11 @@ impl Output {
     /// # Errors
     /// [`Error::Unwritable`], and [`Error::Io`] if the other file cannot be read.
     pub fn append_file(&mut self, path: &Path, mut other: &File, most: u64) -> Result<u64, Error> {
+        self.target.check_process()?;
         self.flush()?;
         let unreadable = |source| Error::Io { path: path.to_owned(), doing: "read it", source };
         let begin = other.stream_position().map_err(unreadable)?;
-        let copied = io::copy(&mut other.take(most), &mut self.file).map_err(|source| {
+        let copied = io::copy(&mut other.take(most), &mut self.target.file).map_err(|source| {
             // The error does not name the file that failed: find out whether the other one can be read.
             let again = other.seek(SeekFrom::Start(begin));
             let again = again.and_then(|_| io::copy(&mut other.take(most), &mut io::sink()));
@@ -102,13 +174,23 @@ impl Output {
         Ok(copied)
     }
 
+    /// Writes all bytes so far to the disk.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`].
+    pub fn sync(&mut self) -> Result<(), Error> {
+        self.flush()?;
+        self.target.file.sync_all().map_err(|source| self.target.failed(source))
+    }
+
     /// Applies the patches and syncs the file to the disk.
     ///
     /// # Errors
     /// [`Error::Unwritable`].
     pub fn finish(mut self, patches: &[Patch]) -> Result<UnpublishedFile, Error> {
+        self.target.check_process()?;
         self.flush()?;
-        let Output { mut file, target, .. } = self;
+        let file = &mut self.target.file;
         let mut complete = || {
             for Patch { offset, bytes } in patches {
                 file.seek(SeekFrom::Start(*offset))?;
@@ -116,14 +198,14 @@ impl Output {
             }
             file.sync_all()
         };
-        let completed = complete();
-        drop(file);
-        completed.map_err(|source| target.failed(source))?;
-        Ok(target)
+        match complete() {
+            Ok(()) => Ok(self.target),
+            Err(source) => Err(self.target.failed(source)),
+        }
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.buffer).map_err(|source| self.target.failed(source))?;
+        self.target.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())
     }
@@ -132,65 +214,122 @@ impl Output {
 /// A complete file that does not have its final name yet. If it is dropped before [`publish`], it is removed.
 #[derive(Debug)]
 pub struct UnpublishedFile {
+    /// The path as it was given, for messages.
     path: PathBuf,
+    place: PathBuf,
     beside: PathBuf,
+    file: File,
     force: bool,
+    /// The process that removes and renames it; `None` if it is kept.
+    process: Option<u32>,
 }
 
 impl UnpublishedFile {
+    /// Returns a complete file, given by its path and open, which [`publish`] renames to `place`: see [`destination`].
+    pub fn new(
+        path: &Path,
+        place: PathBuf,
+        (beside, file): (PathBuf, File),
+        force: bool,
+    ) -> UnpublishedFile {
+        let process = Some(std::process::id());
+        UnpublishedFile { path: path.to_owned(), place, beside, file, force, process }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.file.write_all(bytes).map_err(|source| self.failed(source))
+    }
+
     fn failed(&self, source: io::Error) -> Error {
         Error::Unwritable { path: self.path.clone(), source }
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        match self.process == Some(std::process::id()) {
+            true => Ok(()),
+            false => Err(self.failed(io::Error::other(
+                "another process, of which this is a fork, writes it: write a file of another name",
+            ))),
+        }
+    }
+
+    /// Renames the file to one of which the name tells users what it is, and that no process removes.
+    fn rename_to_keep(&mut self) {
+        // Its folder may have been moved.
+        let opened = fs::read_link(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        let now = opened.unwrap_or_else(|_| self.beside.clone());
+        // Hash maps are seeded with random numbers.
+        let random = RandomState::new().build_hasher().finish() >> 32;
+        let mut name = self.place.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".unfinished-{random:08x}"));
+        let kept = now.with_file_name(name);
+        self.beside = if fs::rename(&now, &kept).is_ok() { kept } else { now };
+    }
+
+    /// Leaves the file where it is, and returns its path.
+    fn keep(&mut self) -> PathBuf {
+        self.rename_to_keep();
+        self.process = None;
+        self.beside.clone()
     }
 }
 
 impl Drop for UnpublishedFile {
     fn drop(&mut self) {
-        // After the rename there is no such file any more.
-        let _ = std::fs::remove_file(&self.beside);
+        if self.process == Some(std::process::id()) {
+            // After the rename there is no such file any more. Some systems do not remove open files: NFS gives them
+            // another name until they are closed.
+            let _ = fs::remove_file(&self.beside);
+        }
     }
 }
 
-/// Renames files to their final paths, one after the other. If one fails, the following ones are not renamed.
+/// Renames files to their final paths, one after the other. If one fails, it is kept under another name, and the
+/// following ones are removed.
 ///
 /// # Errors
-/// [`Error::Exists`] if another process created a file of that name meanwhile, and [`Error::Unwritable`].
+/// [`Error::Unnamed`] if a file cannot be renamed, also if another process created one of its name meanwhile.
 pub fn publish(files: Vec<UnpublishedFile>) -> Result<(), Error> {
     let mut folders = BTreeSet::new();
-    for file in &files {
+    for mut file in files {
+        file.check_process()?;
+        if let Ok(before) = file.place.metadata() {
+            // Other programs may have made the file.
+            let _ = file.file.set_permissions(Permissions::from_mode(before.mode() & PERMISSIONS));
+        }
         let moved = match file.force {
-            true => std::fs::rename(&file.beside, &file.path),
-            false => rename_new(&file.beside, &file.path),
+            true => fs::rename(&file.beside, &file.place),
+            false => rename_new(&file.beside, &file.place),
         };
-        moved.map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => Error::Exists { path: file.path.clone() },
-            _ => file.failed(source),
-        })?;
-        folders.insert(file.path.parent());
+        if let Err(source) = moved {
+            let kept = file.keep();
+            return Err(Error::Unnamed { path: file.path.clone(), kept, source });
+        }
+        folders.insert(file.place.parent().map(Path::to_owned));
     }
-    folders.into_iter().flatten().for_each(sync_folder);
+    folders.iter().flatten().for_each(|folder| sync_folder(folder));
     Ok(())
 }
 
 /// Renames a file without replacing an existing one. A hard link does so atomically. On file systems without hard
 /// links, existence is checked first, so that a file which another program creates meanwhile may be replaced.
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match std::fs::hard_link(from, to) {
+    match fs::hard_link(from, to) {
         Ok(()) => {
             // The file has its name; `UnpublishedFile` tries again to remove the other one when it is dropped.
-            let _ = std::fs::remove_file(from);
+            let _ = fs::remove_file(from);
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => match to.symlink_metadata() {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(_) => std::fs::rename(from, to),
+            Err(_) => fs::rename(from, to),
         },
     }
 }
 
 /// Syncs a folder to the disk, where the system supports it.
 fn sync_folder(folder: &Path) {
-    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
@@ -256,7 +395,7 @@ mod tests {
             format!("{}: cannot read it: Is a directory (os error 21)", folder.path().display())
         );
         std::fs::write(&other, [7; 100]).unwrap();
-        output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        output.target.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let error = output.append_file(&other, &File::open(&other).unwrap(), 10).unwrap_err();
         assert!(error.to_string().contains("out.xtc: cannot be written: No space left"), "{error}");
     }
@@ -292,9 +431,134 @@ mod tests {
         let mut output = Output::begin(&path, false).unwrap();
         output.append(b"ours").unwrap();
         std::fs::write(&path, "theirs").unwrap();
-        assert!(matches!(publish(vec![output.finish(&[]).unwrap()]), Err(Error::Exists { .. })));
+        let failed = publish(vec![output.finish(&[]).unwrap()]).unwrap_err();
+        assert!(failed.to_string().contains("File exists"), "{failed}");
         assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
-        assert_eq!(names(folder.path()), ["out.xtc"]);
+        let Error::Unnamed { kept, .. } = failed else { panic!("{failed}") };
+        assert_eq!(std::fs::read(&kept).unwrap(), b"ours");
+        assert!(kept.to_str().unwrap().contains("out.xtc.unfinished-"), "{kept:?}");
+        assert_eq!(names(folder.path()).len(), 2);
+    }
+
+    /// Links to a file and to none, one after the other, and in other folders.
+    #[test]
+    fn a_link_is_written_through() {
+        use std::os::unix::fs::symlink;
+        for (n_links, exists) in (0..4).flat_map(|n| [(n, false), (n, true)]) {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("far/away/target.xtc");
+            fs::create_dir_all(target.parent().unwrap()).unwrap();
+            if exists {
+                fs::write(&target, "old").unwrap();
+                fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
+            }
+            let mut path = target.clone();
+            for k in 0..n_links {
+                let link = folder.path().join(format!("link{k}.xtc"));
+                let to = path.strip_prefix(folder.path()).unwrap();
+                symlink(if k % 2 == 0 { to } else { &path }, &link).unwrap();
+                path = link;
+            }
+            assert_eq!(destination(&path).unwrap(), target);
+            assert_eq!(Output::begin(&path, false).is_err(), exists);
+            let mut output = Output::begin(&path, true).unwrap();
+            output.append(b"new").unwrap();
+            assert_eq!(names(target.parent().unwrap()).len(), 1 + usize::from(exists));
+            publish(vec![output.finish(&[]).unwrap()]).unwrap();
+            assert_eq!(path.symlink_metadata().unwrap().is_symlink(), n_links > 0);
+            assert_eq!(fs::read(&target).unwrap(), b"new");
+            assert_eq!(names(target.parent().unwrap()), ["target.xtc"]);
+            if exists {
+                assert_eq!(target.metadata().unwrap().mode() & PERMISSIONS, 0o640);
+            }
+        }
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_or_to_a_device_are_refused() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [ring, device] = ["ring.xtc", "device.xtc"].map(|name| folder.path().join(name));
+        symlink("ring.xtc", &ring).unwrap();
+        symlink("/dev/null", &device).unwrap();
+        let refused = Output::begin(&ring, true).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("Too many levels of symbolic links"), "{refused}");
+        let refused = Output::begin(&device, true);
+        assert!(matches!(refused, Err(Error::NotAFile { folder: false, .. })));
+    }
+
+    /// Only root can make a link of another user.
+    #[test]
+    fn links_of_others_in_a_folder_for_all_are_not_followed() {
+        use std::os::unix::fs::{lchown, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        let path = folder.path().join("out.csv");
+        symlink("elsewhere.csv", &path).unwrap();
+        assert_eq!(destination(&path).unwrap(), folder.path().join("elsewhere.csv"));
+        if lchown(&path, Some(12345), None).is_ok() {
+            let refused = destination(&path).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+            assert!(matches!(Output::begin(&path, true), Err(Error::Unwritable { .. })));
+        }
+    }
+
+    #[test]
+    fn permissions_are_kept_while_the_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        for mode in [0o600, 0o640, 0o644, 0o666, 0o777, 0o400] {
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let output = Output::begin(&path, true).unwrap();
+            let modes = [&output.target.beside, &path].map(|path| path.metadata().unwrap().mode());
+            assert_eq!(modes.map(|found| found & PERMISSIONS), [mode; 2]);
+            publish(vec![output.finish(&[]).unwrap()]).unwrap();
+            assert_eq!(path.metadata().unwrap().mode() & PERMISSIONS, mode);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    /// The folder is moved, or a folder takes the name.
+    #[test]
+    fn a_file_that_gets_no_name_is_kept() {
+        for moved in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+            fs::create_dir(&here).unwrap();
+            let path = here.join("out.xtc");
+            let mut output = Output::begin(&path, true).unwrap();
+            output.append(b"ours").unwrap();
+            if moved {
+                fs::rename(&here, &there).unwrap();
+            } else {
+                fs::create_dir(&path).unwrap();
+            }
+            let failed = publish(vec![output.finish(&[]).unwrap()]).unwrap_err();
+            let Error::Unnamed { kept, .. } = &failed else { panic!("{failed}") };
+            assert_eq!(fs::read(kept).unwrap(), b"ours");
+            assert_eq!(kept.parent().unwrap(), if moved { &there } else { &here });
+            assert!(failed.to_string().contains(kept.to_str().unwrap()));
+        }
+    }
+
+    #[test]
+    fn an_unfinished_file_can_be_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.xtc");
+        let mut output = Output::begin(&path, true).unwrap();
+        output.keep_if_killed();
+        output.append(b"some").unwrap();
+        let name = names(folder.path());
+        assert!(name.len() == 1 && name[0].starts_with("out.xtc.unfinished-"), "{name:?}");
+        let kept = output.keep();
+        assert_eq!(fs::read(&kept).unwrap(), b"some");
+        let mut output = Output::begin(&path, true).unwrap();
+        output.keep_if_killed();
+        output.append(b"whole").unwrap();
+        publish(vec![output.finish(&[]).unwrap()]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(names(folder.path()).len(), 2);
     }
 
     #[test]
@@ -312,10 +576,13 @@ mod tests {
         assert_eq!(names(folder.path()), [""; 0]);
         let files: Vec<_> = paths.iter().map(whole).collect();
         std::fs::write(&paths[1], "theirs").unwrap();
-        assert!(matches!(publish(files), Err(Error::Exists { path }) if path == paths[1]));
+        let failed = publish(files).unwrap_err();
+        let Error::Unnamed { path, kept, .. } = failed else { panic!("{failed}") };
+        assert_eq!((&path, std::fs::read(&kept).unwrap()), (&paths[1], b"ours".to_vec()));
         let mut left = names(folder.path());
         left.sort();
-        assert_eq!(left, ["a.xtc", "b.xtc"]);
+        assert_eq!(left[..2], ["a.xtc", "b.xtc"]);
+        assert_eq!(left[2..], [kept.file_name().unwrap().to_str().unwrap()]);
         assert_eq!(std::fs::read(&paths[1]).unwrap(), b"theirs");
     }
 
@@ -340,7 +607,7 @@ mod tests {
         let path = folder.path().join("out.xtc");
         for many in [10, 2 * PIECE] {
             let mut output = Output::begin(&path, false).unwrap();
-            output.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            output.target.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
             let done = output.append(&vec![0; many]).and_then(|()| output.finish(&[]));
             let message = done.unwrap_err().to_string();
             assert!(

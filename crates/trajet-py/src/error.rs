@@ -164,7 +164,10 @@ pub(crate) fn from_io(py: Python<'_>, error: &Error) -> PyErr {
         Error::NotAFile { .. } => return PyOSError::new_err(message),
         Error::Truncated { .. } | Error::Unwritten { .. } => "TruncatedError",
         Error::Stale { .. } | Error::Changed { .. } => "StaleIndexError",
-        Error::CannotHold { .. } | Error::Exists { .. } | Error::Unwritable { .. } => "OutputError",
+        Error::CannotHold { .. }
+        | Error::Exists { .. }
+        | Error::Unnamed { .. }
+        | Error::Unwritable { .. } => "OutputError",
         Error::PartGone { .. } => "StoreError",
         Error::Remote { .. } => "RemoteError",
         Error::FrameOutOfRange { .. } => "FrameError",

@@ -1,8 +1,12 @@
-//! Names of temporary files, and removal of those of dead processes.
+//! Files of outputs, names of temporary files, and removal of those of dead processes.
 
+use std::fs::File;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use trajet_files::{UnpublishedFile, create_beside, publish};
+
+use crate::error::from_io;
 
 /// Returns the part of names that identifies this process.
 #[pyfunction]
@@ -20,4 +24,34 @@ pub(crate) fn temporary_name(py: Python<'_>, folder: PathBuf) -> String {
 #[pyfunction]
 pub(crate) fn remove_leftovers(py: Python<'_>, folder: PathBuf) -> usize {
     py.detach(|| trajet_files::leftovers::remove_leftovers(&folder))
+}
+
+/// Returns where the file of an output is: see `trajet_files::destination`.
+#[pyfunction]
+pub(crate) fn destination(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {
+    Ok(py.detach(|| trajet_files::destination(&path))?)
+}
+
+/// Creates the empty file `beside`, with the permissions of the file at `place`.
+#[pyfunction]
+pub(crate) fn create_file_beside(py: Python<'_>, beside: PathBuf, place: PathBuf) -> PyResult<()> {
+    Ok(py.detach(|| create_beside(&beside, &place).map(drop))?)
+}
+
+/// Renames the complete file `beside` to `place`; `path` is its name in messages.
+#[pyfunction]
+#[pyo3(signature = (path, place, beside, *, force))]
+pub(crate) fn publish_file(
+    py: Python<'_>,
+    path: PathBuf,
+    place: PathBuf,
+    beside: PathBuf,
+    force: bool,
+) -> PyResult<()> {
+    py.detach(|| {
+        let opened = File::open(&beside)
+            .map_err(|source| trajet_files::Error::Unwritable { path: path.clone(), source })?;
+        publish(vec![UnpublishedFile::new(&path, place, (beside, opened), force)])
+    })
+    .map_err(|error| from_io(py, &error))
 }

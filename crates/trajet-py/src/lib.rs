@@ -86,6 +86,9 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert::join_pieces, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::process_mark, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::temporary_name, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::destination, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::create_file_beside, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::publish_file, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::pair_distances, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::shortest_lattice_vector, module)?)?;

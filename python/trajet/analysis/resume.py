@@ -134,7 +134,7 @@ class ResumeFolder:
             If it cannot be written.
         """
         assert outcome.result is not None
-        own = output.name_beside(place)
+        own = output.temporary_in(place.parent)
         try:
             own.mkdir()
             outcome.result.save(own / _RESULT)
@@ -151,8 +151,7 @@ class ResumeFolder:
             if not (place / _RESULT).exists():
                 raise output.refused(place, error) from error
         finally:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(own)
+            output.remove(own)
 
 
 class _Hash(Protocol):

@@ -90,6 +90,9 @@ def _copied(
         missing.append((path, target))
     for path, target in missing:
         target.parent.mkdir(parents=True, exist_ok=True)
+        # Not written through: a link may lead to a file that is no sample.
+        if target.is_symlink():
+            target.unlink()
         with output.replacing_file(target) as own:
             shutil.copyfile(path, own)
     return targets

@@ -288,6 +288,7 @@ class _Copies:
         """Write the outputs in this process."""
         asked = self.asked
         if self.content is not None:
+            places = [output.destination(path) for path, _ in self.parts]
             h5md.write_all(
                 self.numbered,
                 self.content,
@@ -297,8 +298,8 @@ class _Copies:
             )
             content = self.content
             return [
-                WriteOutcome(content.remarks, None, path.stat().st_size, warnings=content.warnings)
-                for path, _ in self.parts
+                WriteOutcome(content.remarks, None, place.stat().st_size, warnings=content.warnings)
+                for place in places
             ]
         return write_files(
             self.reader,
@@ -337,8 +338,19 @@ class _Copies:
             h5md.check(self.numbered, content, None)
             how = for_workers(how, content)
         spec = CopySpec(reader.worker_input(self.columns), self.columns, how)
-        with output.folder_within(self.parts[0][0].parent) as folder:
-            names = [(folder.absolute() / path.name, path) for path, _ in self.parts]
+        places = [output.destination(path) for path, _ in self.parts]
+        with contextlib.ExitStack() as kept:
+            # Links may lead to different folders.
+            folders = {
+                folder: kept.enter_context(output.folder_within(folder))
+                for folder in {place.parent for place in places}
+            }
+            names = [
+                (folders[place.parent] / path.name, path)
+                for place, (path, _) in zip(places, self.parts, strict=True)
+            ]
+            for (own, _), place in zip(names, places, strict=True):
+                output.unfinished(own, becomes=place)
             jobs = [
                 Job(n_frames_of(frames), CopyJob(own, path, frames, reader.slice(frames)))
                 for (own, path), (_, frames) in zip(names, self.parts, strict=True)

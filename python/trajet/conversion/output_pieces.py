@@ -81,8 +81,10 @@ def write_pieces(
         if progress is not None:
             progress(len(numbers) * done // (2 * total), len(numbers))
 
-    with output.folder_within(path.parent) as folder:
-        owns = [folder.absolute() / f"{k}{path.suffix}" for k in range(len(borders) - 1)]
+    # The folder of the process may be another when the pieces are joined.
+    place = output.destination(path)
+    with output.folder_within(place.parent) as folder:
+        owns = [folder / f"{k}{path.suffix}" for k in range(len(borders) - 1)]
         jobs = []
         for own, (begin, end) in zip(owns, pairwise(borders), strict=True):
             here = numbers[begin:end]
@@ -100,14 +102,14 @@ def write_pieces(
                 (own, end - begin)
                 for own, (begin, end) in zip(owns, pairwise(borders), strict=True)
             ]
-            h5md.join(path, files, numbers, content, force=force, progress=show_joined)
+            h5md.join(place, files, numbers, content, force=force, progress=show_joined)
             remarks = content.remarks
         else:
             pieces = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             losses = [loss for one in answers for loss in one.result.losses]
             _, remarks = _trajet.join_pieces(
                 reader,
-                part,
+                (place, frames),
                 spec.columns,
                 spec.how,
                 pieces,
@@ -124,7 +126,7 @@ def write_pieces(
         _record(timing, answers, borders)
         run = timing.report(pool=pool.kind, t_joining=joined)
     warnings = [counts for answer in answers for counts in answer.result.warnings]
-    return WriteOutcome(remarks, run, path.stat().st_size, warnings=warnings)
+    return WriteOutcome(remarks, run, place.stat().st_size, warnings=warnings)
 
 
 def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int]) -> OutputOptions:

@@ -120,6 +120,8 @@ def write(
         )
     path = Path(path)
     output.check(path, WRITTEN_SUFFIXES)
+    # Blocks may come from a function that changes the folder of the process.
+    place = output.destination(path)
     in_hdf5 = path.suffix.lower() in h5md.HDF5.suffixes
     OutputOptions(precision=precision, double=double, compression=compression).check_for(path)
     if threads is not None and threads < 1:
@@ -129,12 +131,12 @@ def write(
     threads = threads or _trajet.available_threads()
     counted = _CheckedBlocks(positions, _FrameInputs.of(path, times, steps, cells))
     if in_hdf5:
-        h5md.write_blocks(path, counted, compression=compression, threads=threads, force=force)
+        h5md.write_blocks(place, counted, compression=compression, threads=threads, force=force)
         remarks: list[str] = []
     else:
         how = OutputOptions(precision, double, allow_loss=allow_loss)
-        remarks = _write(path, counted, how, force=force, threads=threads)
-    size = path.stat().st_size
+        remarks = _write(place, counted, how, force=force, threads=threads)
+    size = place.stat().st_size
     remarks += counted.remarks
     return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(remarks), None)
 

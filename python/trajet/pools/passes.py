@@ -157,7 +157,7 @@ def sections_in(folder: Path | None) -> Iterator[MakeSections]:
             output.give_name(own, path, force=True)
     finally:
         for own in unfinished.values():
-            own.unlink(missing_ok=True)
+            output.remove(own)
         if is_new:
             # A folder with files stays.
             with suppress(OSError):
@@ -172,7 +172,7 @@ def _section_in_file(
         path.parent.mkdir(exist_ok=True)
         output.check(path, (".npy",))
         if (before := unfinished.get(path)) is not None:
-            before.unlink(missing_ok=True)
+            output.remove(before)
         own = unfinished[path] = output.name_beside(path)
         output.make_new(own)
         numbers = np.lib.format.open_memmap(own, "w+", np.dtype(dtype), shape)

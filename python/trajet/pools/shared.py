@@ -19,8 +19,6 @@ _OPEN_FILES = Path("/proc/self/fd")
 @contextmanager
 def folder_in(place: Path | None) -> Iterator[Path]:
     """Make a folder in `place` (None: that of temporary files) and remove it at the end."""
-    import shutil
-
     place = temporary() if place is None else place
     _trajet.remove_leftovers(place)
     folder = place / f"trajet-{_trajet.process_mark()}-{os.urandom(6).hex()}"
@@ -29,7 +27,7 @@ def folder_in(place: Path | None) -> Iterator[Path]:
         folder.mkdir(0o700)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        output.remove(folder)
 
 
 @contextmanager

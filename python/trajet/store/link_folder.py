@@ -57,7 +57,7 @@ def make(
             if gone:
                 path.unlink()
         for path, target in links.items():
-            own = output.name_beside(path)
+            own = output.temporary_in(folder)
             own.symlink_to(target)
             own.replace(path)
         for path, text in pointers.items():
