@@ -80,7 +80,7 @@ def both_groups(*universes: mda.Universe, atoms: Any) -> Iterator[mda.AtomGroup]
 
 
 def assert_same_frame(ours: Any, theirs: Any) -> None:
-    """Assert that two time steps have the same bits; cells may differ in the last one."""
+    """Assert that two time steps have the same bits."""
     assert (ours.frame, ours.n_atoms) == (theirs.frame, theirs.n_atoms)
     assert ours.time == theirs.time
     for field in FIELDS:
@@ -96,11 +96,13 @@ def assert_same_data(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
     """Assert that `ts.data` is the same."""
     assert ours.keys() == theirs.keys()
     for key, value in theirs.items():
+        assert type(ours[key]) is type(value), key
         np.testing.assert_array_equal(ours[key], value, key)
 
 
 def assert_same_cell(ours: Any, theirs: Any) -> None:
-    """Assert that cells are equal but for the last bit."""
+    """Assert that cells have the same bits."""
     assert (ours is None) == (theirs is None)
     if theirs is not None:
-        np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=0)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)

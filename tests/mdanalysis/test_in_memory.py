@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
-from helpers.made_files import mixed_trr
+from helpers.made_files import vectors_dcd
 from helpers.universe_pairs import FIELDS, N_FRAMES, assert_same_cell, load, with_theirs
 from MDAnalysis.coordinates.memory import MemoryReader
 from MDAnalysis.transformations import translate
@@ -102,13 +102,18 @@ def test_frames_that_lack_a_field_are_as_with_mdanalysis(lacking: str, tmp_path:
             assert lacking != "positions"
 
 
-def test_rotated_box_is_an_error(tmp_path: Path) -> None:
-    """Also in a frame in the middle, as when frames are read one by one."""
-    path = mixed_trr(tmp_path / "mixed.trr")
+def test_rotated_box_is_that_of_mdanalysis(tmp_path: Path) -> None:
+    """With a warning, also for a frame in the middle, as when frames are read one by one."""
+    path = vectors_dcd(tmp_path / "vectors.dcd")
+    n_atoms = tj.open(None, path).n_atoms
+    theirs = mda.Universe.empty(n_atoms).load_new(str(path))
+    theirs.trajectory[1]
     guest.install()
-    u = mda.Universe.empty(tj.open(None, path).n_atoms).load_new(str(path))
-    with pytest.raises(tj.FormatError, match="frame 1: the first box vector"):
-        u.transfer_to_memory()
+    ours = mda.Universe.empty(n_atoms).load_new(str(path))
+    with pytest.warns(UserWarning, match="frame 1: the box .* is rotated"):
+        ours.trajectory[1]
+    some = slice(1, None, 2)
+    assert_same_arrays(in_memory(ours, some), in_memory(theirs, some))
 
 
 def test_transformations_are_applied(small_files: dict[str, Path]) -> None:

@@ -11,6 +11,7 @@ import trajet as tj
 import trajet.mdanalysis as guest
 from helpers.universe_pairs import empty_universe, load, with_theirs
 from MDAnalysis.core.groups import Atom, AtomGroup
+from trajet.mdanalysis.format_readers import DCDReader
 
 NAMES = ("XTC", "TRR", "DCD", "NCDF", "NC", "H5MD")
 
@@ -152,22 +153,21 @@ def test_damaged_frame_is_an_error_or_read_by_mdanalysis(
             _ = ts.positions
 
 
-def test_rotated_box_is_an_error_or_that_of_mdanalysis(tmp_path: Path) -> None:
-    """CHARMM's symmetric matrices are turned against the box of lengths and angles."""
+def test_rotated_box_is_that_of_mdanalysis(tmp_path: Path) -> None:
+    """CHARMM's symmetric matrices are turned against the box of lengths and angles: a warning."""
     from MDAnalysisTests.datafiles import DCD_TRICLINIC, PSF_TRICLINIC
 
     path = Path(shutil.copy(DCD_TRICLINIC, tmp_path))
     theirs = mda.Universe(PSF_TRICLINIC, str(path))
-    guest.install()
-    with pytest.raises(tj.FormatError, match="strict=False"):
-        mda.Universe(PSF_TRICLINIC, str(path))
-    guest.install(strict=False)
-    with pytest.warns(UserWarning, match="MDAnalysis' own reader"):
-        u = mda.Universe(PSF_TRICLINIC, str(path))
-    for one, other in zip(u.trajectory, theirs.trajectory, strict=True):
-        np.testing.assert_array_equal(one.dimensions, other.dimensions)
-        np.testing.assert_array_equal(one.positions, other.positions)
-        assert one.time == other.time
+    for strict in (True, False):
+        guest.install(strict=strict)
+        with pytest.warns(UserWarning, match="frame 0: the box .* is rotated"):
+            u = mda.Universe(PSF_TRICLINIC, str(path))
+        assert type(u.trajectory) is DCDReader
+        for one, other in zip(u.trajectory, theirs.trajectory, strict=True):
+            np.testing.assert_array_equal(one.dimensions, other.dimensions)
+            np.testing.assert_array_equal(one.positions, other.positions)
+            assert one.time == other.time
 
 
 def test_file_of_another_format_is_an_error(small_files: dict[str, Path], tmp_path: Path) -> None:

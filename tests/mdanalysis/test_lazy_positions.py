@@ -15,7 +15,6 @@ from helpers.golden_files import Adk
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, load, with_theirs
 from MDAnalysis.lib.distances import distance_array
 from MDAnalysis.lib.formats.libmdaxdr import TRRFile
-from trajet.mdanalysis import frame_parts
 from trajet.trajectory.cursor import Cursor
 
 
@@ -322,15 +321,25 @@ def test_read_error_leaves_no_positions_of_another_frame(
     assert failed
 
 
-def write_turned(path: Path, n_frames: int = 8) -> None:
-    """Write frames whose positions are their numbers; the boxes of frames 4 and 5 are rotated."""
+def write_numbered(path: Path, n_frames: int = 8) -> None:
+    """Write frames whose positions are their numbers."""
     with TRRFile(str(path), "w") as file:
         for frame in range(n_frames):
             box = np.diag([3.0, 3.0, 3.0 + frame])
-            if frame in (4, 5):
-                box = np.array([[0.0, 3, 0], [-3, 0, 0], [0, 0, 9]])
             numbers = np.full((20, 3), frame, np.float32)
             file.write(numbers, numbers, None, box, frame, 2.0 * frame, 0.0, 20)
+
+
+def refuse_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the data of frames 4 and 5 refused."""
+    observables = Cursor.observables
+
+    def fail(cursor: Cursor) -> Any:
+        if cursor.frame in (4, 5):
+            raise tj.FormatError("no observables")
+        return observables(cursor)
+
+    monkeypatch.setattr(Cursor, "observables", fail)
 
 
 def shift(ts: Any) -> Any:
@@ -340,25 +349,15 @@ def shift(ts: Any) -> Any:
 
 
 @pytest.mark.parametrize("asks", ["group", "all", "nothing", "held", "motion", "transformation"])
-@pytest.mark.parametrize("refused", ["box", "observables"])
 def test_refused_frame_leaves_the_frame_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str, refused: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     """Number, time, cell, positions and velocities, whatever was read ahead."""
-    path = tmp_path / "turned.trr"
-    write_turned(path)
+    path = tmp_path / "numbered.trr"
+    write_numbered(path)
     guest.install()
     u = mda.Universe.empty(20, trajectory=False).load_new(str(path))
-    if refused == "observables":
-        observables = Cursor.observables
-
-        def fail(cursor: Cursor) -> Any:
-            if cursor.frame in (4, 5):
-                raise tj.FormatError("no observables")
-            return observables(cursor)
-
-        monkeypatch.setattr(Cursor, "observables", fail)
-        monkeypatch.setattr(frame_parts, "is_turned", lambda _: False)
+    refuse_frames(monkeypatch)
     if asks == "transformation":
         u.trajectory.add_transformations(shift)
     held = []
@@ -382,14 +381,15 @@ def test_refused_frame_leaves_the_frame_before(
     assert u.trajectory[6].positions[0, 0] == (60 if asks != "transformation" else 60 + 106)
 
 
-def test_refused_frame_adds_no_positions(tmp_path: Path) -> None:
+def test_refused_frame_adds_no_positions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To a frame without any, that is read whole."""
-    path = tmp_path / "turned.trr"
-    write_turned(path)
+    path = tmp_path / "numbered.trr"
+    write_numbered(path)
     guest.install()
     u = mda.Universe.empty(20, trajectory=False).load_new(str(path))
     _ = u.trajectory[3].positions
     u.trajectory.ts.has_positions = False
+    refuse_frames(monkeypatch)
     with pytest.raises(tj.FormatError):
         u.trajectory[4]
     assert not u.trajectory.ts.has_positions

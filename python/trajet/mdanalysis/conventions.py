@@ -1,19 +1,25 @@
 """Conventions of MDAnalysis for each format: units, time steps, and data beside positions."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 from MDAnalysis.coordinates.DCD import DCDReader
 from MDAnalysis.coordinates.H5MD import H5MDReader
 from MDAnalysis.coordinates.TRJ import NCDFReader
 from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
 from MDAnalysis.lib.formats.libdcd import DCDFile
-from MDAnalysis.units import convert
+from MDAnalysis.lib.mdamath import triclinic_box
+from MDAnalysis.units import convert, get_conversion_factor
+from numpy.typing import NDArray
 
+from trajet.box import Box
 from trajet.trajectory.cursor import Cursor
 
 if TYPE_CHECKING:
@@ -33,6 +39,11 @@ OWN_READERS = {
 # A file, or several that are read as one trajectory.
 Files: TypeAlias = str | Sequence[str | os.PathLike[str]]
 _PRESENT = ("has_positions", "has_velocities", "has_forces")
+_ANGSTROM_PER_NM = 10.0
+# Bytes of the head of a frame of TRR up to the number of atoms, and of a number.
+_TRR_HEAD, _DOUBLE = 68, 8
+# Axes of the box vectors of all frames.
+_MATRICES = 3
 
 
 @dataclass
@@ -47,6 +58,14 @@ class Convention:
         Further attributes of the reader.
     dt
         Time between frames, ps; None if it is not known in advance.
+    length
+        Å in the unit of length of the file, in which MDAnalysis rounds lengths of cells first.
+    needs_volume
+        Whether a cell is made of vectors, so that there is none if they span no volume.
+    rounds_vectors
+        Whether it is made of vectors that are rounded to single precision.
+    is_exact
+        Whether products of its lengths with `length` are rounded once, those with single precision.
     is_independent
         Whether each frame has a time step of its own.
     """
@@ -61,6 +80,10 @@ class Convention:
     )
     attributes: dict[str, object] = field(default_factory=dict)
     dt: float | None = None
+    length: float = 1.0
+    needs_volume: bool = False
+    rounds_vectors: bool = False
+    is_exact: bool = False
     is_independent = False
     # Whether `ts.data` has the time between frames from the beginning.
     has_dt_data = True
@@ -68,6 +91,39 @@ class Convention:
     def data(self, cursor: Cursor) -> dict[str, object]:
         """Return `ts.data` of the frame that a cursor has read."""
         return {"time": cursor.time, "step": cursor.step}
+
+    def dimensions(
+        self, cell: NDArray[np.float64], vectors: NDArray[np.float64] | None
+    ) -> NDArray[np.floating] | float:
+        """Return `ts.dimensions`, with the bits of MDAnalysis' reader; 0 without a cell.
+
+        Parameters
+        ----------
+        cell
+            Lengths (Å) and angles; NaN without a cell.
+        vectors
+            Box vectors, Å, as of a cursor.
+        """
+        a, b, c, *angles = cell.tolist()
+        if math.isnan(a):
+            return 0.0
+        if self.needs_volume and not (min(a, b, c, *angles) > 0 and max(angles) < 180):
+            return 0.0
+        if self.rounds_vectors:
+            rows = Box.of_cell(cell, vectors).vectors / self.length
+            found: NDArray[np.float32] = triclinic_box(*rows.astype(np.float32))
+        elif self.length == 1.0 or (self.is_exact and angles == _RIGHT):
+            return cell
+        else:
+            lengths = cell.copy()
+            lengths[:3] /= self.length
+            found = lengths.astype(np.float32)
+        found[:3] *= np.float32(self.length)
+        return found
+
+
+# Angles of a rectangular cell.
+_RIGHT = [90.0, 90.0, 90.0]
 
 
 @dataclass
@@ -86,7 +142,7 @@ class _Trr(_Xdr):
     """TRR: λ is data of the frame."""
 
     def data(self, cursor: Cursor) -> dict[str, object]:
-        return {**super().data(cursor), **cursor.observables()}
+        return {**super().data(cursor), "lambda": float(cursor.observables()["lambda"])}
 
 
 @dataclass
@@ -106,10 +162,11 @@ class _Ncdf(Convention):
     """Amber NetCDF: a file may have no times."""
 
     has_dt_data = False
-    has_time: bool = True
+    # Type of times; None without times.
+    time_type: type | None = float
 
     def data(self, cursor: Cursor) -> dict[str, object]:
-        return {"time": cursor.time} if self.has_time else {}
+        return {} if self.time_type is None else {"time": self.time_type(cursor.time)}
 
 
 @dataclass
@@ -117,10 +174,18 @@ class _H5md(Convention):
     """H5MD: observables are data of the frame."""
 
     has_observables: bool = False
+    time_type: type = float
+    step_type: type = int
+    # ps in the unit of time of the file.
+    time_unit: float = 1.0
 
     def data(self, cursor: Cursor) -> dict[str, object]:
         numbers = cursor.observables() if self.has_observables else {}
-        return {**numbers, "time": cursor.time, "step": cursor.step}
+        time = cursor.time
+        if self.time_unit != 1.0 and self.time_type is np.float32:
+            # The product is rounded to single precision.
+            time = float(np.float32(time / self.time_unit) * np.float32(self.time_unit))
+        return {**numbers, "time": self.time_type(time), "step": self.step_type(cursor.step)}
 
 
 def convention_of(
@@ -140,12 +205,22 @@ def convention_of(
         The argument `dt` of the reader.
     """
     if format in ("XTC", "TRR"):
-        dt = 0.0
+        # MDAnalysis has an integer here.
+        dt: float = 0
         if source.n_frames > 1:
             first = source.head.read(0).time
             dt = source.head.read(1).time - first if given_dt is None else given_dt
         kind = _Trr if format == "TRR" else _Xdr
-        return kind(dict(OWN_READERS[format].units), dt=dt, given_dt=given_dt)
+        is_double = format == "TRR" and _is_double(source.trajectory.paths[0])
+        return kind(
+            dict(OWN_READERS[format].units),
+            dt=dt,
+            length=_ANGSTROM_PER_NM,
+            needs_volume=True,
+            rounds_vectors=is_double,
+            is_exact=not is_double,
+            given_dt=given_dt,
+        )
     if format == "DCD":
         with DCDFile(filename) as file:
             header = dict(file.header)
@@ -157,7 +232,18 @@ def convention_of(
             "_file": SimpleNamespace(header=header),
         }
         return _Dcd(dict(DCDReader.units), attributes, dt=dt, first=header["istart"] / every)
+    if format == "GRO":
+        return Convention(length=_ANGSTROM_PER_NM, rounds_vectors=True)
     return Convention()
+
+
+def _is_double(path: Path) -> bool:
+    """Return whether the first frame of a TRR file has numbers of double precision."""
+    with path.open("rb") as file:
+        # Bytes of each part, behind the file's magic number and version, and the number of atoms.
+        sizes = np.frombuffer(file.read(_TRR_HEAD), ">i4")[6:]
+    box, vectors, n_atoms = sizes[2], sizes[7:10], int(sizes[10])
+    return bool(box == 9 * _DOUBLE or (vectors == 3 * n_atoms * _DOUBLE).any())
 
 
 def convention_of_header(
@@ -173,14 +259,26 @@ def convention_of_header(
     with OWN_READERS[format](filename, **options) as own:
         if format == "H5MD":
             described = ("compression", "compression_opts", "_driver", "_comm", "_has", *_PRESENT)
+            edges = own._particle_group.get("box/edges/value")
             return _H5md(
                 dict(own.units),
                 {name: getattr(own, name) for name in described},
+                length=_factor("length", own.units["length"], "Angstrom"),
+                needs_volume=edges is not None and edges.ndim == _MATRICES,
                 has_observables="observables" in own._file,
+                time_type=type(own.ts.data["time"]),
+                step_type=type(own.ts.data.get("step", 0)),
+                time_unit=_factor("time", own.units["time"], "ps"),
             )
         names = ("remarks", "periodic", "has_time", "scale_factors", "_mmap", *_PRESENT[1:])
         attributes = {name: getattr(own, name) for name in names}
         dt = given_dt
         if dt is None and own.has_time and own.n_frames > 1:
-            dt = float(own._get_dt())
-        return _Ncdf(dict(own.units), attributes, dt=dt, has_time=own.has_time)
+            dt = own._get_dt()
+        time_type = type(own.ts.data["time"]) if own.has_time else None
+        return _Ncdf(dict(own.units), attributes, dt=dt, time_type=time_type)
+
+
+def _factor(quantity: str, unit: str | None, ours: str) -> float:
+    """Return how many units of ours a unit of a file is."""
+    return 1.0 if unit is None else float(get_conversion_factor(quantity, unit, ours))

@@ -6,38 +6,35 @@ import numpy as np
 from MDAnalysis.coordinates.timestep import Timestep
 from numpy.typing import NDArray
 
-from trajet import FormatError
+from trajet.mdanalysis.conventions import Convention
 from trajet.mdanalysis.timestep import LazyTimestep
 from trajet.trajectory.cursor import Cursor
 
 
-def check_cell(cursor: Cursor, filename: object) -> None:
-    """Raise an error if the box is rotated, which six numbers cannot say.
-
-    Raises
-    ------
-    FormatError
-        If it is.
-    """
-    if cursor.vectors is not None and is_turned(cursor.vectors):
-        raise FormatError(
-            f"{filename}: frame {cursor.frame}: the first box vector is not along x, or the second"
-            " not in the x-y plane: a Universe would turn the box and not the atoms: rotate both"
-            ' (trajet.open(…).transform, or "gmx trjconv"), or read the file with strict=False'
-        )
-
-
-def set_cell(ts: LazyTimestep, cell: NDArray[np.float64], frame: int) -> None:
-    """Set the unit cell of a time step; not a number: no cell."""
+def set_cell(ts: LazyTimestep, cursor: Cursor, convention: Convention) -> None:
+    """Set the unit cell of a time step."""
+    cell = cursor.cell
     # Angles that were never written are zeros.
     if cell[0] != cell[0] and cell[3] == 0:
         warnings.warn(
-            f"frame {frame}: its unit cell was never written (cell_lengths or cell_angles hold"
-            " NetCDF's fill value): dimensions are None in such frames, so that analyses take no"
-            " nearest images: leave them out",
+            f"frame {cursor.frame}: its unit cell was never written (cell_lengths or cell_angles"
+            " hold NetCDF's fill value): dimensions are None in such frames, so that analyses take"
+            " no nearest images: leave them out",
             stacklevel=2,
         )
-    ts._unitcell[:] = cell if cell[0] == cell[0] else 0
+    ts._unitcell[:] = convention.dimensions(cell, cursor.vectors)
+
+
+def warn_of_turned_cell(filename: object, frame: int, cell: NDArray[np.float64]) -> None:
+    """Warn that a box is rotated, which lengths and angles cannot say."""
+    numbers = ", ".join(f"{x:.4g}" for x in cell)
+    warnings.warn(
+        f"{filename}: frame {frame}: the box ({numbers}) is rotated (as CHARMM writes crystals):"
+        " its first vector is not along x, or the second not in the x-y plane. dimensions have its"
+        " lengths and angles, of which MDAnalysis makes a box that is not rotated: nearest images"
+        " and wrapped positions are wrong. For these, use trajet.open, which keeps the vectors",
+        stacklevel=2,
+    )
 
 
 def is_turned(vectors: NDArray[np.float64]) -> bool:

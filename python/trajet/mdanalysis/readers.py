@@ -24,7 +24,12 @@ from trajet.mdanalysis.conventions import (
     convention_of_header,
 )
 from trajet.mdanalysis.errors import ChangedFileError, UnreadableError, read_error
-from trajet.mdanalysis.frame_parts import check_cell, copy_frame, is_turned, set_cell
+from trajet.mdanalysis.frame_parts import (
+    copy_frame,
+    is_turned,
+    set_cell,
+    warn_of_turned_cell,
+)
 from trajet.mdanalysis.identity import Ends, changed_files, identity_of
 from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
@@ -113,6 +118,8 @@ class Reader(ReaderBase):  # type: ignore[misc]
         self._own: ReaderBase | None = None
         self._identity: list[Ends] = []
         self._frame = -1
+        # Whether a warning about rotated boxes was given.
+        self._is_warned = False
         # Keys of `ts.data` that the current frame sets; the others belong to the script.
         self._data_names: set[str] = set()
         self._open(rebuild_index=refresh_offsets)
@@ -316,7 +323,6 @@ class Reader(ReaderBase):  # type: ignore[misc]
         whole = bool(self._transformations) or target is not ts
         try:
             cursor = self._source.read(target, frame, whole=whole)
-            check_cell(cursor, self.filename)
             data = convention.data(cursor)
             self._source.show(target, cursor)
         except FormatError as error:
@@ -327,7 +333,10 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return self._go_with_own_reader(frame, ts)
         except OSError as error:
             raise read_error(self.filename, frame, error) from error
-        set_cell(target, cursor.cell, frame)
+        set_cell(target, cursor, convention)
+        if not self._is_warned and cursor.vectors is not None and is_turned(cursor.vectors):
+            self._is_warned = True
+            warn_of_turned_cell(self.filename, frame, cursor.cell)
         if self._data_names != data.keys():
             for name in self._data_names - data.keys():
                 ts.data.pop(name, None)
@@ -514,14 +523,17 @@ class Reader(ReaderBase):  # type: ignore[misc]
         if found is None:
             return None
         arrays, cells, vectors = found
-        if vectors is not None and any(map(is_turned, vectors)):
+        if vectors is not None and not self._is_warned and any(map(is_turned, vectors)):
             return None
-        cells[np.isnan(cells[:, 0])] = 0
-        is_without = (cells[:, :3] == 0).all(axis=1)
+        boxes = [None] * len(cells) if vectors is None else vectors
+        shown = np.empty((len(cells), 6), np.float32)
+        for row, cell, box in zip(shown, cells, boxes, strict=True):
+            row[:] = self._convention.dimensions(cell, box)
+        is_without = (shown[:, :3] == 0).all(axis=1)
         if self.ts.dimensions is not None and is_without.any():
             return None
         empty = dict.fromkeys(("velocities", "forces", "dimensions"))
-        dimensions = {} if self.ts.dimensions is None else {"dimensions": cells.astype(np.float32)}
+        dimensions = {} if self.ts.dimensions is None else {"dimensions": shown}
         return {**empty, **arrays, **dimensions}
 
     def _frame_by_frame(self, *arguments: object) -> NDArray[np.float32]:
