@@ -11,7 +11,7 @@ mod writer;
 pub use convert::{convert, convert_piece, divide, split};
 pub use output_pieces::{WrittenPiece, join};
 pub use request::{Converted, Divided, FrameRows, OutputPiece, Partition, Request, Target};
-pub use writer::Writer;
+pub use writer::{GivenFrame, Writer};
 
 #[cfg(test)]
 mod tests;

@@ -76,7 +76,8 @@ impl<'a> Input<'a> {
         }
     }
 
-    pub(crate) fn cell(&self) -> [f64; 6] {
+    /// Returns the unit cell: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
+    pub fn cell(&self) -> [f64; 6] {
         match self {
             Input::Raw { raw, .. } => raw.cell(),
             Input::Snapshot(snapshot) => snapshot.cell,
@@ -109,14 +110,16 @@ impl<'a> Input<'a> {
         }
     }
 
-    pub(crate) fn time(&self) -> f64 {
+    /// Returns the time, ps.
+    pub fn time(&self) -> f64 {
         match self {
             Input::Raw { time, .. } => *time,
             Input::Snapshot(snapshot) => snapshot.time,
         }
     }
 
-    pub(crate) fn step(&self) -> i64 {
+    /// Returns the integration step.
+    pub fn step(&self) -> i64 {
         match self {
             Input::Raw { step, .. } => *step,
             Input::Snapshot(snapshot) => snapshot.step,

@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use numpy::PyUntypedArrayMethods;
 use numpy::ndarray::ArrayView1;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use trajet_convert::Writer;
-use trajet_formats::{Snapshot, memory};
+use trajet_convert::{GivenFrame, Writer};
+use trajet_formats::{Raw, Snapshot, memory, trr};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::convert::{PyWriteOptions, format_of};
@@ -30,6 +30,19 @@ pub(crate) struct Frames<'py> {
     velocities: Option<Aligned3<'py, f32>>,
     forces: Option<Aligned3<'py, f32>>,
     vectors: Option<Aligned3<'py, f64>>,
+}
+
+/// Frames in the units of GROMACS; see `GromacsFrames` of `trajet.mdanalysis.block_writer`.
+#[derive(FromPyObject)]
+pub(crate) struct GromacsFrames<'py> {
+    n_atoms: usize,
+    times: Aligned1<'py, f64>,
+    steps: Aligned1<'py, i64>,
+    lambdas: Aligned1<'py, f64>,
+    vectors: Aligned3<'py, f32>,
+    positions: Option<Aligned3<'py, f32>>,
+    velocities: Option<Aligned3<'py, f32>>,
+    forces: Option<Aligned3<'py, f32>>,
 }
 
 #[pymethods]
@@ -56,12 +69,37 @@ impl PyWriter {
     /// Appends the frames of a block.
     #[pyo3(signature = (block, *, threads))]
     fn append(&self, py: Python<'_>, block: Frames<'_>, threads: usize) -> PyResult<()> {
-        let frames = snapshots(py, &block)?;
-        let done = py.detach(|| {
-            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-            writer.as_mut().map(|writer| writer.append(&frames, threads))
-        });
-        done.ok_or_else(closed)?.map_err(|error| from_io(py, &error))
+        self.write(py, &snapshots(py, &block)?, threads)
+    }
+
+    /// Appends frames in the units of GROMACS to a file of one of its formats, bit for bit.
+    #[pyo3(signature = (frames, *, threads))]
+    fn append_gromacs(
+        &self,
+        py: Python<'_>,
+        frames: GromacsFrames<'_>,
+        threads: usize,
+    ) -> PyResult<()> {
+        self.write(py, &raw_frames(py, &frames)?, threads)
+    }
+
+    /// Has the file kept if this process is killed.
+    fn keep_if_killed(&self) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = writer.as_mut() {
+            writer.keep_if_killed();
+        }
+    }
+
+    /// Leaves the unfinished file where it is, and returns its path; None if it has no frame.
+    fn keep(&self) -> Option<PathBuf> {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        writer.and_then(Writer::keep)
+    }
+
+    /// Writes all frames to the disk.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.with_writer(py, Writer::sync)
     }
 
     /// Completes the file. Returns its size in bytes, and remarks.
@@ -77,12 +115,29 @@ impl PyWriter {
     }
 }
 
+impl PyWriter {
+    fn write(&self, py: Python<'_>, frames: &[GivenFrame], threads: usize) -> PyResult<()> {
+        self.with_writer(py, |writer| writer.append(frames, threads))
+    }
+
+    fn with_writer(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Writer) -> Result<(), trajet_files::Error> + Send,
+    ) -> PyResult<()> {
+        let done = py.detach(|| {
+            self.writer.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work)
+        });
+        done.ok_or_else(closed)?.map_err(|error| from_io(py, &error))
+    }
+}
+
 fn closed() -> PyErr {
     PyValueError::new_err("the file was completed or removed already")
 }
 
 /// Returns the frames of a block.
-fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<Snapshot>> {
+fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
     let &[n_frames, n_atoms, 3] = block.positions.shape() else {
         return Err(PyValueError::new_err("positions must be (n_frames, n_atoms, 3)"));
     };
@@ -116,7 +171,7 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<Snapshot>> {
             (0..9).for_each(|i| rows[i] = vectors[[k, i / 3, i % 3]] / 10.0);
             (!rows[0].is_nan()).then_some(rows)
         });
-        Snapshot {
+        GivenFrame::Snapshot(Snapshot {
             n_atoms,
             time: times[k],
             step: steps[k],
@@ -126,7 +181,49 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<Snapshot>> {
             velocities: rows(fields[1], k),
             forces: rows(fields[2], k),
             ..Snapshot::default()
-        }
+        })
     };
     Ok((0..n_frames).map(frame).collect())
+}
+
+/// Returns frames in the units of GROMACS.
+fn raw_frames(py: Python<'_>, given: &GromacsFrames<'_>) -> PyResult<Vec<GivenFrame>> {
+    let (n_frames, n_atoms) = (given.times.len(), given.n_atoms);
+    let fields = [given.positions.as_ref(), given.velocities.as_ref(), given.forces.as_ref()];
+    let fits = fields.iter().flatten().all(|field| field.shape() == [n_frames, n_atoms, 3])
+        && [given.steps.len(), given.lambdas.len()] == [n_frames; 2]
+        && given.vectors.shape() == [n_frames, 3, 3];
+    if !fits {
+        return Err(PyValueError::new_err("the arrays of a block have different lengths"));
+    }
+    let n = fields.iter().flatten().count();
+    memory::ask(n.saturating_mul(n_frames * n_atoms * 12), "the frames of a block")
+        .map_err(|refused| from_io(py, &refused.into()))?;
+    let (times, steps, lambdas) =
+        (given.times.as_array(), given.steps.as_array(), given.lambdas.as_array());
+    let numbers = |field: &Aligned3<'_, f32>, k: usize| {
+        let of_all = field.as_array();
+        let of_frame = of_all.index_axis(numpy::ndarray::Axis(0), k);
+        trr::Reals::Single(of_frame.iter().copied().collect())
+    };
+    let frame = |k: usize| {
+        let step = i32::try_from(steps[k])
+            .map_err(|_| PyOverflowError::new_err("a step needs more than 32 bits"))?;
+        let [positions, velocities, forces] = fields.map(|field| Some(numbers(field?, k)));
+        let frame = trr::Frame {
+            n_atoms,
+            double: false,
+            step,
+            time: times[k],
+            lambda: lambdas[k],
+            vectors: Some(numbers(&given.vectors, k)),
+            virial: None,
+            pressure: None,
+            positions,
+            velocities,
+            forces,
+        };
+        Ok(GivenFrame::Raw(Raw::Trr(frame), times[k], steps[k]))
+    };
+    (0..n_frames).map(frame).collect()
 }

@@ -3,8 +3,6 @@
 import atexit
 import errno
 import os
-import shutil
-import sys
 import threading
 import weakref
 from dataclasses import dataclass, field
@@ -17,11 +15,12 @@ from MDAnalysis import Universe
 from MDAnalysis.coordinates.base import WriterBase
 from MDAnalysis.coordinates.timestep import Timestep
 from MDAnalysis.core.groups import AtomGroup
+from MDAnalysis.lib.mdamath import triclinic_vectors
 from numpy.typing import NDArray
 
-from trajet import _trajet, output
+from trajet import _trajet
+from trajet._trajet import OutputError
 from trajet.conversion.files import OutputOptions
-from trajet.trajectory import Block
 
 # Bytes of positions in a block, and the largest number of its frames.
 _BLOCK_BYTES = 2**22
@@ -32,57 +31,85 @@ _open: "weakref.WeakSet[Writer]" = weakref.WeakSet()
 
 
 @dataclass
+class GromacsFrames:
+    """Frames in the units of GROMACS.
+
+    Attributes
+    ----------
+    n_atoms
+        Number of atoms.
+    times, steps, lambdas
+        ps, integration steps, and λ of each frame.
+    vectors
+        Box vectors, `(n_frames, 3, 3)`, nm; zeros without a cell.
+    positions, velocities, forces
+        `(n_frames, n_atoms, 3)`: nm, nm/ps and kJ/(mol nm).
+    """
+
+    n_atoms: int
+    times: NDArray[np.float64]
+    steps: NDArray[np.int64]
+    lambdas: NDArray[np.float64]
+    vectors: NDArray[np.float32]
+    positions: NDArray[np.float32] | None
+    velocities: NDArray[np.float32] | None
+    forces: NDArray[np.float32] | None
+
+
+# The fields of a frame, in the order of `GromacsFrames`.
+_FIELDS = ("positions", "velocities", "forces")
+
+
+@dataclass
 class _Pending:
     """Frames that are not encoded yet."""
 
-    positions: NDArray[np.float32]
-    velocities: NDArray[np.float32] | None
-    forces: NDArray[np.float32] | None
+    n_atoms: int
+    # None for what these frames do not have.
+    fields: dict[str, NDArray[np.float32] | None]
+    capacity: int
     times: list[float] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
-    vectors: list[NDArray[np.float64]] = field(default_factory=list)
+    lambdas: list[float] = field(default_factory=list)
+    vectors: list[NDArray[np.float32]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, n_atoms: int, *, velocities: bool, forces: bool) -> "_Pending":
+    def of(cls, n_atoms: int, names: tuple[str, ...]) -> "_Pending":
         n_frames = min(max(_BLOCK_BYTES // (12 * max(n_atoms, 1)), 1), _MOST_FRAMES)
         shape = (n_frames, n_atoms, 3)
-        return cls(
-            np.empty(shape, np.float32),
-            np.empty(shape, np.float32) if velocities else None,
-            np.empty(shape, np.float32) if forces else None,
-        )
+        made = {name: np.empty(shape, np.float32) if name in names else None for name in _FIELDS}
+        return cls(n_atoms, made, n_frames)
 
-    def holds(self, n_atoms: int, *, velocities: bool, forces: bool) -> bool:
+    def holds(self, n_atoms: int, names: tuple[str, ...]) -> bool:
         """Return whether there is room for a frame with these fields."""
-        capacity, of_block, _ = self.positions.shape
-        has = (self.velocities is not None, self.forces is not None)
-        return len(self.times) < capacity and of_block == n_atoms and has == (velocities, forces)
+        has = tuple(name for name in _FIELDS if self.fields[name] is not None)
+        return len(self.times) < self.capacity and self.n_atoms == n_atoms and has == names
 
-    def block(self) -> Block:
-        """Return the frames as a block."""
+    def frames(self) -> GromacsFrames:
+        """Return the frames so far."""
         n = len(self.times)
-        steps = np.array(self.steps, np.int64)
-        return Block(
-            self.positions[:n],
+        fields = {name: None if x is None else x[:n] for name, x in self.fields.items()}
+        return GromacsFrames(
+            self.n_atoms,
             np.array(self.times),
-            steps,
-            steps,
-            np.full((n, 6), np.nan),
-            None if self.velocities is None else self.velocities[:n],
-            None if self.forces is None else self.forces[:n],
-            vectors=np.array(self.vectors),
+            np.array(self.steps, np.int64),
+            np.array(self.lambdas),
+            np.array(self.vectors, np.float32),
+            **fields,
         )
 
 
 class Writer(WriterBase):  # type: ignore[misc]
-    """Writes a trajectory, which gets its name when it is closed.
+    """Writes a trajectory, which gets its name when it is closed, or the script ends or fails.
 
-    If the `with` block or the script fails, there is no file. Each subclass writes one format.
+    Until then, and if the process is killed, it is `NAME.unfinished-…`. Each subclass writes one
+    format.
     """
 
     # MDAnalysis' own writer of the format, and the endings of file names that ours takes.
     _own: type[WriterBase]
     _suffixes: tuple[str, ...]
+    _has_lambda = False
 
     def __new__(
         cls,
@@ -113,26 +140,16 @@ class Writer(WriterBase):  # type: ignore[misc]
         OutputError
             If its folder is missing, or cannot be written.
         """
-        self._path = Path(filename)
         self._pid = os.getpid()
+        self._native: _trajet.TrajectoryWriter | None = None
         self._pending: _Pending | None = None
         self._thread: threading.Thread | None = None
         self._errors: list[BaseException] = []
-        # MDAnalysis' own writer, once a frame came that ours does not write, and its file.
-        self._rest: WriterBase | None = None
-        self._rest_path: Path | None = None
         self._n_written = 0
-        self._last_error = id(getattr(sys, "last_value", None))
         nothing = np.empty(0), np.empty(0, np.int64)
-        self._target = self._target_of(self._path)
-        self._native: _trajet.TrajectoryWriter | None = _trajet.TrajectoryWriter(
-            self._target, how, *nothing, force=True
-        )
+        self._native = _trajet.TrajectoryWriter(Path(filename), how, *nothing, force=True)
+        self._native.keep_if_killed()
         _open.add(self)
-
-    def _target_of(self, path: Path) -> Path:
-        """Return the path that the engine's writer gives to its file."""
-        return path
 
     def _write_next_frame(self, ag: AtomGroup | Universe) -> None:
         try:
@@ -144,58 +161,49 @@ class Writer(WriterBase):  # type: ignore[misc]
                 raise TypeError(
                     f"{type(ag).__name__} is neither an AtomGroup or Universe"
                 ) from None
-        if self._native is None and self._rest is None:
+        if self._pid != os.getpid():
+            raise OSError(
+                errno.EPERM,
+                "another process, of which this is a fork, writes the file",
+                str(self.filename),
+            )
+        if self._native is None:
             raise OSError(errno.EBADF, "the writer is closed", str(self.filename))
         self._check(ts)
-        if self._rest is None and not self._can_write(ts):
-            self._hand_over()
-        if self._rest is not None:
-            self._rest.write(ag)
-        else:
-            self._append(ts)
+        self._append(ts)
         self._n_written += 1
 
     def _check(self, ts: Timestep) -> None:
         """Raise the errors of MDAnalysis' writer for a frame."""
         raise NotImplementedError
 
+    def _fields_of(self, ts: Timestep) -> tuple[str, ...]:
+        """Return the fields of a frame that the format takes, in the order of `_FIELDS`."""
+        raise NotImplementedError
+
     def _append(self, ts: Timestep) -> None:
-        """Append a frame that the engine's writer takes."""
-        raise NotImplementedError
-
-    def _can_write(self, ts: Timestep) -> bool:
-        """Return whether the engine's writer writes what MDAnalysis' own writes for a frame."""
-        raise NotImplementedError
-
-    def _own_writer(self, path: Path) -> WriterBase:
-        """Return MDAnalysis' own writer of the same options."""
-        raise NotImplementedError
-
-    def _put(
-        self,
-        ts: Timestep,
-        time: float,
-        step: int,
-        *,
-        vectors: NDArray[np.float64],
-        velocities: bool = False,
-        forces: bool = False,
-    ) -> None:
-        """Add a frame to the block; `vectors` are the box, `(3, 3)`, Å, or zeros."""
-        fields = {"velocities": velocities, "forces": forces}
-        if self._pending is None or not self._pending.holds(ts.n_atoms, **fields):
+        """Add a frame to the block, converted by MDAnalysis' own functions: the same bits."""
+        names, step = self._fields_of(ts), _step(ts)
+        time = float(ts.time if self._dt is None else self._dt * ts.frame)
+        coupling = float(ts.data.get("lambda", 0)) if self._has_lambda else 0.0
+        vectors = triclinic_vectors(self.convert_dimensions_to_unitcell(ts, inplace=False))
+        if self._pending is None or not self._pending.holds(ts.n_atoms, names):
             self._send()
-            self._pending = _Pending.of(ts.n_atoms, **fields)
+            self._pending = _Pending.of(ts.n_atoms, names)
         pending = self._pending
-        k = len(pending.times)
-        pending.positions[k] = ts.positions
-        if pending.velocities is not None:
-            pending.velocities[k] = ts.velocities
-        if pending.forces is not None:
-            pending.forces[k] = ts.forces
-        pending.times.append(time)
-        pending.steps.append(step)
+        for name, convert in (
+            ("positions", self.convert_pos_to_native),
+            ("velocities", self.convert_velocities_to_native),
+            ("forces", self.convert_forces_to_native),
+        ):
+            if (values := pending.fields[name]) is not None:
+                row = values[len(pending.times)]
+                row[:] = getattr(ts, name)
+                convert(row)
         pending.vectors.append(vectors)
+        pending.lambdas.append(coupling)
+        pending.steps.append(step)
+        pending.times.append(time)
 
     def _send(self) -> None:
         """Have the block encoded by a thread, when the one before it is."""
@@ -213,14 +221,19 @@ class Writer(WriterBase):  # type: ignore[misc]
         Raises
         ------
         OutputError
-            If the format cannot hold a frame, or the file cannot be written; it is removed.
+            If the format cannot hold a frame, or the file cannot be written; the error names the
+            file with the frames before.
         """
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join()
         if self._errors:
+            error, native = self._errors.pop(), self._native
+            kept = None if native is None else native.keep()
             self._discard()
-            raise self._errors.pop()
+            if kept is None:
+                raise error
+            raise OutputError(f"{error}; the frames before it are in {kept}") from error
 
     def _flush(self) -> None:
         """Encode all frames, without another thread: none can be started at the end of Python."""
@@ -230,54 +243,29 @@ class Writer(WriterBase):  # type: ignore[misc]
             _encode(self._native, pending, self._errors)
             self._wait()
 
-    def _hand_over(self) -> None:
-        """Have MDAnalysis' own writer write the frames from here on."""
-        self._flush()
-        if self._native is not None:
-            if self._n_written:
-                self._native.finish()
-            self._native.discard()
-            self._native = None
-        self._rest_path = output.name_beside(self._path)
-        self._rest = self._own_writer(self._rest_path)
-
     def close(self) -> None:
         """Complete the file, and give it its name; a file without frames is not made.
 
         Raises
         ------
         OutputError
-            If the format cannot hold a frame, or the file cannot be written; there is none then.
+            If the format cannot hold a frame, or the file cannot be written; the error names the
+            file with the frames before.
         """
         if getattr(self, "_pid", None) != os.getpid():
             return
         try:
             if self._native is not None:
                 self._flush()
-                if self._native is not None and self._n_written:
-                    self._native.finish()
-                    self._native = None
-                    if self._target != self._path:
-                        output.give_name(self._target, self._path, force=True)
-            elif self._rest is not None:
-                self._complete_rest()
+            if self._native is not None and self._n_written:
+                try:
+                    self._native.sync()
+                except OutputError as error:
+                    self._errors.append(error)
+                    self._wait()
+                self._native.finish()
         finally:
             self._discard()
-
-    def _complete_rest(self) -> None:
-        rest, self._rest = self._rest, None
-        path = self._rest_path
-        if rest is None or path is None:
-            return
-        rest.close()
-        if self._target != self._path and self._target.exists():
-            # Frames of the engine's writer come first; the formats are sequences of frames.
-            with self._target.open("ab") as file, path.open("rb") as more:
-                shutil.copyfileobj(more, file, 2**22)
-            path.unlink()
-            path = self._target
-        if path.exists():
-            output.give_name(path, self._path, force=True)
 
     def _discard(self) -> None:
         """Remove what is not complete."""
@@ -289,12 +277,6 @@ class Writer(WriterBase):  # type: ignore[misc]
         native, self._native = self._native, None
         if native is not None:
             native.discard()
-        rest, self._rest = self._rest, None
-        if rest is not None:
-            rest.close()
-        for path in (self._rest_path, self._target):
-            if path is not None and path != self._path:
-                path.unlink(missing_ok=True)
 
     def __exit__(
         self,
@@ -302,9 +284,7 @@ class Writer(WriterBase):  # type: ignore[misc]
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> Literal[False]:
-        """Call `close`, or leave no file after an error."""
-        if kind is not None and getattr(self, "_pid", None) == os.getpid():
-            self._discard()
+        """Call `close`: after an error, the file has the frames before it."""
         self.close()
         return False
 
@@ -313,23 +293,33 @@ class Writer(WriterBase):  # type: ignore[misc]
         self.close()
 
 
+def _step(ts: Timestep) -> int:
+    """Return the step of a frame.
+
+    Raises
+    ------
+    OverflowError
+        If it does not fit into 32 bits.
+    """
+    step = int(ts.data.get("step", ts.frame))
+    if not -(2**31) <= step < 2**31:
+        raise OverflowError(f"step {step} is too large for a file of GROMACS: 32 bits at most")
+    return step
+
+
 def _encode(
     native: _trajet.TrajectoryWriter | None, pending: _Pending, errors: list[BaseException]
 ) -> None:
     """Append frames to the file; the next call of the script raises an error."""
     try:
         if native is not None:
-            native.append(pending.block(), threads=_trajet.available_threads())
+            native.append_gromacs(pending.frames(), threads=_trajet.available_threads())
     except BaseException as error:
         errors.append(error)
 
 
 @atexit.register
 def _close_all() -> None:
-    """Close writers that a script left open, or remove their files if it failed."""
+    """Close writers that a script left open."""
     for writer in list(_open):
-        if id(getattr(sys, "last_value", None)) != writer._last_error:
-            if writer._pid == os.getpid():
-                writer._discard()
-        else:
-            writer.close()
+        writer.close()
