@@ -60,10 +60,8 @@ class Files:
         if setup.access == MEMORY:
             return np.arange(len(self._chosen))
         if setup.task == "dihedrals":
-            _, fours = backbone_dihedrals(
-                self._opened.select("protein").topology_atoms, "protein", []
-            )
-            return fours
+            protein = self._opened.select("protein").topology_atoms
+            return backbone_dihedrals(protein, "protein", []).fours
         return self._chosen
 
     @cached_property

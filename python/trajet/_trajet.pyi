@@ -20,6 +20,7 @@ REMARKS_ATTRIBUTE: str
 SHORTEST_CELL: float
 # the heaviest hydrogen, to which mass was moved, u
 HEAVIEST_HYDROGEN: float
+MODIFIED_AMINO_ACIDS: list[str]
 # the largest share of residues that lack bonds in a list of all bonds
 MOST_UNCONNECTED: float
 # the segment of files that name none
@@ -255,6 +256,7 @@ class Topology:
         self, name: str
     ) -> NDArray[np.int64] | NDArray[np.float64] | tuple[NDArray[np.uint32], list[str]] | None: ...
     def value(self, name: str, row: int) -> str | int | float | None: ...
+    def places(self) -> list[NDArray[np.int64]] | None: ...
     @property
     def bonds(self) -> NDArray[np.int64] | None: ...
     @property
@@ -366,6 +368,7 @@ class TopologySidecar:
 
 # Symbol of an element by its atomic number; None if there is no such element.
 def element_symbol(number: int) -> str | None: ...
+def is_protein(name: str) -> bool: ...
 
 # Van der Waals radius, Å; None if it is unknown.
 def van_der_waals_radius(symbol: str) -> float | None: ...

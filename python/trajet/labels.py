@@ -32,7 +32,11 @@ def chains_of(atoms: Atoms) -> NDArray[np.str_] | None:
     Which of them it is depends on the topology alone, so that two groups of atoms can be compared.
     """
     name = _chain_column(atoms.topology)
-    return None if name is None else atoms.column(name)
+    if name is None:
+        return None
+    column = atoms.topology.native.column(name)
+    assert isinstance(column, tuple)
+    return np.array(column[1], np.str_)[chain_numbers(atoms)]
 
 
 def chain_numbers(atoms: Atoms) -> NDArray[np.int64]:
@@ -82,7 +86,11 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     first = _first_atoms(topology)
     labels = np.array(residue_names(topology, np.arange(topology.n_residues)), np.str_)
     for name in _OF_CHAINS:
-        chains = Atoms(topology, first).column(name)
+        if name == "segids":
+            segids = topology.column(name)
+            chains = None if segids is None else segids[topology.residue_segments]
+        else:
+            chains = Atoms(topology, first).column(name)
         if chains is not None and (shared := _in_several(labels, chains)).any():
             labels = np.where(shared, _joined(chains, np.array(":"), labels), labels)
             break

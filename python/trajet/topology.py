@@ -96,8 +96,43 @@ class _Columns:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """Residues of a file that are parts of one residue, or at one place of their chain.
+
+    Attributes
+    ----------
+    residues, places
+        `(n,)`, int64, residue and place of each residue of the file.
+    rows
+        `(n_residues,)`, int64, a residue of the file for each residue.
+    """
+
+    residues: NDArray[np.int64]
+    places: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, residues: NDArray[np.int64], places: NDArray[np.int64], native: _trajet.Topology
+    ) -> "_Parts":
+        """Return the parts; of a residue, the first with a segment stands for it."""
+        segments, ids = native.column("segindices"), native.column("segids")
+        order = np.arange(len(residues))
+        if isinstance(segments, np.ndarray) and isinstance(ids, tuple):
+            unnamed = np.array([not text.strip() for text in ids[1]])[ids[0]]
+            order = np.argsort(unnamed[segments], kind="stable")
+        return cls(residues, places, order[np.unique(residues[order], return_index=True)[1]])
+
+
 class Topology(_Columns, _ResidueColumns):
     """The atoms of a system; `Trajectory.topology`.
+
+    A residue is a place in its chain, also if the file states it in several parts: at alternate
+    locations line by line, or with a segment on some atoms only. Residues of different names at one
+    place (exclusive locations) are residues of their own; analyses by residue count the place once.
+    `byres`, `same residue as` and `resindex` of the selection language mean MDAnalysis' residues,
+    which are the parts.
 
     Columns are arrays with one element for each atom, under MDAnalysis' names: `names`, `types`,
     `elements`, `masses` (u), `charges` (e), `resids`, `resnames`, `icodes`, `segids`, `chainIDs`,
@@ -185,7 +220,7 @@ class Topology(_Columns, _ResidueColumns):
     @property
     def n_residues(self) -> int:
         """Number of residues."""
-        return self.native.n_residues
+        return self.native.n_residues if self._parts is None else len(self._parts.rows)
 
     @property
     def n_segments(self) -> int:
@@ -321,14 +356,44 @@ class Topology(_Columns, _ResidueColumns):
 
     def _column(self, name: str) -> Column | None:
         """Return a column with one element for each atom, residue or segment."""
-        return _array(self.native.column(name))
+        if name == "resindices":
+            return self.atoms_residues
+        rows = None if self._parts is None or name not in OF_RESIDUES else self._parts.rows
+        return _array(self.native.column(name), rows)
+
+    @cached_property
+    def _parts(self) -> "_Parts | None":
+        """The residues of the file that are parts of others; None if there are none."""
+        found = self.native.places()
+        return None if found is None else _Parts.of(found[0], found[1], self.native)
+
+    @cached_property
+    def file_residues(self) -> NDArray[np.int64]:
+        """Index of each atom's residue in the file, `(n_atoms,)`, int64; those of MDAnalysis.
+
+        A residue that the file states in several parts has several.
+        """
+        found = self.native.column("resindices")
+        assert isinstance(found, np.ndarray)
+        return found.astype(np.int64, copy=False)
 
     @cached_property
     def atoms_residues(self) -> NDArray[np.int64]:
         """Index of the residue of each atom, `(n_atoms,)`, int64."""
-        found = self.column("resindices")
-        assert found is not None
-        return found
+        rows = self.file_residues
+        return rows if self._parts is None else self._parts.residues[rows]
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Number of each atom's place in its chain, `(n_atoms,)`, int64; see `Topology`."""
+        return (
+            self.atoms_residues if self._parts is None else self._parts.places[self.file_residues]
+        )
+
+    @property
+    def n_places(self) -> int:
+        """Number of places in chains."""
+        return self.n_residues if self._parts is None else int(self._parts.places.max()) + 1
 
     @cached_property
     def residue_segments(self) -> NDArray[np.int64]:
@@ -464,17 +529,39 @@ class Atoms(_Columns):
     def _column(self, name: str) -> Column | None:
         """Return a column with one element for each atom."""
         topology = self.topology
-        if name in OF_RESIDUES:
-            return _array(topology.native.column(name), topology.atoms_residues[self.indices])
+        if name == "resindices":
+            return self.residues
+        rows = self.indices
+        if name in (*OF_RESIDUES, "segids"):
+            rows = topology.file_residues[rows]
         if name == "segids":
-            rows = topology.residue_segments[topology.atoms_residues[self.indices]]
-            return _array(topology.native.column(name), rows)
-        return _array(topology.native.column(name), self.indices)
+            segments = topology.native.column("segindices")
+            assert isinstance(segments, np.ndarray)
+            rows = segments[rows].astype(np.int64)
+        return _array(topology.native.column(name), rows)
 
     @property
     def residues(self) -> NDArray[np.int64]:
         """Index of the residue of each atom, `(n,)`, int64."""
         return self.topology.atoms_residues[self.indices]
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Number of the place of each atom in its chain, `(n,)`, int64."""
+        return self.topology.places[self.indices]
+
+    def by_place(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the residue of the first atom at each place, and the row of each atom among these.
+
+        Returns
+        -------
+        residues
+            `(n_places,)`, int64, one residue for each place.
+        rows
+            `(n,)`, int64.
+        """
+        _, first, rows = np.unique(self.places, return_index=True, return_inverse=True)
+        return self.residues[first], rows
 
     def named(self, name: str) -> NDArray[np.int64]:
         """Return the positions in the group of the atoms with a name; none without names."""
@@ -493,7 +580,7 @@ class Atoms(_Columns):
     def describe(self, k: int) -> str:
         """Return a text with index, name and residue of the atom at position `k` of the group."""
         index = int(self.indices[k])
-        native, residue = self.topology.native, int(self.topology.atoms_residues[index])
+        native, residue = self.topology.native, int(self.topology.file_residues[index])
         resname, resid = native.value("resnames", residue), native.value("resids", residue)
         # A number alone would not show what it counts.
         of_residue = f"of residue {resid}" if resname is None else f"{resname}{resid}"

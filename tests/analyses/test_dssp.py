@@ -109,17 +109,18 @@ def test_threads_tasks_and_frames_change_no_class(adk: Adk) -> None:
     assert none.codes.dtype == np.uint8
 
 
-def test_chains_end_at_gaps_and_donate_nothing_across(adk: Adk) -> None:
-    """A gap of the selection and a torn peptide bond are breaks, and the second is a remark."""
+def test_residues_that_are_not_selected_keep_their_places(adk: Adk) -> None:
+    """A helix goes on beside a residue that the selection leaves out, and a remark names it."""
     traj = tj.open(adk.psf, adk.xtc)
     parts = [traj.select("resid 13:18"), traj.select("resid 20:30")]
     gap = tj.dssp(parts[0] | parts[1], frames=[0])
     assert gap.values.shape == (1, 17)
-    assert not any("break" in remark for remark in gap.report["remarks"])
-    # All of resid 13 to 24 is one helix without the gap.
+    (remark,) = (text for text in gap.report["remarks"] if text.startswith("chains go on"))
+    assert remark.endswith("3 (GLY12, PHE19, THR31)")
+    # All of resid 13 to 24 is one helix.
     whole = tj.dssp(traj.select("resid 13:30"), frames=[0]).values[0]
     assert (whole[:11] == "H").sum() > 8
-    assert (gap.values[0, :6] == "H").sum() < (whole[:6] == "H").sum()
+    assert (gap.values[0, :6] == whole[:6]).all()
 
 
 def test_torn_chains_and_incomplete_residues_are_named(adk: Adk, tmp_path: Path) -> None:

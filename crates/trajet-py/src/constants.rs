@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SHORTEST_CELL", trajet_kernels::cell::SHORTEST_CELL)?;
     module.add("HEAVIEST_HYDROGEN", trajet_topology::HEAVIEST_HYDROGEN)?;
+    module.add("MODIFIED_AMINO_ACIDS", trajet_topology::select::MODIFIED_AMINO_ACIDS)?;
     module.add("MOST_UNCONNECTED", trajet_topology::MOST_UNCONNECTED)?;
     module.add("UNNAMED_SEGMENT", trajet_topology::UNNAMED_SEGMENT)?;
     module.add("MOST_BLOCKS_OF_ERRORS", trajet_engine::plan::MOST_BLOCKS)?;

@@ -71,6 +71,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<topology::StructureFile>()?;
     module.add_function(wrap_pyfunction!(topology::connected, module)?)?;
     module.add_function(wrap_pyfunction!(topology::element_symbol, module)?)?;
+    module.add_function(wrap_pyfunction!(topology::is_protein, module)?)?;
     module.add_function(wrap_pyfunction!(topology::van_der_waals_radius, module)?)?;
     module.add_class::<topology_sidecar::TopologySidecar>()?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;

@@ -72,7 +72,7 @@ impl SelectionText {
     }
 
     /// Names of what the selection needs of a topology or a frame: "positions", "elements", "masses", "radii", "bonds",
-    /// "residue_numbers".
+    /// "residue_numbers", "protein".
     #[getter]
     fn needs(&self) -> Vec<&'static str> {
         let needs = self.selection.needs();
@@ -83,6 +83,7 @@ impl SelectionText {
             (needs.radii, "radii"),
             (needs.bonds, "bonds"),
             (needs.residue_numbers, "residue_numbers"),
+            (needs.protein, "protein"),
         ];
         all.into_iter().filter_map(|(is_needed, name)| is_needed.then_some(name)).collect()
     }

@@ -275,6 +275,15 @@ impl Topology {
         found.map(|values| values.value(py, row)).transpose()
     }
 
+    /// Returns the residue and the place that each residue of the file is a part of, arrays of int64; None if each is a
+    /// place of its own.
+    fn places<'py>(&self, py: Python<'py>) -> Option<[Bound<'py, PyArray1<i64>>; 2]> {
+        let found = py.detach(|| self.native.places())?;
+        let array =
+            |rows: Vec<u32>| PyArray1::from_vec(py, rows.into_iter().map(i64::from).collect());
+        Some([array(found.residues), array(found.places)])
+    }
+
     /// Bonds, an array `(n_bonds, 2)` of int64; None if the topology lists none.
     #[getter]
     fn bonds<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<i64>>>> {
@@ -384,6 +393,12 @@ fn not_guessed(py: Python<'_>, error: &NotGuessed) -> PyErr {
 #[pyfunction]
 pub(crate) fn van_der_waals_radius(symbol: &str) -> Option<f64> {
     trajet_topology::elements::radius(symbol)
+}
+
+/// Returns whether the selection `protein` has residues of a name.
+#[pyfunction]
+pub(crate) fn is_protein(name: &str) -> bool {
+    trajet_topology::select::is_protein(name)
 }
 
 /// Returns the symbol of an element by its atomic number; None if there is no such element.

@@ -23,6 +23,7 @@ mod missing_bonds;
 mod mmcif;
 mod particles;
 mod pdb;
+mod places;
 mod prmtop;
 mod psf;
 pub mod select;
@@ -40,6 +41,7 @@ pub use grouping::UNNAMED_SEGMENT;
 pub use guess::NotGuessed;
 pub use missing_bonds::{MOST_UNCONNECTED, Unconnected};
 pub use particles::HEAVIEST_HYDROGEN;
+pub use places::Places;
 pub use topology::{
     Atoms, Guessed, Molecules, Particle, Residues, Segments, Structure, Topology, connected,
 };

@@ -27,6 +27,7 @@
 //!     [`Selection::needs`] tells which to guess.
 //! 11. `id` of PSF files is the number in the file, from 1, and types are whole. MDAnalysis counts these atoms from 0, and
 //!     cuts some long types, `CG2O1` to `CG2O`.
+//! 12. `protein` and `backbone` have [`MODIFIED_AMINO_ACIDS`] too.
 
 mod error;
 mod expression;
@@ -52,5 +53,6 @@ mod wildcard;
 
 pub use error::{ParseError, Problem, SelectError};
 pub use input::{Coordinates, Groups, Needs};
+pub use residue_names::{MODIFIED_AMINO_ACIDS, is_protein};
 pub use selection::{PreparedSelection, Selection};
 pub use updating::{SelectMemory, UpdatingSelection};

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import TrajetError
+from trajet.analysis.backbone import CALCIUM
 from trajet.box import Box
 from trajet.labels import chain_numbers, chains_of
 from trajet.quoting import quoted
@@ -35,8 +36,6 @@ _TOUCHING, _FURTHER = 8.0, 3.0
 _FURTHEST = _TOUCHING + _FURTHER
 # Fewest such atoms of a chain, and most chains that are compared.
 _LEAST_OF_CHAIN, _MOST_CHAINS = 10, 500
-# Residues of calcium, whose atom is called CA.
-_CALCIUM = ("CA", "CA2", "CA2+", "CAL")
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def _is_calcium(atoms: Atoms, there: NDArray[np.int64]) -> NDArray[np.bool_]:
     names = atoms.topology.column("resnames")
     if names is None:
         return np.zeros(len(there), np.bool_)
-    return np.isin(names[atoms.residues[there]], _CALCIUM)
+    return np.isin(names[atoms.residues[there]], CALCIUM)
 
 
 def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -274,13 +273,13 @@ def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     limits
         `(n,)`, float64, Å.
     """
-    residues = atoms.residues
-    within = np.flatnonzero(residues[1:] == residues[:-1])
+    places = atoms.places
+    within = np.flatnonzero(places[1:] == places[:-1])
     pairs, limits = [np.stack([within, within + 1], axis=1)], [np.full(len(within), _BONDED)]
     for name, limit in _BACKBONE.items():
         there = atoms.named(name)
         along = np.stack([there[:-1], there[1:]], axis=1)
-        along = along[np.diff(residues[along], axis=1)[:, 0] == 1]
+        along = along[np.diff(places[along], axis=1)[:, 0] == 1]
         pairs.append(along)
         limits.append(np.full(len(along), limit))
     return np.concatenate(pairs), np.concatenate(limits)

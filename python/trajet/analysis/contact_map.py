@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
 from trajet.analysis.block_errors import BlockErrors, block_errors
+from trajet.analysis.chain_neighbours import ChainNeighbours
 from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -21,7 +22,7 @@ from trajet.analysis.runner import (
     selection_seconds,
 )
 from trajet.checked_numbers import whole_number
-from trajet.labels import atom_labels, chains_of, residue_labels, residues_of
+from trajet.labels import atom_labels, residue_labels, residues_of
 from trajet.memory import check_memory
 from trajet.particles import heavy_atoms
 from trajet.quoting import quoted
@@ -66,9 +67,10 @@ def contact_map(
     heavy_only
         Whether hydrogens are left out, and sites that are no atoms, such as virtual sites.
     exclude_neighbors
-        Leave out pairs of residues of one chain that are at most this many residues apart in the
-        topology, where missing residues do not count. 0 leaves out only a residue with itself, 1
-        also those that follow each other.
+        Leave out pairs of residues that are at most this many residues apart along the bonds of
+        their backbone, which the topology lists, or which are found by distances in frame 0. 0
+        leaves out only a residue with itself, 1 also those that follow each other. A gap of missing
+        residues ends a chain; disulfides do not count.
     by
         The rows and columns of the map. "residue", or "atom" for contacts of single atoms.
     pbc
@@ -148,7 +150,8 @@ def contact_map(
         **run,
     )
     n_frames = len(outcome.frames)
-    left_out = _left_out(rows, columns, exclude_neighbors)
+    neighbours = ChainNeighbours.of(main.trajectory) if exclude_neighbors else None
+    left_out = _left_out(rows, columns, exclude_neighbors, neighbours)
     if left_out.all():
         raise SelectionError(
             f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"
@@ -243,12 +246,12 @@ class _Groups:
         "residue" or "atom".
     atoms
         The atoms of each row, by index in a frame.
+    keys
+        `(n,)`, int64, ascending: the place of each residue, or the index of each atom.
     numbers
         `(n,)`, int64, index of each residue or atom in the topology.
-    residues
-        `(n,)`, int64, index of the residue of each row; empty without a topology.
-    chains
-        `(n,)`, the chain of each row; empty without a topology.
+    places
+        `(n,)`, int64, the place of each row in its chain; empty without a topology.
     names
         Name of each row.
     residue_names, residue_numbers
@@ -257,19 +260,16 @@ class _Groups:
 
     def __init__(self, selection: Selection, by: str) -> None:
         columns, known = selection.columns, selection.trajectory.has_topology
-        of_atom = selection.topology_atoms.residues if by == "residue" else selection.indices
+        of_atom = selection.topology_atoms.places if by == "residue" else selection.indices
         self.by = by
-        self.numbers, first, which = np.unique(of_atom, return_index=True, return_inverse=True)
+        self.keys, first, which = np.unique(of_atom, return_index=True, return_inverse=True)
+        self.numbers = selection.topology_atoms.residues[first] if by == "residue" else self.keys
         order = np.argsort(which, kind="stable")
         ends = np.cumsum(np.bincount(which, minlength=len(self.numbers)))[:-1]
         self.atoms = np.split(columns[order], ends)
-        self.residues = selection.topology_atoms.residues[first] if known else np.empty(0, np.int64)
-        self.chains = np.empty(0, np.str_)
+        self.places = selection.topology_atoms.places[first] if known else np.empty(0, np.int64)
         topology = selection.trajectory.topology if known else None
         self.residue_names, self.residue_numbers = residues_of(topology, selection.indices[first])
-        if known:
-            chains = chains_of(selection.topology_atoms)
-            self.chains = np.zeros(len(first), np.str_) if chains is None else chains[first]
         if topology is not None and by == "residue":
             self.names = tuple(residue_labels(topology)[self.numbers].tolist())
         else:
@@ -286,11 +286,14 @@ class _Groups:
         return cls(selection, by)
 
 
-def _left_out(rows: _Groups, columns: _Groups, exclude_neighbors: int) -> NDArray[np.bool_]:
+def _left_out(
+    rows: _Groups, columns: _Groups, exclude_neighbors: int, neighbours: ChainNeighbours | None
+) -> NDArray[np.bool_]:
     """Return the pairs that are left out, `(n_rows, n_columns)`."""
-    left_out: NDArray[np.bool_] = rows.numbers[:, np.newaxis] == columns.numbers
-    if exclude_neighbors or rows.by == "residue":
-        for k, (residue, chain) in enumerate(zip(rows.residues, rows.chains, strict=True)):
-            near = np.abs(columns.residues - residue) <= exclude_neighbors
-            left_out[k] |= near & (columns.chains == chain)
+    left_out: NDArray[np.bool_] = rows.keys[:, np.newaxis] == columns.keys
+    if neighbours is not None:
+        for k, place in enumerate(rows.places):
+            left_out[k] |= neighbours.are_near(
+                np.full_like(columns.places, place), columns.places, exclude_neighbors
+            )
     return left_out

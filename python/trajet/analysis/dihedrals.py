@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
-from trajet.analysis.backbone import backbone_dihedrals
+from trajet.analysis.backbone import backbone_dihedrals, listed_bonds
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.box import Box
@@ -66,7 +66,8 @@ def dihedrals(
     selection
         Without `quadruples`: φ (C'-N-CA-C) and ψ (N-CA-C-N') are computed for each residue of these
         atoms that has both. Neighbouring residues follow one another in the topology, or have a
-        bond that closes a ring there, and are bonded in frame 0; their numbers do not matter. If a
+        bond that closes a ring there, and are bonded: by the bonds of the topology, or else in
+        frame 0. Their numbers and segments do not matter, nor whether neighbours are selected. If a
         residue has several N, CA or C, the selection must contain one of them ("protein and not
         altloc B"); `report["remarks"]` name residues that are left out. With `quadruples`: the
         trajectory, or any selection of it.
@@ -173,7 +174,8 @@ def _backbone(
         If no residue is left.
     """
     trajectory = main.trajectory
-    names, fours = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    angles = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    names, fours = angles.names, angles.fours
     columns, there = trajectory.columns_of(fours)
     # A residue needs all eight atoms of φ and ψ.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
@@ -187,13 +189,21 @@ def _backbone(
             "residues left out, since atoms of their φ and ψ are not in the trajectory:"
             f" {n_left_out}"
         )
-    bonded = bonded_in_first_frame(main, columns[np.repeat(kept, 2)])
-    kept[kept] = bonded
-    if n_left_out := int((~bonded).sum()):
+    near = bonded_in_first_frame(main, columns[np.repeat(kept, 2)])
+    bonded, known = listed_bonds(trajectory.topology, fours[np.repeat(kept, 2)])
+    bonded = np.where(known, bonded, near)
+    # Ends of chains have no neighbours to be bonded to.
+    if n_left_out := int((~bonded & angles.within_chains[kept]).sum()):
         remarks.append(
-            "residues left out, since they are not bonded to their neighbours in frame 0 (C and N"
-            f" within {PEPTIDE_BOND} Å): {n_left_out}"
+            "residues left out, since they are not bonded to their neighbours in the topology, or"
+            f" in frame 0 (C and N within {PEPTIDE_BOND} Å): {n_left_out}"
         )
+    if not bonded.any():
+        raise SelectionError(
+            f"{trajectory.topology}: selection {quoted(main.label)}: no residue is bonded to its"
+            " neighbours: give four atoms of each angle (quadruples=)"
+        )
+    kept[kept] = bonded
     whole = np.repeat(kept, 2)
     return tuple(np.array(names)[whole].tolist()), fours[whole], columns[whole]
 

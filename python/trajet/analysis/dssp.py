@@ -8,9 +8,15 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import STORED_POSITIONS, Atoms
+from trajet.analysis.backbone import (
+    are_bonded,
+    chains_of_places,
+    first_of_each,
+    has_backbone,
+    residues_of_places,
+)
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
-from trajet.box import Box
 from trajet.labels import residue_labels
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
@@ -18,7 +24,7 @@ from trajet.result.secondary import CLASSES
 from trajet.startup import Stopwatch
 from trajet.topology import Atoms as TopologyAtoms
 from trajet.topology import listed
-from trajet.trajectory import Selection, Trajectory
+from trajet.trajectory import Selection
 
 # Names of the carbonyl oxygen, the first of which counts: force fields rename it in the last
 # residue.
@@ -78,10 +84,12 @@ def dssp(
     before; each donor has at most two bonds, of less than -0.5 kcal/mol; π-helices come before
     α-helices (R. P. Joosten et al., Nucleic Acids Res. 39, D411 (2011), doi:10.1093/nar/gkq1105).
 
-    A chain ends where the segment or the chain identifier changes, where the selection leaves
-    residues out, and where C and the next N are more than 2.5 Å apart in frame 0. No bridge, turn
-    or bend goes across, and the residue behind donates no bond. Residues that lack atoms keep their
-    place in the sequence but have no class; `report["remarks"]` name them.
+    A chain ends where C of a residue and N of the next are not bonded: by the bonds of the
+    topology, or, if it lists none of these residues, more than 2.5 Å apart in frame 0. Names of
+    chains and segments do not matter, nor whether the next residue is selected. No bridge, turn or
+    bend goes across, and the residue behind donates no bond. Residues that lack atoms, or that are
+    not selected, keep their place in the sequence but have no class; `report["remarks"]` name those
+    that lack atoms, and those in which chains go on beyond the selection.
 
     Positions are used as stored: make molecules that are broken over the box whole with
     `selection.whole()`.
@@ -134,8 +142,8 @@ class _Sequence:
 
     Attributes
     ----------
-    residues, alphas
-        `(n,)`, indices of the residues and of their CA in the topology.
+    residues
+        `(n,)`, indices of the residues in the topology.
     atoms, before
         `(n, 4)` and `(n, 2)`: N, CA, C, O of each; C and O of the residue before.
     donates
@@ -145,7 +153,6 @@ class _Sequence:
     """
 
     residues: NDArray[np.int64]
-    alphas: NDArray[np.int64]
     atoms: NDArray[np.int64]
     before: NDArray[np.int64]
     donates: NDArray[np.bool_]
@@ -177,118 +184,82 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     if names is None:
         raise SelectionError(f"DSSP needs names of atoms, which {topology} lacks")
     atoms = main.topology_atoms
-    selected = np.unique(atoms.residues)
-    found = [_first_of_each(atoms, names, name) for name in ("N", "CA", "C", *_OXYGENS)]
+    found = [first_of_each(atoms, names, name) for name in ("N", "CA", "C", *_OXYGENS)]
     for other in found[4:]:
         found[3] = np.where(found[3] < 0, other, found[3])
-    backbone = np.stack(found[:4], axis=1)[selected]
+    backbone = np.stack(found[:4], axis=1)
     columns, there = trajectory.columns_of(np.maximum(backbone, 0))
     known = (backbone >= 0) & there
-    whole: NDArray[np.bool_] = np.asarray(known.all(axis=1))
-    # Caps have some: the C=O of acetyl places the hydrogen atom behind. Water has O alone.
-    kept = known.sum(axis=1) >= 2
-    if not whole.any():
+    chosen = np.zeros(topology.n_places, np.bool_)
+    chosen[atoms.places] = True
+    rows = residues_of_places(atoms)
+    # Caps are among them: the C=O of acetyl places the hydrogen atom behind. Water has O alone.
+    places = np.flatnonzero(has_backbone(topology, np.where(known, backbone, -1), rows))
+    within = np.flatnonzero(chosen[places])
+    if not (chosen & known.all(axis=1)).any():
         raise SelectionError(
-            f"{trajectory.label}: selection {quoted(main.label)}: none of its {len(selected)}"
-            " residues has the atoms N, CA, C and O of a backbone"
+            f"{trajectory.label}: selection {quoted(main.label)}: none of its"
+            f" {np.count_nonzero(chosen)} residues has the atoms N, CA, C and O of a backbone"
         )
-    selected, columns, known, whole = selected[kept], columns[kept], known[kept], whole[kept]
-    incomplete = known[:, 1] & ~whole
+    # Those that are not selected keep their places in the chain.
+    places = places[max(within[0] - 1, 0) : within[-1] + 2]
+    rows, columns, known, chosen = rows[places], columns[places], known[places], chosen[places]
+    whole: NDArray[np.bool_] = np.asarray(chosen & known.all(axis=1))
+    pairs = np.stack([places[:-1], places[1:]], axis=1)
+    bonded = are_bonded(trajectory, np.where(there, backbone, -1), pairs, _PEPTIDE_BOND)
+    labels = residue_labels(topology)[rows]
+    incomplete = chosen & known[:, 1] & ~whole
     if incomplete.any():
-        called = residue_labels(topology)[selected[incomplete]].tolist()
+        called = labels[incomplete].tolist()
         remarks.append(f"residues without a class, since they lack N, CA, C or O: {listed(called)}")
-    several = _with_several(atoms, names, selected[whole])
-    if len(several):
-        called = residue_labels(topology)[several].tolist()
+    several = _with_several(atoms, names, places) & whole
+    if several.any():
+        called = labels[several].tolist()
         remarks.append(
             "residues with several N, CA, C or O (alternate locations), of which the first one"
             f" counts: {listed(called)}; use a selection that has one of them ('… and not altloc"
             " B')"
         )
-    breaks = _breaks(main, selected, columns, known, remarks)
-    has_carbonyl = np.concatenate([[False], known[:-1, 2:].all(axis=1)]) & ~breaks
+    chains = chains_of_places(topology)[places]
+    broken = ~bonded & chosen[:-1] & chosen[1:] & (chains[:-1] == chains[1:])
+    if broken.any():
+        called = labels[1:][broken].tolist()
+        remarks.append(
+            "breaks of the chain, since N is not bonded to C of the residue before (by the bonds of"
+            f" the topology, or within {_PEPTIDE_BOND} Å in frame 0), are before {listed(called)}"
+        )
+    beside = np.zeros(len(places), np.bool_)
+    beside[:-1] |= bonded & chosen[1:]
+    beside[1:] |= bonded & chosen[:-1]
+    beside &= ~chosen
+    if beside.any():
+        remarks.append(
+            "chains go on in residues that are not selected, whose hydrogen bonds do not count:"
+            f" {listed(labels[beside].tolist())}"
+        )
+    has_carbonyl = np.concatenate([[False], known[:-1, 2:].all(axis=1) & bonded])
     before = np.concatenate([columns[:1, 2:], columns[:-1, 2:]])
     kinds = topology.column("resnames")
-    proline = (
-        np.zeros(len(selected), np.bool_) if kinds is None else np.isin(kinds[selected], _PROLINES)
-    )
+    proline = np.zeros(len(rows), np.bool_) if kinds is None else np.isin(kinds[rows], _PROLINES)
     donates = has_carbonyl & ~proline
     before = np.where(donates[:, None], before, columns[:, 1:2])
     return _Sequence(
-        residues=selected[whole],
-        alphas=backbone[kept][whole, 1],
+        residues=rows[whole],
         atoms=columns[whole],
         before=before[whole],
         donates=donates[whole],
         slots=np.flatnonzero(whole),
-        chains=np.cumsum(breaks),
+        chains=np.cumsum(np.concatenate([[True], ~bonded])),
     )
 
 
-def _first_of_each(atoms: TopologyAtoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:
-    """Return the first atom of this name in each residue, -1 for none; those in `atoms` precede."""
-    found = np.flatnonzero(names == name)
-    owners = atoms.topology.atoms.residues[found]
-    first = np.full(atoms.topology.n_residues, -1, np.int64)
-    # If several values are assigned to one element, the last one stays.
-    first[owners[::-1]] = found[::-1]
-    own = np.isin(found, atoms.indices)
-    first[owners[own][::-1]] = found[own][::-1]
-    return first
-
-
 def _with_several(
-    atoms: TopologyAtoms, names: NDArray[np.str_], residues: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the residues with several selected atoms of a name of the backbone."""
-    of_atoms, of_names = atoms.residues, names[atoms.indices]
+    atoms: TopologyAtoms, names: NDArray[np.str_], places: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which places have several selected atoms of a name of the backbone."""
+    of_atoms, of_names = atoms.places, names[atoms.indices]
     several = [
-        np.bincount(of_atoms[of_names == name], minlength=atoms.topology.n_residues) > 1
+        np.bincount(of_atoms[of_names == name], minlength=atoms.topology.n_places) > 1
         for name in ("N", "CA", "C", "O")
     ]
-    chosen: NDArray[np.bool_] = np.asarray(np.stack(several).any(axis=0))
-    return residues[chosen[residues]]
-
-
-def _breaks(
-    main: Selection,
-    residues: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    known: NDArray[np.bool_],
-    remarks: list[str],
-) -> NDArray[np.bool_]:
-    """Return which residues begin a chain; append a remark on breaks within chains."""
-    topology = main.topology_atoms.topology
-    breaks = np.ones(len(residues), np.bool_)
-    segments = topology.residue_segments[residues]
-    breaks[1:] = (np.diff(residues) != 1) | (np.diff(segments) != 0)
-    if (chains := topology.column("chainIDs")) is not None:
-        # The chain of one atom of each residue: all its atoms are in that chain.
-        owners = topology.atoms.residues
-        of_residues = np.empty(topology.n_residues, chains.dtype)
-        of_residues[owners] = chains
-        of_residues = of_residues[residues]
-        breaks[1:] |= of_residues[1:] != of_residues[:-1]
-    # C of one and N of the next.
-    both = np.flatnonzero(~breaks[1:] & known[:-1, 2] & known[1:, 0])
-    ends = np.stack([columns[both, 2], columns[both + 1, 0]], axis=1)
-    apart = _distances(main.trajectory, ends) > _PEPTIDE_BOND
-    if apart.any():
-        broken = both[apart] + 1
-        called = residue_labels(topology)[residues[broken]].tolist()
-        remarks.append(
-            "breaks of the chain, since N is more than 2.5 Å from C of the residue before in frame"
-            f" 0, are before {listed(called)}"
-        )
-        breaks[broken] = True
-    return breaks
-
-
-def _distances(trajectory: Trajectory, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return distances of nearest images in frame 0, `(n,)`, Å."""
-    if not len(pairs):
-        return np.empty(0)
-    wanted, where = np.unique(pairs, return_inverse=True)
-    first = trajectory.read_columns([0], wanted, None, counted=False)
-    one, other = np.moveaxis(first.positions[0][where.reshape(pairs.shape)], 1, 0)
-    return Box.of(first).distances(one, other)
+    return np.asarray(np.stack(several).any(axis=0))[places]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
+from trajet.analysis.chain_neighbours import ChainNeighbours
 from trajet.analysis.contacts import between, pairs_entries
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
@@ -29,7 +30,6 @@ from trajet.analysis.runner import (
 )
 from trajet.box import Box
 from trajet.checked_numbers import whole_number
-from trajet.labels import chains_of
 from trajet.particles import heavy_atoms
 from trajet.result import NativeContacts
 from trajet.trajectory import Selection
@@ -95,10 +95,10 @@ def native_contacts(
         Whether hydrogens are left out, as by `contact_map`. None for leaving them out where
         residues have several selected atoms.
     exclude_neighbors
-        Leave out pairs of atoms whose residues are at most this many residues apart in one chain
-        (missing residues do not count), -1 for no pair. With 0, pairs within a residue are left
-        out. None for 3 where residues have several selected atoms, and -1 where each has one (such
-        as its CA) or the trajectory has no topology.
+        Leave out pairs of atoms whose residues are at most this many residues apart along the bonds
+        of their backbone, as for `contact_map`; -1 for no pair. With 0, pairs within a residue are
+        left out. None for 3 where residues have several selected atoms, and -1 where each has one
+        (such as its CA) or the trajectory has no topology.
     pbc
         Whether distances are those of nearest images, in frames, and references, with a cell.
 
@@ -314,8 +314,8 @@ def _has_several_atoms_of_a_residue(selection: Selection) -> bool:
     """Return whether a selection has several atoms of one residue, if there is a topology."""
     if not selection.trajectory.has_topology:
         return False
-    residues = selection.topology_atoms.residues
-    return len(np.unique(residues)) < len(residues)
+    places = selection.topology_atoms.places
+    return len(np.unique(places)) < len(places)
 
 
 def _counted(
@@ -332,12 +332,11 @@ def _counted(
         heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
         counted &= heavy_of[0][first] & heavy_of[1][second]
     if exclude_neighbors >= 0:
-        atoms = [each.topology_atoms for each in (main, other)]
-        one, two = (each.residues for each in atoms)
-        near = np.abs(one[first] - two[second]) <= exclude_neighbors
-        chains = [chains_of(each) for each in atoms]
-        if chains[0] is not None and chains[1] is not None:
-            near &= chains[0][first] == chains[1][second]
+        one, two = (each.topology_atoms.places for each in (main, other))
+        near = one[first] == two[second]
+        if exclude_neighbors:
+            neighbours = ChainNeighbours.of(main.trajectory)
+            near = neighbours.are_near(one[first], two[second], exclude_neighbors)
         counted &= ~near
     return counted
 

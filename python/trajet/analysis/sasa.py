@@ -184,7 +184,7 @@ def _columns(
     if by == "atom":
         topology = main.trajectory.topology if main.trajectory.has_topology else None
         return None, main.indices, tuple(atom_labels(topology, main.indices).tolist())
-    residues, which = np.unique(main.topology_atoms.residues, return_inverse=True)
+    residues, which = main.topology_atoms.by_place()
     names = residue_labels(main.trajectory.topology)[residues]
     return which, residues, tuple(names.tolist())
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.backbone import backbone_dihedrals
+from trajet.analysis.backbone import backbone_dihedrals, listed_bonds
 from trajet.analysis.dihedrals import PEPTIDE_BOND, bonded_in_first_frame, dihedrals
 from trajet.analysis.job import Job
 from trajet.analysis.runner import main_selection
@@ -81,14 +81,15 @@ class FixedColumns:
 def _backbone(main: Selection) -> _Backbone:
     """Return names and atoms of φ and ψ of the residues that are bonded, and remarks."""
     remarks: list[str] = []
-    names, fours = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    angles = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    names, fours = angles.names, angles.fours
     kept = bonded_residues(main.trajectory.topology, fours)
     if not kept.any():
         raise SelectionError(
             f"{main.trajectory.topology}: selection {quoted(main.label)}: no residue is bonded to"
             " its neighbours: give four atoms of each angle (quadruples=)"
         )
-    if n_left_out := int((~kept).sum()):
+    if n_left_out := int((~kept & angles.within_chains).sum()):
         remarks.append(
             f"residues left out, since they are not bonded to their neighbours: {n_left_out}"
         )
@@ -117,16 +118,9 @@ def bonded_residues(topology: Topology, fours: NDArray[np.int64]) -> NDArray[np.
     SelectionError
         If the topology has neither these bonds nor positions.
     """
-    phi, psi = fours[::2], fours[1::2]
-    links, within = (phi[:, :2], psi[:, 2:]), (phi[:, 1:3], phi[:, 2:])
-    bonds = topology.bonds
-    listed = np.zeros((0, 2), np.int64) if bonds is None else bonds
-    keys = _keys(listed, topology.n_atoms)
-    is_link, is_within = (
-        np.all([np.isin(_keys(pairs, topology.n_atoms), keys) for pairs in group], axis=0)
-        for group in (links, within)
-    )
-    if not is_within.all():
+    links = fours[::2, :2], fours[1::2, 2:]
+    bonded, known = listed_bonds(topology, fours)
+    if not known.all():
         box, positions = _structure(topology)
         near = np.all(
             [
@@ -135,13 +129,8 @@ def bonded_residues(topology: Topology, fours: NDArray[np.int64]) -> NDArray[np.
             ],
             axis=0,
         )
-        is_link = np.where(is_within, is_link, near)
-    return np.asarray(is_link, np.bool_)
-
-
-def _keys(pairs: NDArray[np.int64], n_atoms: int) -> NDArray[np.int64]:
-    """Return a number for each pair of atoms, whatever their order."""
-    return np.asarray(pairs.min(axis=1) * n_atoms + pairs.max(axis=1))
+        bonded = np.where(known, bonded, near)
+    return np.asarray(bonded, np.bool_)
 
 
 def _structure(topology: Topology) -> tuple[Box, NDArray[np.float32]]:

@@ -66,7 +66,7 @@ class SelectedAtoms:
         """
         atoms = self.topology_atoms
         if by == "residue":
-            return atoms.residues
+            return atoms.places
         if by == "molecule":
             return self.trajectory.topology.molecules[atoms.indices]
         if by != "chain":

@@ -11,9 +11,9 @@ use super::wildcard::Patterns;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expression {
     All,
-    /// Atoms with one of these names (or any) in residues with one of these names.
+    /// Atoms with one of these names (or any) in residues with a name of one of these lists.
     Kind {
-        residues: &'static [&'static str],
+        residues: &'static [&'static [&'static str]],
         names: Option<&'static [&'static str]>,
     },
     Text(TextField, Patterns),

@@ -19,7 +19,8 @@ pub(super) fn select(
         Expression::All => Mask::all(topology.n_atoms()),
         Expression::Kind { residues, names } => {
             let is_in = |names: &[&str], name: &str| names.binary_search(&name).is_ok();
-            let mut mask = TextField::ResidueName.select(topology, |name| is_in(residues, name))?;
+            let is_residue = |name: &str| residues.iter().any(|names| is_in(names, name));
+            let mut mask = TextField::ResidueName.select(topology, is_residue)?;
             if let Some(names) = names {
                 mask.intersect(&TextField::Name.select(topology, |name| is_in(names, name))?);
             }

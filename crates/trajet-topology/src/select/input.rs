@@ -33,4 +33,6 @@ pub struct Needs {
     pub bonds: bool,
     /// Numbers of residues.
     pub residue_numbers: bool,
+    /// Names of the residues of proteins.
+    pub protein: bool,
 }

@@ -9,7 +9,7 @@ use super::residue_names as names;
 pub(super) enum Keyword {
     All,
     Kind {
-        residues: &'static [&'static str],
+        residues: &'static [&'static [&'static str]],
         names: Option<&'static [&'static str]>,
     },
     Text(TextField),
@@ -36,7 +36,7 @@ pub(super) enum Keyword {
 }
 
 const fn kind(
-    residues: &'static [&'static str],
+    residues: &'static [&'static [&'static str]],
     names: Option<&'static [&'static str]>,
 ) -> Keyword {
     Keyword::Kind { residues, names }

@@ -13,6 +13,7 @@ use super::input::Needs;
 use super::intervals::Intervals;
 use super::keyword::{self, Keyword};
 use super::number;
+use super::residue_names::PROTEIN;
 use super::wildcard::Patterns;
 
 /// Maximal depth of nested terms, so that recursion is bounded.
@@ -179,7 +180,10 @@ impl<'a> Parser<'a> {
         let near = |parser: &mut Self, region| parser.near(word, region);
         match keyword {
             Keyword::All => Ok(Expression::All),
-            Keyword::Kind { residues, names } => Ok(Expression::Kind { residues, names }),
+            Keyword::Kind { residues, names } => {
+                self.needs.protein |= residues == PROTEIN;
+                Ok(Expression::Kind { residues, names })
+            }
             Keyword::Text(field) => self.texts(field),
             Keyword::Integer(field) => {
                 self.note(Property::Integer(field));
