@@ -25,6 +25,7 @@ from trajet.advise.task_columns import TaskColumns
 from trajet.analysis.alternate_locations import location_remarks
 from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
+from trajet.analysis.protein_names import protein_remarks
 from trajet.analysis.sample import serial_sample
 from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
@@ -229,7 +230,7 @@ class AnalysisOutcome:
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
-                *dict.fromkeys([*self.broken, *remarks, *self._location_remarks()]),
+                *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks(parameters)]),
                 *self.trajectory.transform_remarks(self.run["workers"]),
                 *(remark for remark in self.trajectory.remarks if remark not in unused),
                 *self.fewer_connections,
@@ -240,11 +241,18 @@ class AnalysisOutcome:
         trajectory = self.trajectory
         return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
 
-    def _location_remarks(self) -> list[str]:
-        """Return a remark if atoms at alternate locations count several times."""
-        if not self.trajectory.has_topology:
+    def _topology_remarks(self, parameters: Parameters) -> list[str]:
+        """Return remarks on alternate locations that count several times, and on `protein`."""
+        trajectory = self.trajectory
+        if not trajectory.has_topology:
             return []
-        return location_remarks(self.trajectory.topology, self.trajectory.indices_of(self.atoms))
+        atoms, labels = trajectory.indices_of(self.atoms), parameters.get("selections")
+        remarks = location_remarks(trajectory.topology, atoms)
+        # Names of proteins are looked up for these words alone.
+        texts = [str(label) for label in labels] if isinstance(labels, list) else []
+        if texts := [text for text in texts if "protein" in text or "backbone" in text]:
+            remarks += protein_remarks(trajectory, texts, atoms)
+        return remarks
 
 
 class RunOptions(TypedDict, total=False):
