@@ -4,6 +4,7 @@ pytest does not collect this file by itself: the gate needs no GROMACS.
 """
 
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -14,6 +15,9 @@ import MDAnalysisTests
 import numpy as np
 import pytest
 import trajet as tj
+from docs.test_coming_from_docs import CODE, FOLDER, rows_of
+from docs.test_coming_from_docs import _prepare as prepare
+from helpers.commands import succeed
 from helpers.golden_files import FORMATS
 from helpers.made_stores import make_store
 from helpers.mounted_stores import mounted
@@ -593,3 +597,43 @@ def test_minimum_distances_and_contacts_equal_gmx_mindist(tmp_path: Path) -> Non
     assert result.contacts is not None
     assert result.contacts.tolist() == counts.tolist()
     assert (result.pairs + 1).tolist() == np.loadtxt(tmp_path / "atoms.out")[:, 1:].tolist()
+
+
+# Task of a row of docs/coming-from/gromacs.md: what is typed, the file that gmx writes, its unit in
+# that of ours, and the largest difference.
+ROWS = {
+    # The first frame differs from the structure of -s by the rounding of XTC.
+    "RMSD with fit": ("C-alpha\nC-alpha\n", "rmsd.xvg", 10, 0.006),
+    "RMSD from a structure": ("C-alpha\nC-alpha\n", "rmsd.xvg", 10, 1e-3),
+    "RMSF": ("C-alpha\n", "rmsf.xvg", 10, 2e-3),
+    "radius of gyration": ("Protein\n", "gyrate.xvg", 10, 1e-4),
+    "distances": ("", "dist.xvg", 10, 6e-3),
+    "smallest distance": ("Protein\nIon\n", "mindist.xvg", 10, 1e-4),
+    "number of contacts": ("Protein\nIon\n", "numcont.xvg", 1, 0),
+    "density along an axis": ("SOL\n", "density.xvg", 1e-3, 1e-5),
+    "MSD": ("", "msd.xvg", 100, 0.01),
+}
+
+
+@pytest.mark.parametrize("task", ROWS)
+def test_rows_of_gromacs_have_its_numbers(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both columns are executed, on a protein that the box breaks."""
+    prepare("gromacs", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    typed, output, unit, allowed = ROWS[task]
+    cells = {name: cells for name, *cells in rows_of(FOLDER / "gromacs.md")}[task]
+    theirs, ours = (CODE.findall(cell)[0] for cell in cells)
+    if task == "RMSF":
+        # gmx rmsf does not make the structure of -s whole.
+        protein = tj.open("top.tpr", "run.xtc").whole().select("protein")
+        tj.convert(protein, "whole.xtc", topology="whole.gro")
+        theirs = theirs.replace("top.tpr", "whole.gro").replace("run.xtc", "whole.xtc")
+    gmx(*shlex.split(theirs)[1:], "-xvg", "none", typed=typed)
+    succeed(*shlex.split(ours.partition(" -o ")[0])[1:], "-o", "ours.npz", "--quiet")
+    result = tj.load("ours.npz")
+    found = np.squeeze(result.values)
+    printed = np.squeeze(np.loadtxt(output)[:, 1:]) * unit
+    assert printed.shape == found.shape
+    assert np.abs(printed - found).max() <= allowed
