@@ -23,7 +23,7 @@ class BlockErrors:
     Attributes
     ----------
     standard_errors, half_widths
-        `(n_numbers,)`, standard errors, and half of the 95 % intervals; NaN where unknown.
+        `(n_numbers,)`, standard errors, and longer sides of the 95 % intervals; NaN where unknown.
     remarks
         A remark if some are not resolved.
     """

@@ -83,8 +83,8 @@ def contact_map(
     ContactMap
         `values` `(n_rows, n_columns)`, float64, from 0 to 1, NaN for pairs that are left out;
         `counts`, the numbers of frames; `row_names` and `column_names`; with `errors` also
-        `standard_errors` and `half_widths`, half of the 95 % intervals, which are NaN for pairs
-        that are in contact in every block of frames equally often.
+        `standard_errors` and `half_widths`, longer sides of the 95 % intervals, which are NaN for
+        pairs that are in contact in every block of frames equally often.
 
     Raises
     ------

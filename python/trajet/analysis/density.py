@@ -82,8 +82,8 @@ def density(
     Density
         `values` `(nx, ny, nz)`, float64: numbers in 1/Å³, mass in g/cm³, charge in e/Å³; with the
         `edges` of the voxels. `save("density.dx")` writes OpenDX for VMD, PyMOL and ChimeraX. With
-        `errors` also `standard_errors` and `half_widths`, half of the 95 % intervals; NaN where no
-        atom ever was.
+        `errors` also `standard_errors` and `half_widths`, longer sides of the 95 % intervals; NaN
+        where no atom ever was.
 
     Raises
     ------

@@ -58,7 +58,7 @@ def linear_density(
     LinearDensity
         `position` `(bins,)`, Å, and `values` `(bins,)`, or `(bins, n_selections)` for a list; mass
         in g/cm³, numbers in 1/Å³, charge in e/Å³; with `errors` also `standard_errors` and
-        `half_widths`, half of the 95 % intervals.
+        `half_widths`, longer sides of the 95 % intervals.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def rdf(
     -------
     RadialDistribution
         `r` (centres of the bins, Å), `g`, and `counts`, each `(bins,)`; with `errors` also
-        `standard_errors` and `half_widths` of `g`, half of the 95 % intervals.
+        `standard_errors` and `half_widths` of `g`, longer sides of the 95 % intervals.
 
     Raises
     ------

@@ -85,7 +85,7 @@ def rmsf(
     AtomValues
         `values` `(n_atoms,)`, float64, Å: the square root of the squared distance from the mean
         position, averaged over n frames (divided by n, not by n - 1). With `errors` also
-        `standard_errors` and `half_widths`, half of the 95 % intervals.
+        `standard_errors` and `half_widths`, longer sides of the 95 % intervals.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Means:
     Attributes
     ----------
     mean, half_width
-        Mean, and half of its 95 % interval; NaN where it is unknown.
+        Mean, and the longer side of its 95 % interval; NaN where it is unknown.
     resolved
         Whether the mean is resolved.
     """

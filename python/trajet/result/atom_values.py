@@ -48,8 +48,8 @@ class AtomValues(Result):
         `(n_atoms,)`, str, such as "MET1:CA", or "A:MET1:CA" if chains share residue numbers; None
         without a topology.
     standard_errors, half_widths
-        `(n_atoms,)`, float64, `units`: standard errors of the values, and half of their 95 %
-        intervals; None if they were not asked for.
+        `(n_atoms,)`, float64, `units`: standard errors of the values, and longer sides of their 95
+        % intervals; None if they were not asked for.
     insertion_codes
         `(n_atoms,)`, str; None if no residue of these atoms has one.
     """

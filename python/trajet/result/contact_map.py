@@ -50,8 +50,8 @@ class ContactMap(Result):
     report
         Timings and counters of the run.
     standard_errors, half_widths
-        `(n_rows, n_columns)`, float64: standard errors of the fractions, and half of their 95 %
-        intervals; None if they were not asked for.
+        `(n_rows, n_columns)`, float64: standard errors of the fractions, and longer sides of their
+        95 % intervals; None if they were not asked for.
     """
 
     values: NDArray[np.float64]

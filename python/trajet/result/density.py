@@ -59,8 +59,8 @@ class LinearDensity(Result):
     report
         Timings and counters of the run.
     standard_errors, half_widths
-        In the shape of `values`: standard errors, and half of the 95 % intervals; None if they were
-        not asked for. They are columns of CSV files then.
+        In the shape of `values`: standard errors, and longer sides of the 95 % intervals; None if
+        they were not asked for. They are columns of CSV files then.
     """
 
     position: NDArray[np.float64]
@@ -151,8 +151,8 @@ class Density(Result):
     report
         Timings and counters of the run.
     standard_errors, half_widths
-        In the shape of `values`: standard errors, and half of the 95 % intervals; None if they were
-        not asked for. They are columns of CSV files then.
+        In the shape of `values`: standard errors, and longer sides of the 95 % intervals; None if
+        they were not asked for. They are columns of CSV files then.
     """
 
     values: NDArray[np.float64]

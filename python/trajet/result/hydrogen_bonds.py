@@ -65,8 +65,8 @@ class HydrogenBondPairs(Result):
     stored_residue_names, stored_residues
         `(n_pairs, 2)`, str and int64, the residues of donor and acceptor, if the result was loaded.
     standard_errors, half_widths
-        `(n_pairs,)`, float64: standard errors of the occupancies, and half of their 95 % intervals;
-        None if they were not asked for, and in a slice of some frames.
+        `(n_pairs,)`, float64: standard errors of the occupancies, and longer sides of their 95 %
+        intervals; None if they were not asked for, and in a slice of some frames.
     """
 
     by: Literal["bond", "pair", "residue"]

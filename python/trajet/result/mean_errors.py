@@ -22,7 +22,7 @@ def with_errors(
     names: Sequence[str],
     unit: str,
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Return mean, half of its interval, deviation and extremes, and a line on the errors.
+    """Return mean, longer side of its interval, deviation and extremes, and a line on the errors.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def with_errors(
 
 
 def half_widths(stats: "Statistics", form: str) -> Column:
-    """Return the column with half of the 95 % interval of each mean; None where it is unknown."""
+    """Return the column of longer sides of 95 % intervals; None where they are unknown."""
     widths = stats.estimates.half_width.tolist()
     return Column(_HALF_WIDTH, [width if np.isfinite(width) else None for width in widths], form)
 
@@ -55,7 +55,7 @@ def lines_of_errors(stats: "Statistics", names: Sequence[str], unit: str) -> tup
     if n_series == 1:
         return (stats.sentences(unit)[0],)
     wrong = [k for k, reason in enumerate(stats.estimates.reasons) if reason]
-    about = f"{_HALF_WIDTH}: half of the interval of the mean"
+    about = f"{_HALF_WIDTH}: longer side of the interval of the mean"
     if not wrong:
         return (f"{about}; all {n_series} means are resolved",)
     first = f"{names[wrong[0]]}: {stats.estimates.reasons[wrong[0]]}"

@@ -40,8 +40,8 @@ class RadialDistribution(Result):
     report
         Timings and counters of the run.
     standard_errors, half_widths
-        `(bins,)`, float64: standard errors of g, and half of its 95 % intervals; None if they were
-        not asked for.
+        `(bins,)`, float64: standard errors of g, and longer sides of its 95 % intervals; None if
+        they were not asked for.
     """
 
     r: NDArray[np.float64]
