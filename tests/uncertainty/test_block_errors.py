@@ -76,6 +76,8 @@ def test_errors_of_fractions_and_densities_are_those_of_the_blocks(
             found[known], getattr(expected, of).reshape(shape)[known], rtol=1e-12
         )
         assert np.isnan(found[~known]).all()
+    assert np.array_equal(result.resolved[known], expected.is_resolved.reshape(shape)[known])
+    assert not result.resolved[~known].any()
     assert (result.half_widths[known] > 0).any()
 
 
@@ -112,6 +114,7 @@ def test_errors_of_rdf_are_those_of_the_blocks(made: tj.Trajectory) -> None:
     expected = estimates_of_blocks(series)
     np.testing.assert_allclose(result.standard_errors, expected.standard_error, rtol=1e-9)
     np.testing.assert_allclose(result.half_widths, expected.half_width, rtol=1e-9)
+    assert np.array_equal(result.resolved, expected.is_resolved)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -162,6 +165,9 @@ def test_results_with_errors_are_saved_drawn_and_sliced(made: tj.Trajectory, tmp
     result.save(tmp_path / "rmsf.npz")
     again = tj.load(tmp_path / "rmsf.npz")
     assert again.half_widths.tobytes() == result.half_widths.tobytes()
+    assert again.resolved.dtype == bool
+    assert np.array_equal(again.resolved, result.resolved)
+    assert result[3:5].resolved.shape == (2,)
     assert (result[3:5].half_widths == result.half_widths[3:5]).all()
     assert result.csv_header()[-2:] == ["standard_error_A", "half_width_95_A"]
     (legend,) = result.plot().legends
@@ -213,6 +219,7 @@ def test_errors_of_occupancies_are_those_of_the_blocks(adk: Adk, tmp_path: Any, 
     expected = estimates_of_blocks(series)
     np.testing.assert_allclose(pairs.standard_errors, expected.standard_error, rtol=1e-12)
     np.testing.assert_allclose(pairs.half_widths, expected.half_width, rtol=1e-12)
+    assert np.array_equal(pairs.resolved, expected.is_resolved)
     assert {"standard_error", "half_width_95"} < set(pairs.csv_header())
     threads = tj.LocalPool(threads=2, task_frames=7)
     again = tj.hbonds(atoms, by=by, frames=frames, errors=True, pool=threads)

@@ -154,4 +154,9 @@ def test_rare_contacts_have_intervals_that_hold_their_occupancy(tmp_path: Path) 
     known = np.isfinite(half)
     assert np.array_equal(known, states.any(axis=0))
     assert (np.abs(values - share) <= half)[known].mean() > 0.85
+    assert found.resolved is not None
+    resolved = np.diag(found.resolved)
+    # Five visits are expected.
+    assert resolved.mean() < 0.6
+    assert (resolved & (np.abs(values - share) > half)).mean() <= 0.1
     assert "too short to tell" in str(found.report["remarks"])

@@ -24,12 +24,15 @@ class BlockErrors:
     ----------
     standard_errors, half_widths
         `(n_numbers,)`, standard errors, and longer sides of the 95 % intervals; NaN where unknown.
+    resolved
+        `(n_numbers,)`, whether the intervals can be trusted; False where unknown.
     remarks
         A remark if some are not resolved.
     """
 
     standard_errors: NDArray[np.float64]
     half_widths: NDArray[np.float64]
+    resolved: NDArray[np.bool_]
     remarks: list[str]
 
 
@@ -50,6 +53,8 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     found = estimates_of_blocks(values if len(changes) == values.shape[1] else values[:, changes])
     errors, half_widths = np.full((2, values.shape[1]), np.nan)
     errors[changes], half_widths[changes] = found.standard_error, found.half_width
+    resolved = np.zeros(values.shape[1], bool)
+    resolved[changes] = found.is_resolved
     wrong = np.flatnonzero(found.reasons.astype(bool))
     remarks = []
     if len(wrong):
@@ -58,7 +63,7 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
             f" {numbers} are not resolved, the first is number {changes[wrong[0]]}:"
             f" {found.reasons[wrong[0]]}"
         )
-    return BlockErrors(errors, half_widths, remarks)
+    return BlockErrors(errors, half_widths, resolved, remarks)
 
 
 def frames_of_blocks(n_frames: int, n_blocks: int) -> int:

@@ -196,6 +196,9 @@ def contact_map(
         if of_errors is None
         else _map(of_errors.standard_errors, left_out, others),
         half_widths=None if of_errors is None else _map(of_errors.half_widths, left_out, others),
+        resolved=None
+        if of_errors is None
+        else _map(of_errors.resolved.astype(np.float64), left_out, others) == 1,
     )
 
 

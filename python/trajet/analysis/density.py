@@ -194,6 +194,7 @@ def density(
         report=outcome.report("density", parameters, remarks=remarks, uses_times=False),
         standard_errors=None if found is None else found.standard_errors.reshape(values.shape),
         half_widths=None if found is None else found.half_widths.reshape(values.shape),
+        resolved=None if found is None else found.resolved.reshape(values.shape),
     )
 
 

@@ -322,6 +322,7 @@ def hbonds(
             report=report,
             standard_errors=None if of_pairs is None else of_pairs.standard_errors,
             half_widths=None if of_pairs is None else of_pairs.half_widths,
+            resolved=None if of_pairs is None else of_pairs.resolved,
         ),
         bonds=None if listed is None else _list_of(main, listed, report),
         lifetimes=None

@@ -165,4 +165,7 @@ def linear_density(
         report=outcome.report("linear_density", parameters, remarks=remarks, uses_times=False),
         standard_errors=None if found_errors is None else of_slices(found_errors.standard_errors),
         half_widths=None if found_errors is None else of_slices(found_errors.half_widths),
+        resolved=None
+        if found_errors is None
+        else of_slices(found_errors.resolved.astype(np.float64)) == 1,
     )

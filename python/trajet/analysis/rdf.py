@@ -181,6 +181,7 @@ def rdf(
         density=n_b * n_frames / volume if n_frames else float("nan"),
         standard_errors=None if found is None else found.standard_errors,
         half_widths=None if found is None else found.half_widths,
+        resolved=None if found is None else found.resolved,
         report=outcome.report("rdf", parameters, remarks=remarks, uses_times=False),
     )
 

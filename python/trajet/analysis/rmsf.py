@@ -165,6 +165,7 @@ def rmsf(
         **atom_columns(main),
         standard_errors=None if found is None else found.standard_errors,
         half_widths=None if found is None else found.half_widths,
+        resolved=None if found is None else found.resolved,
     )
 
 

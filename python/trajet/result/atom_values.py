@@ -50,6 +50,9 @@ class AtomValues(Result):
     standard_errors, half_widths
         `(n_atoms,)`, float64, `units`: standard errors of the values, and longer sides of their 95
         % intervals; None if they were not asked for.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     insertion_codes
         `(n_atoms,)`, str; None if no residue of these atoms has one.
     """
@@ -67,11 +70,12 @@ class AtomValues(Result):
     labels: NDArray[np.str_] | None = None
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
     insertion_codes: NDArray[np.str_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("values", "atoms", "residues", "chains", "residue_names", "atom_names", "labels"),
-        *("standard_errors", "half_widths", "insertion_codes"),
+        *("standard_errors", "half_widths", "resolved", "insertion_codes"),
     )
 
     @property

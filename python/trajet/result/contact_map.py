@@ -52,6 +52,9 @@ class ContactMap(Result):
     standard_errors, half_widths
         `(n_rows, n_columns)`, float64: standard errors of the fractions, and longer sides of their
         95 % intervals; None if they were not asked for.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     """
 
     values: NDArray[np.float64]
@@ -71,6 +74,7 @@ class ContactMap(Result):
     column_residues: NDArray[np.int64] | None = None
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         "values",
@@ -81,6 +85,7 @@ class ContactMap(Result):
         "row_residues",
         "standard_errors",
         "half_widths",
+        "resolved",
     )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":

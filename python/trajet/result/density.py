@@ -61,6 +61,9 @@ class LinearDensity(Result):
     standard_errors, half_widths
         In the shape of `values`: standard errors, and longer sides of the 95 % intervals; None if
         they were not asked for. They are columns of CSV files then.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     """
 
     position: NDArray[np.float64]
@@ -74,8 +77,15 @@ class LinearDensity(Result):
     report: Report
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values", "position", "standard_errors", "half_widths")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        "values",
+        "position",
+        "standard_errors",
+        "half_widths",
+        "resolved",
+    )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the density of each selection along the axis; see `Result.plot`."""
@@ -153,6 +163,9 @@ class Density(Result):
     standard_errors, half_widths
         In the shape of `values`: standard errors, and longer sides of the 95 % intervals; None if
         they were not asked for. They are columns of CSV files then.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     """
 
     values: NDArray[np.float64]
@@ -166,8 +179,9 @@ class Density(Result):
     report: Report
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values", "standard_errors", "half_widths")
+    _ROWS: ClassVar[tuple[str, ...]] = ("values", "standard_errors", "half_widths", "resolved")
     PARTS: ClassVar[Mapping[str, Part]] = {"grid": Part("OpenDX, for VMD and PyMOL", (".dx",))}
 
     @property

@@ -67,6 +67,9 @@ class HydrogenBondPairs(Result):
     standard_errors, half_widths
         `(n_pairs,)`, float64: standard errors of the occupancies, and longer sides of their 95 %
         intervals; None if they were not asked for, and in a slice of some frames.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     """
 
     by: Literal["bond", "pair", "residue"]
@@ -80,10 +83,11 @@ class HydrogenBondPairs(Result):
     stored_residues: NDArray[np.int64] | None = None
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
 
     _ROWS: ClassVar[tuple[str, ...]] = (
         *("counts", "members", "stored_labels", "stored_residue_names", "stored_residues"),
-        *("standard_errors", "half_widths"),
+        *("standard_errors", "half_widths", "resolved"),
     )
 
     @property
@@ -178,6 +182,7 @@ class HydrogenBondPairs(Result):
             stored_residues=residues,
             standard_errors=None,
             half_widths=None,
+            resolved=None,
         )
 
     def _about(self) -> str:

@@ -42,6 +42,9 @@ class RadialDistribution(Result):
     standard_errors, half_widths
         `(bins,)`, float64: standard errors of g, and longer sides of its 95 % intervals; None if
         they were not asked for.
+    resolved
+        bool, in their shape: whether the run is long enough to trust the interval; None without
+        errors.
     """
 
     r: NDArray[np.float64]
@@ -53,8 +56,11 @@ class RadialDistribution(Result):
     report: Report
     standard_errors: NDArray[np.float64] | None = None
     half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("g", "r", "counts", "standard_errors", "half_widths")
+    _ROWS: ClassVar[tuple[str, ...]] = (
+        *("g", "r", "counts", "standard_errors", "half_widths", "resolved"),
+    )
     _HAS_MEAN: ClassVar[bool] = False
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
