@@ -25,6 +25,7 @@ targets!(
     h5md,
     heads,
     journal,
+    links,
     manifest,
     ncdf,
     profile,

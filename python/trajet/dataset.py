@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from trajet.advise.entries import Counts, WorkerEntry
     from trajet.remote.objects import RemoteFile
+
+# Formats of tags whose files have no index, as layouts or headers tell where frames are.
+_WITHOUT_INDEX = (".h5md", ".h5", ".dcd")
 
 
 def find_dataset(path: str | os.PathLike[str]) -> "DatasetPath | None":
@@ -76,6 +80,8 @@ class DatasetPath:
         store of this machine.
     connections, merge_gap
         As for `trajet.open`.
+    segment
+        Number of the only file of each tag to open, in the order of their frames; None for all.
     """
 
     folder: Path
@@ -85,6 +91,7 @@ class DatasetPath:
     objects: "Mapping[Path, RemoteFile]" = field(default_factory=dict, repr=False)
     connections: int = 1
     merge_gap: int | None = None
+    segment: int | None = None
 
     @property
     def manifest_url(self) -> ObjectPath | None:
@@ -110,6 +117,7 @@ class DatasetPath:
                 self.name,
                 tags,
                 request_size=request_size,
+                segment=self.segment,
                 objects=self.objects,
                 connections=self.connections,
                 merge_gap=self.merge_gap,
@@ -117,7 +125,65 @@ class DatasetPath:
             )
             # Another process may have retagged the data set between the two calls.
             if store.manifest(self.name) == manifest:
-                return Dataset(self, json.loads(manifest), tuple(json.loads(store.tiers()))), reader
+                about: Manifest = json.loads(manifest)
+                if self.segment is not None:
+                    about["segments"] = [about["segments"][self.segment]]
+                return Dataset(self, about, tuple(json.loads(store.tiers()))), reader
+
+
+@dataclass(frozen=True)
+class StoreFile:
+    """A file of a store, on a tier or beside a manifest.
+
+    A link in its place is followed only to another file of the store, as moves leave such links.
+
+    Attributes
+    ----------
+    store
+        Folder of the store, absolute.
+    path
+        Path of the file.
+    """
+
+    store: Path
+    path: Path
+
+    def descriptor(self) -> int:
+        """Open the file for reading and return its descriptor.
+
+        Raises
+        ------
+        OSError
+            If it is missing, no regular file, or a link that leads elsewhere.
+        """
+        return _trajet.Store(self.store).open_file(self.path)
+
+    def open(self) -> BufferedReader:
+        """Open the file for reading.
+
+        Raises
+        ------
+        OSError
+            As for `descriptor`.
+        """
+        return os.fdopen(self.descriptor(), "rb")
+
+    def index(self) -> "StoreFile | Path | None":
+        """Return the index that is kept of a file of a tag, after making it if there is none.
+
+        A path is one in the cache folder; None if there can be no index.
+
+        Raises
+        ------
+        TrajetError, OSError
+            If the file cannot be read.
+        """
+        if self.path.suffix in _WITHOUT_INDEX:
+            return None
+        found = _trajet.Store(self.store).index_of(self.path, cache.folder())
+        if found is None or found.parent != self.path.parent:
+            return found
+        return StoreFile(self.store, found)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,8 @@ pub fn begin(
 ) -> Result<(Source, Opening), Error> {
     let meter = Meter::stopped_by(&options.watch.stop);
     let mut opening = Opening { meter, ..Opening::default() };
-    let mut source = Source::open_any(path, &options.remote, &mut opening.meter)?;
+    let OpenOptions { remote, opener, .. } = options;
+    let mut source = Source::open_any(path, remote, opener.as_ref(), &mut opening.meter)?;
     if let Some(written) = written {
         source.must_be(written)?;
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use trajet_formats::FormatOptions;
 
 use crate::remote::RemoteOptions;
-use crate::source::Handles;
+use crate::source::{FileOpener, Handles};
 
 /// Default size of a read request, in bytes. On local disks, larger requests fall out of the processor's
 /// cache before they are decoded; on parallel file systems, several MiB are better.
@@ -36,6 +36,8 @@ pub struct OpenOptions {
     /// The pool of open files to use. If `None`, a single file stays open as long as its reader lives, and
     /// the files of a chain share a new pool.
     pub handles: Option<Arc<Handles>>,
+    /// Opens the files that are no objects, in place of the system. It is not sent to workers.
+    pub opener: Option<Arc<dyn FileOpener>>,
     /// The objects in remote storage among the files.
     pub remote: RemoteOptions,
     /// Options of single formats.
@@ -75,6 +77,7 @@ impl Default for OpenOptions {
             continuous: false,
             time_step: None,
             handles: None,
+            opener: None,
             remote: RemoteOptions::default(),
             formats: FormatOptions::default(),
             watch: Arc::default(),

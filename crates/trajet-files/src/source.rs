@@ -6,6 +6,7 @@
 //! ([`Remote`]).
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -87,6 +88,15 @@ impl Handles {
     }
 }
 
+/// Opens files by rules of their owner, such as those for links in a store.
+pub trait FileOpener: std::fmt::Debug + Send + Sync {
+    /// Opens a regular file for reading.
+    ///
+    /// # Errors
+    /// If there is none that may be read under this path.
+    fn open(&self, path: &Path) -> io::Result<File>;
+}
+
 /// The recorded identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
@@ -107,6 +117,8 @@ pub struct Source {
     size: u64,
     /// User id of the file's owner, if the file was opened and the system has users.
     owner: Option<u32>,
+    /// Opens the file again, in place of the system.
+    opener: Option<Arc<dyn FileOpener>>,
     handle: FileHandle,
 }
 
@@ -159,38 +171,61 @@ impl Source {
     /// # Errors
     /// [`Error::Io`], [`Error::NotAFile`], [`Error::Empty`].
     pub fn open(path: &Path, meter: &mut Meter) -> Result<Self, Error> {
+        Source::open_by(path, None, meter)
+    }
+
+    /// Opens a regular file for reading through `opener`, or as [`Source::open`] does.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_by(
+        path: &Path,
+        opener: Option<&Arc<dyn FileOpener>>,
+        meter: &mut Meter,
+    ) -> Result<Self, Error> {
         let io = |doing| {
             let path = path.to_owned();
             move |source| Error::Io { path, doing, source }
         };
-        // Checked before opening: opening a named pipe would wait for its writer.
-        let before = std::fs::metadata(path).map_err(io("open it"))?;
-        if !before.is_file() {
-            return Err(Error::NotAFile { path: path.to_owned(), folder: before.is_dir() });
-        }
-        let file = File::open(path).map_err(io("open it"))?;
+        let file = match opener {
+            Some(opener) => opener.open(path).map_err(io("open it"))?,
+            None => {
+                // Checked before opening: opening a named pipe would wait for its writer.
+                let before = std::fs::metadata(path).map_err(io("open it"))?;
+                if !before.is_file() {
+                    return Err(Error::NotAFile { path: path.to_owned(), folder: before.is_dir() });
+                }
+                File::open(path).map_err(io("open it"))?
+            }
+        };
         meter.opens += 1;
         let metadata = file.metadata().map_err(io("look at it"))?;
         if metadata.len() == 0 {
             return Err(Error::Empty { path: path.to_owned() });
         }
         let (path, size, number) = (path.to_owned(), metadata.len(), next_number());
-        let owner = owner_of(&metadata);
-        Ok(Source { path, written: None, number, size, owner, handle: FileHandle::Own(file) })
+        let (owner, opener) = (owner_of(&metadata), opener.cloned());
+        let handle = FileHandle::Own(file);
+        Ok(Source { path, written: None, number, size, owner, opener, handle })
     }
 
-    /// Opens what is named `path`: an object of `remote`, or a regular file.
+    /// Opens what is named `path`: an object of `remote`, or a regular file, through `opener`.
     ///
     /// # Errors
     /// As [`Source::open`].
-    pub fn open_any(path: &Path, remote: &RemoteOptions, meter: &mut Meter) -> Result<Self, Error> {
+    pub fn open_any(
+        path: &Path,
+        remote: &RemoteOptions,
+        opener: Option<&Arc<dyn FileOpener>>,
+        meter: &mut Meter,
+    ) -> Result<Self, Error> {
         match remote.find(path) {
             Some(remote) => {
                 meter.opens += 1;
                 let name = remote.object().name();
                 Source::of_object(name.unwrap_or_else(|| path.to_owned()), remote)
             }
-            None => Source::open(path, meter),
+            None => Source::open_by(path, opener, meter),
         }
     }
 
@@ -204,7 +239,8 @@ impl Source {
             return Err(Error::Empty { path });
         }
         let handle = FileHandle::Remote(Box::new(remote));
-        Ok(Source { path, written: None, number: next_number(), size, owner: None, handle })
+        let (number, owner, opener) = (next_number(), None, None);
+        Ok(Source { path, written: None, number, size, owner, opener, handle })
     }
 
     /// Returns the object in remote storage, if the source is one.
@@ -259,7 +295,8 @@ impl Source {
         handles: &Arc<Handles>,
     ) -> Self {
         let handle = FileHandle::pooled(handles, stamp, absolute);
-        Source { path, written: None, number: next_number(), size: stamp.size, owner: None, handle }
+        let (number, size, owner, opener) = (next_number(), stamp.size, None, None);
+        Source { path, written: None, number, size, owner, opener, handle }
     }
 
     /// Moves a file to a pool, which may close it; an object has nothing to close. When it is reopened, its first [`Source::size`] bytes must
@@ -345,7 +382,8 @@ impl Source {
     ) -> Result<Arc<File>, Error> {
         let changed = || Error::Changed { path: self.path.clone() };
         let (begin, reading) = (Instant::now(), meter.read_ns);
-        let now = match handles.while_opening(|| Source::open(absolute, meter)) {
+        let opener = self.opener.as_ref();
+        let now = match handles.while_opening(|| Source::open_by(absolute, opener, meter)) {
             Err(Error::Io { doing, source, .. }) => {
                 return Err(Error::Io { path: self.path.clone(), doing, source });
             }

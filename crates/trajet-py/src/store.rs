@@ -1,6 +1,7 @@
 //! Bindings for stores.
 
 use std::collections::HashMap;
+use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use trajet_files::index::Stamp;
 use trajet_files::remote::DEFAULT_CONNECTIONS;
-use trajet_files::source::Source;
+use trajet_files::source::{FileOpener, Source};
 use trajet_files::{Meter, OpenOptions};
 use trajet_formats::h5md::Description;
 use trajet_store::hdf5::{Job, Writer};
@@ -285,14 +286,33 @@ impl PyStore {
         })
     }
 
+    /// Returns the descriptor of a file of the store, which is opened without following a link that leads elsewhere.
+    fn open_file(&self, py: Python<'_>, path: PathBuf) -> PyResult<RawFd> {
+        let opened = py.detach(|| {
+            let files = self.inner.files()?;
+            files.open(&path).map_err(|source| Error::Io { path, doing: "open", source })
+        });
+        Ok(opened.map_err(|error| from_store(py, &error))?.into_raw_fd())
+    }
+
+    /// Returns the path of the index that is kept of a file of a tag; `None` if there is none.
+    fn index_of(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        cache: Option<PathBuf>,
+    ) -> PyResult<Option<PathBuf>> {
+        self.work(py, None, |store, _| store.index_of(&path, cache))
+    }
+
     /// Returns for each source file a file with its contents other than frames, and its number of frames; `None` unless
     /// all were kept.
     fn other_contents(&self, py: Python<'_>, name: &str) -> PyResult<Option<Vec<(PathBuf, u64)>>> {
         self.work(py, None, |store, _| store.other_contents_of(name))
     }
 
-    /// Opens some tags of a data set, or all, as a trajectory.
-    #[pyo3(signature = (name, tags = None, *, request_size, objects = None, connections = DEFAULT_CONNECTIONS, merge_gap = None, cache = None))]
+    /// Opens some tags of a data set, or all, as a trajectory; of one segment, if that is given.
+    #[pyo3(signature = (name, tags = None, *, request_size, segment = None, objects = None, connections = DEFAULT_CONNECTIONS, merge_gap = None, cache = None))]
     #[allow(clippy::too_many_arguments)]
     fn reader(
         &self,
@@ -300,6 +320,7 @@ impl PyStore {
         name: &str,
         tags: Option<Vec<String>>,
         request_size: usize,
+        segment: Option<usize>,
         objects: Option<HashMap<PathBuf, Py<PyAny>>>,
         connections: usize,
         merge_gap: Option<u64>,
@@ -307,7 +328,10 @@ impl PyStore {
     ) -> PyResult<Reader> {
         let remote = remote_options(py, objects, connections, merge_gap)?;
         let (inner, options) = self.work(py, None, |store, _| {
-            let dataset = store.dataset(name)?;
+            let mut dataset = store.dataset(name)?;
+            if let Some(segment) = segment {
+                dataset = dataset.segment(segment)?;
+            }
             let options = OpenOptions { request_size, remote, cache, ..OpenOptions::default() };
             Ok((dataset.chain(tags.as_deref(), &options)?, options))
         })?;

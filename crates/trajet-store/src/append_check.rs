@@ -13,7 +13,6 @@ use trajet_formats::{Atoms, xxh3_64};
 
 use crate::control::WithoutProgress;
 use crate::manifest::Manifest;
-use crate::partitioned::MetadataFile;
 use crate::table::digests_of;
 use crate::view::Dataset;
 use crate::{Error, Store, atomic_files};
@@ -73,7 +72,7 @@ impl Store {
         if chain.n_frames() as u64 > skip {
             // Tags may omit fields; the metadata has them all.
             let heads = self.folder_of(&was.name).join(&was.segments[0].frame_metadata.file);
-            let first = MetadataFile::load(&heads)?.get(0)?;
+            let first = self.frame_metadata(&heads)?.get(0)?;
             if !first.is_like(&chain.read_raw(skip, &mut Scratch::default())?) {
                 return Err(Error::Refused(format!(
                     "{}: stores its numbers otherwise than the frames of {:?}: add it under another \

@@ -52,9 +52,7 @@ pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = options.custom_flags(flags.bits()).open(path).map_err(|error| {
         match (error.raw_os_error(), path.symlink_metadata()) {
-            (Some(libc::ELOOP), Ok(there)) if there.is_symlink() => {
-                io::Error::other("it is a link, and links in stores are not followed")
-            }
+            (Some(libc::ELOOP), Ok(there)) if there.is_symlink() => is_link(),
             (Some(libc::ENXIO), _) => not_regular(),
             _ => error,
         }
@@ -65,8 +63,8 @@ pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     }
 }
 
-/// Opens a regular file and follows links: for files that the user names, and for moved ones.
-pub(crate) fn open_given(path: &Path) -> io::Result<File> {
+/// Opens a regular file that the user names, and follows links.
+fn open_given(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NONBLOCK.bits();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     match file.metadata()?.is_file() {
@@ -75,7 +73,13 @@ pub(crate) fn open_given(path: &Path) -> io::Result<File> {
     }
 }
 
-fn not_regular() -> io::Error {
+/// Returns the error for a link.
+pub(crate) fn is_link() -> io::Error {
+    io::Error::other("it is a link, and links in stores are not followed")
+}
+
+/// Returns the error for a folder, a named pipe or a device.
+pub(crate) fn not_regular() -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, "it is no regular file")
 }
 
@@ -101,16 +105,8 @@ pub(crate) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Copies a file of a store to a new file, and returns its digest and size. Calls `look` with the size of each piece.
-pub(crate) fn copy(
-    from: &Path,
-    to: &Path,
-    look: impl FnMut(usize) -> Result<(), Error>,
-) -> Result<(String, u64), Error> {
-    copy_from(open(from).map_err(Error::io(from, "read"))?, from, to, look)
-}
-
-fn copy_from(
+/// Copies an open file to a new file, and returns its digest and size. Calls `look` with the size of each piece.
+pub(crate) fn copy_from(
     mut source: File,
     from: &Path,
     to: &Path,
@@ -148,17 +144,21 @@ pub(crate) fn read_kept(folder: &Path, kept: &StoredFile) -> Result<Vec<u8>, Err
 /// Compares a file beside a manifest with its digest, without holding all of it in memory.
 pub(crate) fn check_kept(folder: &Path, kept: &StoredFile) -> Result<(), Error> {
     let path = folder.join(&kept.file);
-    let mut file = open(&path).map_err(Error::io(&path, "read"))?;
+    check_open(open(&path).map_err(Error::io(&path, "read"))?, &path, kept)
+}
+
+/// Compares an open file with its digest.
+pub(crate) fn check_open(mut file: File, path: &Path, kept: &StoredFile) -> Result<(), Error> {
     let (mut digest, mut piece) = (Xxh3::new(), vec![0; PIECE]);
     loop {
         match file.read(&mut piece) {
             Ok(0) => break,
             Ok(n) => digest.write(&piece[..n]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::io(&path, "read")(error)),
+            Err(error) => return Err(Error::io(path, "read")(error)),
         }
     }
-    if named(digest.finish()) == kept.digest { Ok(()) } else { Err(not_as_written(&path)) }
+    if named(digest.finish()) == kept.digest { Ok(()) } else { Err(not_as_written(path)) }
 }
 
 fn not_as_written(path: &Path) -> Error {

@@ -9,7 +9,7 @@ use crate::access_log::LOG;
 use crate::file_check::{CheckScope, Checked, check_file};
 use crate::location::{Location, index_of};
 use crate::manifest::{File, Manifest, MovedLink};
-use crate::{Dataset, Error, Store, atomic_files};
+use crate::{Dataset, Error, Store};
 
 impl Store {
     /// Moves the files of a tag to another tier. Readers continue: the old files stay open, and are replaced by links
@@ -50,7 +50,7 @@ impl Store {
         self.check_usage(&needed)?;
         let mut transaction = self.begin("move", name)?;
         let (target, folder) = transaction.folder_on(tier)?;
-        let mut done = 0;
+        let (files, mut done) = (self.files()?, 0);
         for (k, segment) in new.segments.iter_mut().enumerate() {
             let file = &mut segment.files[number];
             if file.tier == tier {
@@ -62,24 +62,23 @@ impl Store {
             let ending = from.extension().unwrap_or_default().display();
             let path = folder.join(format!("{}{number_of}.{ending}", was.tags[number].name));
             let to = target.folder.join(&path);
-            atomic_files::copy(&from, &to, |n| {
+            files.copy(&from, &to, |n| {
                 done += n;
                 control.progress(done, total as usize);
                 if control.interrupted() { Err(Error::Interrupted) } else { Ok(()) }
             })?;
             let column = self.table(was, &was.segments[k])?.files.swap_remove(number);
-            match check_file(&to, &self.known(name, file, column)?, CheckScope::Bytes, &mut |_| {
-                true
-            })? {
+            let known = self.known(name, file, column)?;
+            match check_file(&files, &to, &known, CheckScope::Bytes, &mut |_| true)? {
                 Checked::Sound => {}
                 Checked::Stopped => return Err(Error::Interrupted),
                 Checked::Damaged(what) => return Err(unmoved(&from, &what)),
             }
             // A missing index is rebuilt by the first reader.
-            let _ = atomic_files::copy(&index_of(&from), &index_of(&to), |_| Ok(()));
+            let _ = files.copy(&index_of(&from), &index_of(&to), |_| Ok(()));
             for kept in &file.companion_files {
                 let (from, to) = (from.with_file_name(&kept.file), to.with_file_name(&kept.file));
-                if atomic_files::copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
+                if files.copy(&from, &to, |_| Ok(()))?.0 != kept.digest {
                     return Err(unmoved(&from, "is not what was written"));
                 }
             }

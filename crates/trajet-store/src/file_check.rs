@@ -9,7 +9,7 @@ use trajet_formats::xxh3_64;
 
 use crate::hdf5::tables::Piece;
 use crate::table::Column;
-use crate::{Error, atomic_files};
+use crate::{Error, StoreFiles};
 
 /// Maximal number of damaged pieces that a message lists.
 const MOST_NAMED: usize = 5;
@@ -92,12 +92,13 @@ pub(crate) enum Checked {
 /// Compares a file with the digests of its pieces. `look` is called with the size of each piece in bytes, and returns
 /// whether to continue.
 pub(crate) fn check_file(
+    files: &StoreFiles,
     path: &Path,
     known: &ExpectedPieces,
     scope: CheckScope,
     look: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Checked, Error> {
-    let file = match atomic_files::open(path) {
+    let file = match files.open_regular(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(Checked::Damaged("is missing".to_owned()));
         }

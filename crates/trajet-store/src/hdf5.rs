@@ -163,6 +163,7 @@ impl Hdf5Job<'_> {
             index: index.into(),
             heads,
             parts: vec![part],
+            files: None,
             filled: false,
             remedy: String::new(),
             stored_remarks: Vec::new(),

@@ -72,7 +72,7 @@ impl Store {
     ) -> impl Iterator<Item = Result<SegmentFields, Error>> {
         let folder = self.folder_of(&manifest.name);
         manifest.segments.iter().map(move |segment| {
-            let heads = MetadataFile::load(&folder.join(&segment.frame_metadata.file))?;
+            let heads = self.frame_metadata(&folder.join(&segment.frame_metadata.file))?;
             SegmentFields::by(&heads, format_named(&manifest.format)?)
         })
     }

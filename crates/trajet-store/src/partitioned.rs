@@ -144,6 +144,7 @@ impl PartitionedReader {
             format: whole.format.name().to_owned(),
             index: FrameIndex::new(n_atoms).into(),
             heads: metadata.collect::<Result<_, Error>>()?,
+            files: whole.files.clone(),
             filled: whole.filled,
             remedy: whole.remedy.clone(),
             stored_remarks: Vec::new(),

@@ -71,6 +71,7 @@ impl Store {
         for kept in manifest.source.iter().filter_map(|source| source.other_contents.as_ref()) {
             note(atomic_files::check_kept(&folder, kept));
         }
+        let opener = self.files()?;
         let mut files: Vec<(PathBuf, ExpectedPieces)> = Vec::new();
         for segment in &manifest.segments {
             for kept in [Some(&segment.frame_metadata), segment.original_digests.as_ref()]
@@ -94,7 +95,7 @@ impl Store {
                         let path = tier.folder.join(&file.path);
                         let own = path.parent().unwrap_or(&tier.folder);
                         for kept in &file.companion_files {
-                            note(atomic_files::read_kept(own, kept).map(drop));
+                            note(opener.check_kept(own, kept));
                         }
                         files.extend(known.map(|known| (path, known)));
                     }
@@ -112,7 +113,7 @@ impl Store {
                 done.fetch_add(n, Ordering::Relaxed);
                 !stop.load(Ordering::Relaxed)
             };
-            let problem = match check_file(path, known, scope, &mut look) {
+            let problem = match check_file(&opener, path, known, scope, &mut look) {
                 Ok(Checked::Damaged(what)) => format!("{}: {what}", path.display()),
                 Ok(_) => return,
                 Err(error) => error.to_string(),

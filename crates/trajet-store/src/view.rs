@@ -1,23 +1,24 @@
 //! Data sets as trajectories. Only the tags that hold the selected atoms are opened.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use trajet_files::source::FileIdentity;
-use trajet_files::{Chain, FrameIndex, OpenOptions, Serial, chain};
+use trajet_files::source::{FileIdentity, FileOpener};
+use trajet_files::{Chain, FrameIndex, Meter, OpenOptions, Serial, chain};
 use trajet_formats::ReportedBox;
 use trajet_formats::h5md::Description;
 use trajet_formats::remarks::{kept, rounded};
 
 use crate::catalog::MANIFEST;
 use crate::error::shell_argument;
+use crate::location;
 use crate::manifest::{Manifest, Segment, Tag};
 use crate::partitioned::{MetadataFile, Part, Partition, Partitions};
 use crate::table::{Column, Table};
 use crate::tag_format::{Kind, format_named, kind_of};
-use crate::{Error, Store, atomic_files};
+use crate::{Error, Store, StoreFiles, atomic_files};
 
 /// Maximal number of atoms per byte of a file: deflate expands a byte to at most 1032, and an atom takes 12.
 const MOST_ATOMS_A_BYTE: u64 = 128;
@@ -57,6 +58,27 @@ impl Store {
     /// As [`Store::manifest`].
     pub fn dataset(&self, name: &str) -> Result<Dataset, Error> {
         Ok(Dataset { store: self.clone(), manifest: self.manifest(name)? })
+    }
+
+    /// Returns the path of the kept index of a file of a tag, which is made if there is none; `None` if there can be
+    /// none. `cache` is the folder for indexes of files whose own folder cannot be written.
+    ///
+    /// # Errors
+    /// Those of opening a trajectory.
+    pub fn index_of(&self, path: &Path, cache: Option<PathBuf>) -> Result<Option<PathBuf>, Error> {
+        let opener = Some(self.files()?.opener());
+        let options = OpenOptions { opener, cache, ..OpenOptions::default() };
+        let opened = trajet_files::open_written(path, None, &options, &Serial)?;
+        let (sidecar, beside) = (opened.opening().sidecar.clone(), location::index_of(path));
+        // Links in the path of the tier's folder are resolved in the path of the sidecar.
+        Ok(sidecar
+            .map(|found| if found.file_name() == beside.file_name() { beside } else { found }))
+    }
+
+    /// Reads a file of frame metadata of a data set.
+    pub(crate) fn frame_metadata(&self, path: &Path) -> Result<MetadataFile, Error> {
+        let opener = self.files()?.opener();
+        Ok(MetadataFile::load_by(path, Some(&opener), &mut Meter::default())?)
     }
 
     /// Reads the frame table of a segment.
@@ -176,7 +198,7 @@ impl Dataset {
         let folder = self.store.folder_of(&self.manifest.name);
         let load = |segment: &Segment| {
             let path = folder.join(&segment.frame_metadata.file);
-            let heads = MetadataFile::load(&path)?;
+            let heads = self.store.frame_metadata(&path)?;
             if heads.len() as u64 != segment.n_frames {
                 let what =
                     format!("metadata of {} frames, expected {}", heads.len(), segment.n_frames);
@@ -214,6 +236,7 @@ impl Dataset {
         if has_boxes {
             index.set_heads(self.heads()?);
         }
+        let files = self.store.files()?;
         let mut parts = Vec::with_capacity(numbers.len());
         for &number in &numbers {
             let tag = &self.manifest.tags[number];
@@ -221,7 +244,7 @@ impl Dataset {
             let tier = tier.ok_or_else(|| self.store.no_tier(&tag.tier, tiers.clone()))?;
             let ranges = if whole { tag.atoms.clone() } else { renumbered(&tag.atoms, &first) };
             let paths = self.paths(number)?;
-            self.check_n_atoms(number, &paths)?;
+            self.check_n_atoms(number, &paths, &files)?;
             let heads = tables.iter().map(|table| table.files[number].head);
             let written = self.manifest.files_of(number).zip(heads);
             let written = written.map(|(file, head)| FileIdentity { size: file.size, head });
@@ -254,6 +277,7 @@ impl Dataset {
             format,
             index,
             heads,
+            files: Some(files),
             parts,
             filled: false,
             remedy,
@@ -264,10 +288,15 @@ impl Dataset {
 
     /// Checks that the first file of a tag, if it exists, is large enough for the atoms that the manifest lists.
     /// Buffers are allocated by that number, which a damaged manifest could make huge.
-    fn check_n_atoms(&self, tag: usize, paths: &[PathBuf]) -> Result<(), Error> {
+    fn check_n_atoms(
+        &self,
+        tag: usize,
+        paths: &[PathBuf],
+        files: &StoreFiles,
+    ) -> Result<(), Error> {
         let (n_atoms, tag) = (self.manifest.tags[tag].n_atoms(), &self.manifest.tags[tag].name);
         let Some((path, found)) =
-            paths.first().and_then(|path| Some((path, path.metadata().ok()?)))
+            paths.first().and_then(|path| Some((path, files.open(path).ok()?.metadata().ok()?)))
         else {
             return Ok(());
         };
@@ -295,6 +324,18 @@ impl Dataset {
     /// Returns the path of the manifest, which is the path that opens a data set.
     pub fn path(&self) -> PathBuf {
         self.store.folder_of(&self.manifest.name).join(MANIFEST)
+    }
+
+    /// Returns the data set with only the frames that were added together as segment `k`.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such segment.
+    pub fn segment(mut self, k: usize) -> Result<Dataset, Error> {
+        let segment = self.manifest.segments.get(k).cloned().ok_or_else(|| {
+            Error::Refused(format!("{}: there is no file {k} of a tag", self.manifest.name))
+        })?;
+        self.manifest.segments = vec![segment];
+        Ok(self)
     }
 
     /// Opens the named tags, or all, as a trajectory with the atoms in their original order.

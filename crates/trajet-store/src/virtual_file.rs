@@ -19,14 +19,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use trajet_engine::run::lock;
+use trajet_files::source::FileOpener;
 use trajet_files::{Chain, Frames, Meter, Scratch};
 use trajet_formats::{
     Atoms, CannotHold, Encoder, Format, FramesFrom, Input, Plan, Snapshot, Workspace, WriteOptions,
     encoder, xxh3_64,
 };
 
+use crate::Error;
 use crate::file_check::{ExpectedPieces, PieceContent};
-use crate::{Error, atomic_files};
 
 /// Maximal number of bytes in a group of frames: those of a read request. A larger frame is a group of its own.
 const GROUP_BYTES: u64 = 1 << 18;
@@ -373,8 +374,7 @@ pub struct Concatenated {
     files: Vec<(PathBuf, u64)>,
     /// Offset of each file, and the end of the last one.
     begins: Vec<u64>,
-    /// Whether links are followed, as moved files leave links.
-    follows: bool,
+    opener: Arc<dyn FileOpener>,
     /// The file read last, kept open.
     open: Mutex<Option<(usize, Arc<File>)>>,
 }
@@ -384,10 +384,13 @@ impl Concatenated {
     ///
     /// # Errors
     /// [`Error::Damaged`] if the total size is larger than any file can be.
-    pub fn new(files: Vec<(PathBuf, u64)>) -> Result<Concatenated, Error> {
+    pub fn new(
+        files: Vec<(PathBuf, u64)>,
+        opener: Arc<dyn FileOpener>,
+    ) -> Result<Concatenated, Error> {
         let name = files.first().map_or(Path::new(""), |(path, _)| path);
         let begins = begins(name, 0, files.iter().map(|&(_, size)| size))?;
-        Ok(Concatenated { files, begins, follows: false, open: Mutex::default() })
+        Ok(Concatenated { files, begins, opener, open: Mutex::default() })
     }
 
     /// Returns the total size in bytes.
@@ -431,9 +434,7 @@ impl Concatenated {
             return Ok(Arc::clone(file));
         }
         let (path, size) = &self.files[which];
-        let opened =
-            if self.follows { atomic_files::open_given(path) } else { atomic_files::open(path) };
-        let file = opened.map_err(Error::io(path, "open"))?;
+        let file = self.opener.open(path).map_err(Error::io(path, "open"))?;
         let found = file.metadata().map_err(Error::io(path, "read"))?.len();
         if found != *size {
             return Err(self.changed(which, &format!("{found}")));
@@ -476,6 +477,7 @@ impl VerifiedFile {
     /// [`Error::Damaged`] if the total size is larger than any file can be.
     pub(crate) fn new(
         files: Vec<(PathBuf, ExpectedPieces)>,
+        opener: Arc<dyn FileOpener>,
         remedy: String,
         kept: &Arc<GroupCache>,
     ) -> Result<VerifiedFile, Error> {
@@ -491,8 +493,7 @@ impl VerifiedFile {
         }
         let name = whole.first().map_or(PathBuf::new(), |(path, _)| path.clone());
         Ok(VerifiedFile {
-            // Links are safe here, as all bytes are verified; readers continue while a tag is moved.
-            plain: Concatenated { follows: true, ..Concatenated::new(whole)? },
+            plain: Concatenated::new(whole, opener)?,
             extents: Extents::new(&name, 0, sizes.into_iter())?,
             pieces,
             remedy,

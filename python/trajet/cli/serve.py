@@ -133,8 +133,8 @@ def serve(
 def _introduce(table: "server.Table", at: "server.Address", token: str | None) -> None:
     """Print what is served, and its addresses; a token of None is the user's own."""
     secret = f"${TOKEN}" if token is None else token
-    files = table.files()
-    size = sum(path.stat().st_size for path in files.values() if path.exists())
+    files = table.sizes()
+    size = sum(files.values())
     host = f"{at.host}:{at.port}"
     click.echo(f"serving {len(files)} files of {size / 1e6:.1f} MB, read-only; Ctrl-C ends it")
     lines = [f"  http://trajet:{secret}@{host}/file/{quote(name)}" for name in files]

@@ -1,6 +1,6 @@
 """Uploads of objects: readers see the old one or the new one."""
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 from trajet._trajet import StoreError
@@ -11,8 +11,15 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-def upload(store: "ObjectStore", key: str, contents: Path | bytes, shown: str) -> None:
+def upload(
+    store: "ObjectStore", key: str, contents: Callable[[], IO[bytes]] | bytes, shown: str
+) -> None:
     """Write an object: readers see the old one or the new one.
+
+    Parameters
+    ----------
+    contents
+        The bytes, or a function that opens a file.
 
     Raises
     ------
@@ -26,9 +33,9 @@ def upload(store: "ObjectStore", key: str, contents: Path | bytes, shown: str) -
         if isinstance(contents, bytes):
             return _put(store, key, contents)
         try:
-            file = contents.open("rb")
+            file = contents()
         except FileNotFoundError as error:
-            raise StoreError(f"{contents}: is missing: trajet store verify") from error
+            raise StoreError(f"{error}: trajet store verify") from error
         with file:
             return _put(store, key, file)
 

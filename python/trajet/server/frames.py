@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from trajet._trajet import STORE_MANIFEST, FormatError
 from trajet.box import Box
-from trajet.dataset import find_dataset
-from trajet.server.table import Table
+from trajet.dataset import StoreFile, find_dataset
+from trajet.server.table import Table, TagFile
 from trajet.trajectory import Trajectory
 from trajet.trajectory import open as open_trajectory
 from trajet.trajectory.cursor import Cursor
@@ -73,11 +73,12 @@ class _Entry:
     lock: threading.Lock = field(default_factory=threading.Lock)
     n_opening: int = 0
     trajectory: Trajectory | None = None
+    index: Path | StoreFile | None = None
     state: _State | None = None
     since: float = 0.0
     cursors: OrderedDict[str, Cursor] = field(default_factory=OrderedDict)
 
-    def is_open(self, target: str, since: float) -> bool:
+    def is_open(self, target: str | TagFile, since: float) -> bool:
         """Return whether the trajectory is open as its files are now, or were after a time.
 
         Raises
@@ -87,7 +88,7 @@ class _Entry:
         """
         return self.trajectory is not None and (self.since >= since or self.state == _state(target))
 
-    def open(self, target: str) -> None:
+    def open(self, target: str | TagFile) -> None:
         """Open the trajectory, unless it is open; it is opened anew if its files have changed.
 
         Raises
@@ -99,10 +100,10 @@ class _Entry:
         if self.trajectory is None or self.state != state:
             self.close()
             try:
-                trajectory = _open(target)
+                trajectory, index = _open(target)
             except FormatError as error:
                 raise RequestError("this is no trajectory that can be read") from error
-            self.trajectory, self.state = trajectory, state
+            self.trajectory, self.index, self.state = trajectory, index, state
         self.since = since
 
     def cursor(self, trajectory: Trajectory, ranges: str) -> Cursor:
@@ -180,16 +181,16 @@ class Frames:
         with self._opened(name, since) as (trajectory, _):
             return trajectory.n_frames
 
-    def index_of(self, name: str, since: float = math.inf) -> Path | None:
-        """Return the path of the index of a trajectory file; None if it has none.
+    def index_of(self, name: str, since: float = math.inf) -> Path | StoreFile | None:
+        """Return the index of a trajectory file; None if it has none.
 
         Raises
         ------
         RequestError
             If there is no such trajectory, or it is not open (OpeningError).
         """
-        with self._opened(name, since) as (trajectory, _):
-            return trajectory.index_path
+        with self._opened(name, since) as (_, entry):
+            return entry.index
 
     def frame(self, name: str, number: int, ranges: str, since: float = math.inf) -> bytes:
         """Return a frame as bytes.
@@ -257,7 +258,7 @@ class Frames:
                 raise OpeningError(name)
             yield trajectory, entry
 
-    def _target(self, name: str) -> str:
+    def _target(self, name: str) -> str | TagFile:
         """Return what to open for a name.
 
         Raises
@@ -279,14 +280,20 @@ class Frames:
             del self._entries[name]
 
 
-def _open(target: str) -> Trajectory:
+def _open(target: str | TagFile) -> tuple[Trajectory, Path | StoreFile | None]:
+    """Open a trajectory, and return it with its index, if it has one."""
+    if isinstance(target, TagFile):
+        return Trajectory.of_dataset(target.frames), target.file.index()
     if find_dataset(target) is not None:
-        return open_trajectory(target)
-    return open_trajectory(None, target)
+        return open_trajectory(target), None
+    opened = open_trajectory(None, target)
+    return opened, opened.index_path
 
 
-def _state(target: str) -> _State:
+def _state(target: str | TagFile) -> _State:
     """Return the state of a file, or of the manifest of a data set."""
+    if isinstance(target, TagFile):
+        target = str(target.frames.folder / target.frames.name)
     place = find_dataset(target)
     path = target if place is None else place.folder / place.name / STORE_MANIFEST
     found = os.stat(path)

@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from trajet.dataset import StoreFile
+
 # Bytes that are read and sent at a time.
 PIECE = 256 * 1024
 
@@ -44,16 +46,19 @@ class OpenFile:
     etag: str
 
     @classmethod
-    def of(cls, path: Path) -> "OpenFile":
-        """Open a regular file, without following a link.
+    def of(cls, path: Path | StoreFile) -> "OpenFile":
+        """Open a regular file, without following a link but those that moves leave in stores.
 
         Raises
         ------
         OSError
             If there is none.
         """
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        descriptor = os.open(path, flags)
+        if isinstance(path, StoreFile):
+            descriptor = path.descriptor()
+        else:
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(path, flags)
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode):
             os.close(descriptor)

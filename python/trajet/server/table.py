@@ -12,22 +12,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trajet import _trajet
-from trajet.dataset import DatasetPath, is_store
+from trajet._trajet import TrajetError
+from trajet.dataset import DatasetPath, StoreFile, is_store
 from trajet.store.catalog import Store
-from trajet.store.link_folder import links_of
+from trajet.store.link_folder import links_of, tag_files
 
 # Seconds between two readings of the stores, which may change while they are served.
 _AGAIN = 1.0
 
 
 @dataclass(frozen=True)
+class TagFile:
+    """A file of a tag of a store, and its frames."""
+
+    file: StoreFile
+    frames: DatasetPath
+
+
+@dataclass(frozen=True)
 class _Names:
     """What names stand for at one time: both are replaced together, while others read them."""
 
-    files: dict[str, Path]
-    trajectories: dict[str, str]
+    files: dict[str, Path | StoreFile]
+    trajectories: dict[str, str | TagFile]
 
-    def trajectory(self, name: str) -> str | None:
+    def trajectory(self, name: str) -> str | TagFile | None:
         """Return what to open as a trajectory; None if there is none."""
         # The name of a file may have @ and commas.
         if (found := self.trajectories.get(name)) is not None:
@@ -35,7 +44,11 @@ class _Names:
         dataset, at, tags = name.partition("@")
         path = self.trajectories.get(dataset)
         parts = [f"{dataset}@{tag}" for tag in tags.split(",")]
-        if not at or path is None or not all(part in self.trajectories for part in parts):
+        if (
+            not at
+            or not isinstance(path, str)
+            or not all(part in self.trajectories for part in parts)
+        ):
             return None
         return f"{path}@{tags}"
 
@@ -81,36 +94,33 @@ class Table:
     def _read(self) -> None:
         # Stores that cannot be read for a moment are not read again for every request.
         self._read_at = time.monotonic()
-        files: dict[str, Path] = {}
-        trajectories: dict[str, str] = {}
+        files: dict[str, Path | StoreFile] = {}
+        trajectories: dict[str, str | TagFile] = {}
         for path in self.paths:
             name = _name_of(path)
             if not is_store(path):
                 files[name] = path.resolve()
                 trajectories[name] = str(path.resolve())
                 continue
-            for dataset, entry_files in _datasets(path):
-                trajectories[f"{name}/{dataset}"] = str(path.absolute() / dataset)
-                for file, target in entry_files.items():
-                    files[f"{name}/{file}"] = target
-                    tag = file.partition(".")[0]
-                    if "@" in tag:
-                        trajectories.setdefault(f"{name}/{tag}", str(path.absolute() / tag))
-                    trajectories[f"{name}/{file}"] = str(target)
+            for found, target in _names_in(path):
+                if isinstance(target, StoreFile):
+                    files[f"{name}/{found}"] = target
+                else:
+                    trajectories[f"{name}/{found}"] = target
         self._now = _Names(files, trajectories)
 
-    def file(self, name: str) -> Path | None:
-        """Return the path of a file, resolved; None if no file has this name.
+    def file(self, name: str) -> Path | StoreFile | None:
+        """Return a file: its path, resolved, or that in a store; None if no file has this name.
 
         Stores are read again if the file is unknown or not where it was.
         """
         path = self._now.files.get(name)
-        if path is None or not path.exists():
+        if path is None or not _path_of(path).exists():
             self._refresh()
         return self._now.files.get(name)
 
-    def trajectory(self, name: str) -> str | None:
-        """Return what to open as a trajectory: a file, or a data set or tags of a store."""
+    def trajectory(self, name: str) -> str | TagFile | None:
+        """Return what to open as a trajectory: a file, or a data set, tags or a file of a store."""
         found = self._now.trajectory(name)
         if found is None:
             self._refresh()
@@ -123,9 +133,9 @@ class Table:
             if time.monotonic() - self._read_at > _AGAIN:
                 self._read()
 
-    def files(self) -> dict[str, Path]:
-        """Return all files by name."""
-        return dict(self._now.files)
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files by name, bytes."""
+        return {name: _size(file) for name, file in self._now.files.items()}
 
     def datasets(self) -> list[str]:
         """Return the names of the data sets that are served."""
@@ -136,15 +146,14 @@ class Table:
         """Return the entries of a folder, as MDsrv lists them; None if there is no such folder."""
         prefix = f"{folder.strip('/')}/" if folder.strip("/") else ""
         found: dict[str, dict[str, str | int | bool]] = {}
-        for name, path in sorted(self._now.files.items()):
+        for name, file in sorted(self._now.files.items()):
             if not name.startswith(prefix):
                 continue
             first, inner, _ = name.removeprefix(prefix).partition("/")
             if inner:
                 found[first] = {"name": first, "path": f"{prefix}{first}", "dir": True}
             else:
-                size = path.stat().st_size if path.exists() else 0
-                found[first] = {"name": first, "path": name, "size": size}
+                found[first] = {"name": first, "path": name, "size": _size(file)}
         return list(found.values()) if found or not prefix else None
 
 
@@ -153,15 +162,36 @@ def _name_of(path: Path) -> str:
     return path.resolve().name if path.name in ("", "..") else path.name
 
 
-def _datasets(folder: Path) -> Iterator[tuple[str, dict[str, Path]]]:
-    """Yield the readable data sets of a store, each with its files by name."""
-    store = Store(folder)
-    native = _trajet.Store(folder.absolute())
-    entries, _ = store.show_all()
+def _path_of(file: Path | StoreFile) -> Path:
+    return file.path if isinstance(file, StoreFile) else file
+
+
+def _size(file: Path | StoreFile) -> int:
+    """Return the size of a file, bytes; 0 if it cannot be opened."""
+    try:
+        if isinstance(file, Path):
+            return file.stat().st_size
+        with file.open() as opened:
+            return os.fstat(opened.fileno()).st_size
+    except (TrajetError, OSError):
+        return 0
+
+
+def _names_in(folder: Path) -> Iterator[tuple[str, StoreFile | TagFile | str]]:
+    """Yield the names of files in a store, and those of trajectories, of its readable data sets."""
+    folder = folder.absolute()
+    native = _trajet.Store(folder)
+    entries, _ = Store(folder).show_all()
     for entry in entries:
-        files = {name: path.resolve() for name, path in links_of(entry)}
+        yield entry.name, str(folder / entry.name)
+        for kept in entry.tags:
+            tag = f"{entry.name}@{kept.tag.name}"
+            yield tag, str(folder / tag)
+            for number, (name, path) in enumerate(tag_files(entry, kept)):
+                frames = DatasetPath(folder, entry.name, (kept.tag.name,), name, segment=number)
+                yield name, TagFile(StoreFile(folder, path), frames)
+        for name, path in links_of(entry):
+            yield name, StoreFile(folder, path)
         manifest = json.loads(native.manifest(entry.name))
-        beside = DatasetPath(folder.absolute(), entry.name, None, entry.name)
-        topology = beside.folder / beside.name / os.path.basename(manifest["topology"]["file"])
-        files[f"{entry.name}{topology.suffix}"] = topology
-        yield entry.name, files
+        topology = folder / entry.name / os.path.basename(manifest["topology"]["file"])
+        yield f"{entry.name}{topology.suffix}", StoreFile(folder, topology)

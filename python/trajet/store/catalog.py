@@ -578,6 +578,8 @@ class Store:
         ------
         OutputError
             If another file has the name of a link, or the folder cannot be written.
+        OSError
+            If a file in the store is a link that leads out of its tiers, or cannot be read.
         """
         entries, wrong = self.show_all()
         made = link_folder.make(

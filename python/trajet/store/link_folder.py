@@ -6,7 +6,8 @@ from pathlib import Path
 
 from trajet import output
 from trajet._trajet import OutputError
-from trajet.store.entry import Entry
+from trajet.dataset import StoreFile
+from trajet.store.entry import Entry, TagEntry
 from trajet.store.profile import Tier
 
 # First line of a pointer file, which `trajet-molfile` reads.
@@ -22,7 +23,12 @@ def make(
     skipped: Collection[str],
 ) -> tuple[Path, ...]:
     """Create or update a folder of links and pointer files; see `Store.link`."""
-    links = {folder / name: path for entry in entries for name, path in links_of(entry)}
+    links = {
+        folder / name: path
+        for entry in entries
+        for name, path in links_of(entry)
+        if _is_there(StoreFile(store, path))
+    }
     pointers = {
         folder / f"{entry.name}.{kept.tag.short}.tjt": (
             f"{_POINTER}dataset {store / entry.name}\ntag {kept.tag.name}\n"
@@ -74,13 +80,33 @@ def links_of(entry: Entry) -> Iterator[tuple[str, Path]]:
     """Yield the names of links and their targets."""
     for kept in entry.tags:
         stem = f"{entry.name}@{kept.tag.name}"
-        digits = max(3, len(str(len(kept.paths) - 1)))
-        for number, path in enumerate(kept.paths):
-            part = f"-{number:0{digits}d}" if kept.paths[1:] else ""
-            yield f"{stem}{part}{path.suffix}", path
+        yield from tag_files(entry, kept)
         for suffix in (".gro", ".ndx"):
             if (beside := kept.paths[0].with_suffix(suffix)).exists():
                 yield f"{stem}{suffix}", beside
+
+
+def tag_files(entry: Entry, kept: TagEntry) -> Iterator[tuple[str, Path]]:
+    """Yield the names and paths of the files of a tag, in the order of their frames."""
+    digits = max(3, len(str(len(kept.paths) - 1)))
+    for number, path in enumerate(kept.paths):
+        part = f"-{number:0{digits}d}" if kept.paths[1:] else ""
+        yield f"{entry.name}@{kept.tag.name}{part}{path.suffix}", path
+
+
+def _is_there(file: StoreFile) -> bool:
+    """Return whether a file is there; other programs would follow any link in its place.
+
+    Raises
+    ------
+    OSError
+        If it is a link that leads out of the store's tiers, or cannot be read.
+    """
+    try:
+        os.close(file.descriptor())
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _is_pointer(path: Path, then: str) -> bool:

@@ -1,25 +1,24 @@
 """Publishing data sets: all files are copied to object storage, the manifest last."""
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from trajet._trajet import STORE_MANIFEST, StoreError
 from trajet._trajet import Store as NativeStore
 from trajet._types import Manifest
+from trajet.dataset import StoreFile
 from trajet.pools.pool import Progress
 from trajet.remote import INDEX_SUFFIX, ObjectName, StorageOptions, is_published
 from trajet.remote.published import TIERS, Folder, tables_of
 from trajet.remote.uploads import upload
 from trajet.store.entry import Published
-from trajet.trajectory import open as open_trajectory
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-
-# Formats of tags whose files have no index, as layouts or headers tell where frames are.
-_WITHOUT_INDEX = (".h5md", ".h5", ".dcd")
 
 
 def publish(
@@ -44,8 +43,8 @@ def publish(
     manifest: Manifest = json.loads(text)
     files = list(_files_of(store, name, manifest))
     total, done = sum(size for _, _, size in files), 0
-    for path, key, size in files:
-        upload(target, f"{prefix}{key}", path, f"{folder.shown}/{key}")
+    for opened, key, size in files:
+        upload(target, f"{prefix}{key}", opened, f"{folder.shown}/{key}")
         done += size
         if progress is not None:
             progress(done, total)
@@ -78,26 +77,30 @@ def _writable(folder: Folder) -> tuple["ObjectStore", str]:
     return folder.opening.store(), f"{folder.opening.address.path}/"
 
 
-def _files_of(store: NativeStore, name: str, manifest: Manifest) -> Iterator[tuple[Path, str, int]]:
-    """Yield path, key and size of all files but the manifest: those of tags first."""
+def _files_of(
+    store: NativeStore, name: str, manifest: Manifest
+) -> Iterator[tuple[Callable[[], IO[bytes]], str, int]]:
+    """Yield for all files but the manifest what opens them, key and size: those of tags first."""
     tiers = {tier: Path(found["folder"]) for tier, found in json.loads(store.tiers()).items()}
     for segment in manifest["segments"]:
         for file in segment["files"]:
             path = tiers[file["tier"]] / file["path"]
             key = f"{TIERS}/{file['tier']}/{file['path']}"
-            yield path, key, file["size"]
+            own = StoreFile(store.folder, path)
+            yield own.open, key, file["size"]
             for kept in file["companion_files"]:
                 below = key.rpartition("/")[0]
-                yield path.with_name(kept["file"]), f"{below}/{kept['file']}", kept["size"]
-            if (index := _index_of(path)) is not None:
-                yield index, key + INDEX_SUFFIX, index.stat().st_size
+                beside = StoreFile(store.folder, path.with_name(kept["file"]))
+                yield beside.open, f"{below}/{kept['file']}", kept["size"]
+            if (index := own.index()) is not None:
+                opens = partial(_opened, index)
+                with opens() as opened:
+                    size = os.fstat(opened.fileno()).st_size
+                yield opens, key + INDEX_SUFFIX, size
     for kept in tables_of(manifest):
-        yield Path(store.folder) / name / kept["file"], kept["file"], kept["size"]
+        table = StoreFile(store.folder, store.folder / name / kept["file"])
+        yield table.open, kept["file"], kept["size"]
 
 
-def _index_of(path: Path) -> Path | None:
-    """Return the index of a tag's file, which is made if there is none; None if it has none."""
-    if path.suffix in _WITHOUT_INDEX:
-        return None
-    with open_trajectory(None, path) as opened:
-        return opened.index_path
+def _opened(file: StoreFile | Path) -> IO[bytes]:
+    return file.open() if isinstance(file, StoreFile) else file.open("rb")

@@ -16,7 +16,7 @@ use super::tree::{Contents, Make, Node, OnClose, Shared, State};
 use crate::catalog::MANIFEST;
 use crate::error::shell_argument;
 use crate::ingest::ENCODER;
-use crate::partitioned::{MetadataFile, bytes_by_part};
+use crate::partitioned::bytes_by_part;
 use crate::tag_format::{Kind, format_named, kind_of};
 use crate::virtual_file::{Form, FrameSource, GroupCache, Moments, VerifiedFile, VirtualFile};
 use crate::{Access, Dataset, Error, Store};
@@ -75,6 +75,8 @@ impl DatasetListing {
         let mut show = |name: &str, ending: &str, node, on_close| {
             files.push(Shared { name: format!("{name}.{ending}"), node, on_close });
         };
+        let opener = store.files()?.opener();
+        let found = |path| Node::Found(path, Arc::clone(&opener));
         let (tiers, even_times) = (store.tiers()?, manifest.even_times);
         // An HDF5 file is no sequence of frames and cannot be generated while it is read.
         if !whole.is_of_library() {
@@ -90,7 +92,7 @@ impl DatasetListing {
         }
         let topology = store.folder_of(name).join(&manifest.topology.file);
         if let Some(ending) = extension(&topology) {
-            show(name, &ending, Node::Found(topology), None);
+            show(name, &ending, found(topology), None);
         }
         for (k, tag) in manifest.tags.iter().enumerate() {
             let (tag_name, kind) = (format!("{name}@{}", tag.name), kind_of(tag, whole)?);
@@ -126,7 +128,7 @@ impl DatasetListing {
                 for beside in &file.companion_files {
                     let path = path.with_file_name(&beside.file);
                     if let Some(ending) = extension(&path) {
-                        show(&tag_name, &ending, Node::Found(path), None);
+                        show(&tag_name, &ending, found(path), None);
                     }
                 }
             }
@@ -190,7 +192,12 @@ impl DatasetListing {
             let column = store.table(manifest, segment)?.files.swap_remove(tag);
             found.push((store.path_of(file)?, store.known(&manifest.name, file, column)?));
         }
-        let files = Arc::new(VerifiedFile::new(found, self.dataset.remedy(), &self.cache)?);
+        let files = Arc::new(VerifiedFile::new(
+            found,
+            store.files()?.opener(),
+            self.dataset.remedy(),
+            &self.cache,
+        )?);
         *held = Arc::downgrade(&files);
         Ok(files)
     }
@@ -282,7 +289,8 @@ impl DatasetListing {
     fn decoded(self: &Arc<Self>, tag: Option<usize>, name: &Path) -> Result<VirtualFile, Error> {
         let Dataset { store, manifest } = &self.dataset;
         let first = &manifest.segments[0].frame_metadata.file;
-        let cell = MetadataFile::load(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
+        let cell =
+            store.frame_metadata(&store.folder_of(&manifest.name).join(first))?.get(0)?.cell();
         let n_atoms = tag.map_or(manifest.n_atoms, |tag| manifest.tags[tag].n_atoms());
         let form = Form::Decoded(cell, n_atoms);
         let format = Format::DECODED;

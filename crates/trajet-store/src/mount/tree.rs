@@ -4,7 +4,6 @@
 //! programs with an old file open continue to read it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -12,6 +11,7 @@ use std::time::SystemTime;
 
 use trajet_engine::run::lock;
 use trajet_files::Meter;
+use trajet_files::source::FileOpener;
 
 use crate::Error;
 use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy};
@@ -69,8 +69,8 @@ pub(super) type OnClose = dyn Fn(f64, &Meter) + Send + Sync;
 pub(super) enum Node {
     /// A text in memory.
     Text(Arc<str>),
-    /// A regular file, whatever its size.
-    Found(PathBuf),
+    /// A regular file, whatever its size, and what opens it.
+    Found(PathBuf, Arc<dyn FileOpener>),
     /// Concatenated regular files with this total size.
     VerifiedFile(u64, Box<Opens>),
     /// Generated from frames; opened on first access.
@@ -241,9 +241,10 @@ impl Tree {
     fn bytes(&self, file: &File) -> Result<Bytes, Error> {
         let make = match &file.node {
             Node::Text(text) => return Ok(Bytes::Text(Arc::clone(text))),
-            Node::Found(path) => {
-                let found = fs::symlink_metadata(path).map_err(Error::io(path, "open"))?;
-                let plain = Concatenated::new(vec![(path.clone(), found.len())])?;
+            Node::Found(path, opener) => {
+                let size = opener.open(path).and_then(|file| Ok(file.metadata()?.len()));
+                let size = size.map_err(Error::io(path, "open"))?;
+                let plain = Concatenated::new(vec![(path.clone(), size)], Arc::clone(opener))?;
                 return Ok(Bytes::Concatenated(Arc::new(plain)));
             }
             Node::VerifiedFile(_, open) => return Ok(self.keep(Bytes::VerifiedFile(open()?))),

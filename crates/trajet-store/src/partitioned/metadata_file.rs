@@ -2,9 +2,10 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use trajet_files::index::FrameBoxes;
-use trajet_files::source::Source;
+use trajet_files::source::{FileOpener, Source};
 use trajet_files::{Error, Meter};
 use trajet_formats::{FrameMetadata, MetadataFault, Raw, ReportedBox};
 
@@ -30,12 +31,16 @@ impl MetadataFile {
     /// [`Error::Partition`] if it is not what was written; [`Error::Io`], [`Error::NotAFile`],
     /// [`Error::Empty`].
     pub fn load(path: &Path) -> Result<MetadataFile, Error> {
-        MetadataFile::load_counted(path, &mut Meter::default())
+        MetadataFile::load_by(path, None, &mut Meter::default())
     }
 
-    /// Reads a file of frame metadata and counts the reads in `meter`.
-    pub(super) fn load_counted(path: &Path, meter: &mut Meter) -> Result<MetadataFile, Error> {
-        let source = Source::open(path, meter)?;
+    /// Reads a file of frame metadata through `opener`, and counts the reads in `meter`.
+    pub(crate) fn load_by(
+        path: &Path,
+        opener: Option<&Arc<dyn FileOpener>>,
+        meter: &mut Meter,
+    ) -> Result<MetadataFile, Error> {
+        let source = Source::open_by(path, opener, meter)?;
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
         let mut bytes = Vec::new();
         // A file that does not fit in memory must be an error, not an abort.

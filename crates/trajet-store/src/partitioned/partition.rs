@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::Description;
 use trajet_formats::{Atoms, Extra};
 
+use crate::StoreFiles;
 use trajet_files::FrameIndex;
 use trajet_files::source::FileIdentity;
 
@@ -30,6 +31,8 @@ pub struct Partition {
     /// Paths of the frame metadata, one per segment ([`super::MetadataFile`]). If there is one part and no
     /// such file, a raw frame is that of the part.
     pub heads: Vec<PathBuf>,
+    /// Opens the files of the parts and of the frame metadata; `None` for files that are in no store.
+    pub files: Option<StoreFiles>,
     /// The parts. Each atom is in exactly one of them.
     pub parts: Vec<Part>,
     /// Whether fields that some parts omit are filled with NaN in whole frames, as repartitioning needs. Otherwise

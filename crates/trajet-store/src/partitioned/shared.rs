@@ -17,6 +17,7 @@ use trajet_formats::{Extra, Field, Format, FormatOptions, Raw, Writing};
 use super::metadata_file::MetadataFile;
 use super::partition::{Part, Partition};
 use super::shares::{AtomMap, Share};
+use crate::StoreFiles;
 use crate::manifest::MOST_TIERS;
 
 /// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
@@ -49,6 +50,7 @@ pub(super) struct PartitionShared {
     pub(super) n_frames: u64,
     pub(super) parts: Vec<Part>,
     pub(super) atom_map: AtomMap,
+    pub(super) files: Option<StoreFiles>,
     pub(super) filled: bool,
     pub(super) remedy: String,
     /// The files of the parts that were opened.
@@ -66,7 +68,7 @@ impl PartitionShared {
         options: &OpenOptions,
     ) -> Result<PartitionShared, Error> {
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
-        let Partition { n_atoms, format, heads, parts, filled, remedy, .. } = partition;
+        let Partition { n_atoms, format, heads, files, parts, filled, remedy, .. } = partition;
         let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
         let format = Format::named(format)
             .filter(is_written)
@@ -98,6 +100,7 @@ impl PartitionShared {
             handles: Some(options.handles.clone().unwrap_or_else(own_handles)),
             allow_truncated_tail: false,
             continuous: false,
+            opener: files.as_ref().map(StoreFiles::opener),
             formats: FormatOptions::default(),
             ..options.clone()
         };
@@ -109,6 +112,7 @@ impl PartitionShared {
             opened: parts.iter().map(|_| Mutex::default()).collect(),
             parts: parts.clone(),
             atom_map,
+            files: files.clone(),
             filled: *filled,
             remedy: remedy.clone(),
             metadata: heads.iter().map(|path| (path.clone(), Mutex::default())).collect(),
@@ -235,7 +239,7 @@ impl PartitionShared {
         let metadata = match &mut *loaded {
             Some(metadata) => Arc::clone(metadata),
             none => {
-                let metadata = MetadataFile::load_counted(path, meter);
+                let metadata = MetadataFile::load_by(path, self.options.opener.as_ref(), meter);
                 let metadata = Arc::new(metadata.map_err(|error| self.with_reason(error, None))?);
                 let expected = chain.segments()[place.segment].reader.index().n_frames();
                 if metadata.len() != expected {

@@ -11,6 +11,7 @@ use trajet_engine::Control;
 use trajet_files::OpenOptions;
 
 use super::*;
+use crate::atomic_files;
 use crate::table::Column;
 
 const FORMATS: [(Format, &str); 4] =
@@ -267,12 +268,24 @@ fn decoded_frames_equal_a_copy_and_sizes_need_no_file() {
     assert!(message.contains("virtual_file: frame 1: DCD cannot hold the time 2 ps"), "{message}");
 }
 
+/// Opens files that are in no store.
+#[derive(Debug)]
+struct Plain;
+
+impl FileOpener for Plain {
+    fn open(&self, path: &Path) -> io::Result<File> {
+        atomic_files::open(path)
+    }
+}
+
 #[test]
 fn a_missing_file_fails_only_the_reads_that_need_it() {
     let folder = tempfile::tempdir().unwrap();
     let [a, b] = ["a.xtc", "b.xtc"].map(|name| written(&folder.path().join(name), 0, 20));
     let size = std::fs::metadata(&a).unwrap().len();
-    let both = Concatenated::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    let joined =
+        || Concatenated::new(vec![(a.clone(), size), (b.clone(), size)], Arc::new(Plain)).unwrap();
+    let both = joined();
     let bytes = std::fs::read(&a).unwrap().repeat(2);
     for (offset, len) in [(0, 2 * size), (size - 1, 2), (size, 5), (7, size), (2 * size, 1)] {
         let mut out = vec![0; len as usize];
@@ -281,7 +294,7 @@ fn a_missing_file_fails_only_the_reads_that_need_it() {
         assert_eq!(n as u64, len.min(2 * size - offset));
     }
     std::fs::write(&b, "less").unwrap();
-    let again = Concatenated::new(vec![(a.clone(), size), (b.clone(), size)]).unwrap();
+    let again = joined();
     let meter = &mut Meter::default();
     assert_eq!(again.read_at(0, &mut [0; 8], meter).unwrap(), 8);
     let message = again.read_at(size - 1, &mut [0; 2], meter).unwrap_err().to_string();
@@ -315,7 +328,8 @@ fn files_are_verified_against_their_digests() {
         let compared = || {
             let files =
                 files.iter().cloned().map(|(path, column)| (path, ExpectedPieces::Frames(column)));
-            VerifiedFile::new(files.collect(), "do this".to_owned(), &Arc::default()).unwrap()
+            let (files, cache) = (files.collect(), Arc::default());
+            VerifiedFile::new(files, Arc::new(Plain), "do this".to_owned(), &cache).unwrap()
         };
         let read = |offset: usize, out: &mut [u8]| {
             let mut meter = Meter::default();

@@ -131,6 +131,7 @@ impl Made {
         let index = index.into();
         let (filled, stored_remarks) = (false, Vec::new());
         let partition = Partition {
+            files: None,
             n_atoms,
             format,
             index,

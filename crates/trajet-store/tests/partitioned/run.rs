@@ -89,6 +89,7 @@ fn partition_of(made: &Made) -> Partition {
         }
     };
     Partition {
+        files: None,
         n_atoms: ATOMS,
         format: whole.format(),
         index: whole.segments()[0].reader.index().clone().into(),
