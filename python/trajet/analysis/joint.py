@@ -94,9 +94,9 @@ def run(
         of earlier runs that are there are used again if version, arguments, frames, transforms and
         files are the same: after a run was killed, the rest is computed, with the same bits.
     verify
-        With `resume`: compare all bytes of the trajectories. Otherwise size, time of change and the
-        digest of their first and last bytes tell whether they have changed. Results that were kept
-        without `verify` are computed again.
+        With `resume`: compare all bytes of all files. Otherwise size, time of change and the digest
+        of the first and last bytes tell whether trajectories and files above 64 MiB have changed.
+        Results that were kept without `verify` are computed again.
     time_sample
         Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
         (`r_comp_io` and `sample`). A run on one thread needs no sample.

@@ -13,20 +13,21 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import output
+from trajet import _trajet, output
 from trajet._trajet import FormatError, __version__
+from trajet.dataset import Dataset, StoreFile
 from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
 from trajet.remote import is_url
 from trajet.result import MemberOutcome, Result
 from trajet.result.loading import load
-from trajet.trajectory import Selection, Trajectory, describe_file
+from trajet.trajectory import Selection, Trajectory, whole_digest
 
 if TYPE_CHECKING:
     from trajet.remote.objects import RemoteFile
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _RESULT, _START, _ABOUT = "result.npz", "start.npy", "about.json"
 _LONGEST_LABEL = 80
 _DIGITS = 24
+# Topologies, references and other files are compared whole up to this size, bytes.
+_WHOLE = 2**26
 # Options of opening on which numbers depend; others are how files are read.
 _OF_NUMBERS = (
     "continuous",
@@ -77,8 +80,8 @@ class ResumeFolder:
     folder
         The folder; it is made if it does not exist.
     verify
-        Whether all bytes of the trajectories are compared, instead of size, time of change, and the
-        digest of their first and last bytes.
+        Whether all bytes of all files are compared, instead of size, time of change, and the digest
+        of the first and last bytes of trajectories and other large files.
 
     Raises
     ------
@@ -109,8 +112,11 @@ class ResumeFolder:
         """
         digest = hashlib.sha256()
         # Arguments by name and by position are the same only if they are given in the same way.
-        about = [__version__, self._code, job.name, list(job.args), dict(job.kwargs), frames]
-        _Feed(digest, opened, job.name).value([*about, _files(opened, verify=self.verify)])
+        arguments = [job.name, list(job.args), dict(job.kwargs), frames]
+        about = [__version__, self._code, self.verify, *arguments]
+        options, files = opened.member.options, opened.files
+        feed = _Feed(digest, opened, job.name, verify=self.verify)
+        feed.value([*about, _files(files, options, verify=self.verify)])
         label = re.sub(r"[^\w.=-]+", "_", opened.member.label)[:_LONGEST_LABEL]
         return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"
 
@@ -161,10 +167,11 @@ class _Hash(Protocol):
 class _Feed:
     """Feeds values to a digest; equal values of different types give different digests."""
 
-    def __init__(self, digest: _Hash, opened: OpenMember, job: str) -> None:
+    def __init__(self, digest: _Hash, opened: OpenMember, job: str, *, verify: bool) -> None:
         self._digest = digest
         self._opened = opened
         self._job = job
+        self._verify = verify
 
     def value(self, value: object) -> None:
         """Feed a value.
@@ -187,8 +194,7 @@ class _Feed:
             self._text("text", os.fspath(value))
             # The structure of a reference.
             if (path := _file(value)) is not None:
-                # The digest of a large file is that of its ends.
-                self._text("file", f"{describe_file(path)['digest']} {path.stat().st_mtime_ns}")
+                self._text("file", json.dumps(_stamp(path, verify=self._verify)))
         elif isinstance(value, np.ndarray):
             self._text("array", f"{value.dtype.str} {value.shape}")
             self._digest.update(np.ascontiguousarray(value).tobytes())
@@ -214,7 +220,14 @@ class _Feed:
         elif isinstance(value, Selection):
             self.value(["atoms", value.indices, value.trajectory])
         elif isinstance(value, Trajectory):
-            self.value(["trajectory", _stamps(value, verify=False)])
+            if value.call is None:
+                raise ValueError(
+                    f"{self._job}: the topology of {value.label} is that of a Universe, which"
+                    " cannot be compared with that of an earlier run: open its files with"
+                    " trajet.open, or leave resume= out"
+                )
+            options = dict(value.call.options)
+            self.value(["trajectory", _files(value, options, verify=self._verify)])
             self._transforms(value)
         else:
             raise ValueError(
@@ -251,21 +264,36 @@ def _file(value: "str | os.PathLike[str]") -> Path | None:
     return None
 
 
-def _files(opened: OpenMember, *, verify: bool) -> list[object]:
-    """Return what tells the files of a member from others, and how they are opened."""
-    member = opened.member
-    options = {name: value for name, value in member.options.items() if name in _OF_NUMBERS}
-    files = opened.files
-    found: list[object] = [options, _stamps(files, verify=verify)]
+def _files(trajectory: Trajectory, options: Mapping[str, object], *, verify: bool) -> list[object]:
+    """Return what tells the files of a trajectory from others, and how they are opened."""
+    of_numbers = {name: value for name, value in options.items() if name in _OF_NUMBERS}
+    found: list[object] = [of_numbers, _stamps(trajectory, verify=verify)]
     # Of an object in remote storage, the copy.
-    topology = files.topology_at
+    topology = trajectory.topology_at
     if topology is None:
         return found
-    if topology in files.objects:
-        found.append(_version(files.objects[topology]))
+    if topology in trajectory.objects:
+        found.append(_version(trajectory.objects[topology]))
     elif topology.is_file():
-        found.append(describe_file(topology)["digest"])
+        found.append(_stamp(topology, verify=verify))
     return found
+
+
+def _stamp(path: Path, *, verify: bool, ends: str | None = None) -> list[object]:
+    """Return what tells a file of any kind from others.
+
+    Parameters
+    ----------
+    verify
+        Whether this is a digest of all bytes, whatever the size.
+    ends
+        Digest of both ends of a trajectory, which is compared by it and the time of change, like
+        other large files.
+    """
+    state = path.stat()
+    if verify or (ends is None and state.st_size <= _WHOLE):
+        return [whole_digest(path)]
+    return [state.st_size, state.st_mtime_ns, ends or _trajet.file_digest(path)]
 
 
 def _version(file: "RemoteFile") -> str:
@@ -289,18 +317,25 @@ def _stamps(trajectory: Trajectory, *, verify: bool) -> list[object]:
 
     Of objects in remote storage their version tells the bytes.
     """
-    if trajectory.dataset is not None:
-        return [json.dumps(trajectory.dataset.manifest, sort_keys=True), *trajectory.tags]
+    if (dataset := trajectory.dataset) is not None:
+        # Its tables have the digests of all frames, which are compared when frames are read.
+        stamps: list[object] = [json.dumps(dataset.manifest, sort_keys=True), *trajectory.tags]
+        return [*stamps, *(_digests(dataset) if verify and not dataset.path.objects else ())]
     found: list[object] = []
     segments = trajectory.reader.segments()
     for path, segment in zip(trajectory.absolute_paths, segments, strict=True):
-        stamp = [segment["size"], segment["digest"], segment["n_frames"]]
+        found += [segment["size"], segment["n_frames"], segment["digest"]]
         if path in trajectory.objects:
-            stamp.append(_version(trajectory.objects[path]))
-        elif verify:
-            with path.open("rb") as file:
-                stamp.append(hashlib.file_digest(file, "sha256").hexdigest())
+            found.append(_version(trajectory.objects[path]))
         else:
-            stamp.append(path.stat().st_mtime_ns)
-        found.append(stamp)
+            found.append(_stamp(path, verify=verify, ends=segment["digest"]))
     return found
+
+
+def _digests(dataset: Dataset) -> Iterator[str]:
+    """Yield the digests of all files of the open tags of a data set."""
+    store = _trajet.Store(dataset.path.folder)
+    for tag in dataset.tags_of(None):
+        for path in store.paths(dataset.path.name, tag):
+            with StoreFile(dataset.path.folder, path).open() as file:
+                yield hashlib.file_digest(file, "sha256").hexdigest()

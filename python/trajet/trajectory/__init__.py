@@ -6,7 +6,7 @@ from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, res
 from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
-from trajet.trajectory.files import describe_file
+from trajet.trajectory.files import describe_file, whole_digest
 from trajet.trajectory.frame import Frame
 from trajet.trajectory.named import opened_names
 from trajet.trajectory.opening import (
@@ -49,4 +49,5 @@ __all__ = [
     "rounding_of_times",
     "sharing",
     "sharing_universes",
+    "whole_digest",
 ]

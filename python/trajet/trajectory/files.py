@@ -497,15 +497,20 @@ class TrajectoryFiles(ABC):
 
 def describe_file(path: Path) -> InputEntry:
     """Return the report's entry on a structure file: path, size and digest."""
-    stat = path.stat()
     # To hash a whole trajectory takes too long.
-    if h5md.is_hdf5(path):
-        return {"path": str(path), "size": stat.st_size, "digest": _trajet.file_digest(path)}
+    is_whole = not h5md.is_hdf5(path)
+    digest = whole_digest(path) if is_whole else _trajet.file_digest(path)
+    return {"path": str(path), "size": path.stat().st_size, "digest": digest}
+
+
+def whole_digest(path: Path) -> str:
+    """Return the digest of all bytes of a file."""
+    stat = path.stat()
     stamp = stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
     # A file that has just changed may change again without another time of change.
     is_settled = time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS
     digest = _sha256(path, stamp) if is_settled else _sha256.__wrapped__(path, stamp)
-    return {"path": str(path), "size": stat.st_size, "digest": f"sha256:{digest}"}
+    return f"sha256:{digest}"
 
 
 @lru_cache(maxsize=64)
