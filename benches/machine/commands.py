@@ -19,7 +19,7 @@ from trajet.cli.bench import (
 from trajet.cli.command import Group
 from trajet.cli.options import amount, whole_numbers
 from trajet.cli.pools import Decorated
-from trajet.pools.shared import folder_in
+from trajet.output import folder_in
 
 from machine import empty, figures, setups, table
 from machine.child_process import Row

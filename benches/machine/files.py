@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from trajet import conversion, trajectory
 from trajet.analysis.backbone import backbone_dihedrals
-from trajet.pools.shared import folder_in, in_memory
+from trajet.output import folder_in
+from trajet.pools.shared import in_memory
 
 from machine.setups import MEMORY, Setup
 

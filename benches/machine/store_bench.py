@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trajet import conversion, trajectory
 from trajet._trajet import WorkerError
-from trajet.pools.shared import folder_in
+from trajet.output import folder_in
 from trajet.store import Store
 
 from machine import store_system

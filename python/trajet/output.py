@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -318,6 +319,39 @@ def folder_within(folder: Path) -> Iterator[Path]:
             if own not in _unfinished:
                 break
             time.sleep(_BETWEEN)
+
+
+@contextlib.contextmanager
+def folder_in(place: Path | None) -> Iterator[Path]:
+    """Make a folder in `place` (None: that of temporary files) and remove it at the end.
+
+    Other users cannot read it. If this process is killed, the next one that makes a folder there
+    removes it.
+    """
+    place = temporary_folder() if place is None else place
+    _trajet.remove_leftovers(place)
+    folder = place / f"trajet-{_trajet.process_mark()}-{os.urandom(6).hex()}"
+    unfinished(folder)
+    try:
+        folder.mkdir(0o700)
+        yield folder
+    finally:
+        remove(folder)
+
+
+def temporary_folder() -> Path:
+    """Return the folder of temporary files, that of `tempfile.gettempdir`.
+
+    The import of `tempfile` takes several milliseconds, of every command.
+    """
+    usual = "/tmp"
+    is_chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    is_usable = os.path.isdir(usual) and os.access(usual, os.W_OK | os.X_OK)
+    if "tempfile" not in sys.modules and not is_chosen and is_usable:
+        return Path(usual)
+    import tempfile
+
+    return Path(tempfile.gettempdir())
 
 
 def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:

@@ -369,8 +369,8 @@ folder = Path(sys.argv[1])
 with (
     output.replacing_file(folder / "x.npz"),
     output.folder_within(folder) as parts,
-    shared.folder_in(shared.in_memory()),
-    shared.folder_in(None),
+    output.folder_in(shared.in_memory()),
+    output.folder_in(None),
 ):
     (parts / "0.xtc").write_bytes(b"part")
     print(os.getpid(), flush=True)

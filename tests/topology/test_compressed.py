@@ -2,7 +2,12 @@
 
 import bz2
 import gzip
+import os
 import re
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +16,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from MDAnalysisTests import datafiles
-from trajet import structure_files
+from trajet import memory, structure_files
 from trajet.cli.group import commands
 from trajet.topology import Topology, load
 
@@ -25,6 +30,15 @@ WRAPPED = [
         [("OH2", "TIP3", "W", number) for number in (9998, 9999, 0, 1, 2)] + [("NA", "NA", "I", 7)]
     )
 ]
+
+
+KILLED = """
+import os, signal, sys
+from trajet import _trajet, structure_files
+
+_trajet.read_structure = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
+structure_files.read_structure(sys.argv[1])
+"""
 
 
 def same_columns(one: Topology, other: Topology) -> bool:
@@ -67,9 +81,34 @@ def test_bad_files_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             load(path)
         path.write_bytes(pack(content.encode()))
         with monkeypatch.context() as limited:
-            limited.setattr(structure_files, "_LARGEST", 100)
+            limited.setattr(structure_files, "_MAX_SMALL", 100)
+            limited.setattr(structure_files, "_MAX_RATIO", 1)
             with pytest.raises(tj.FormatError, match=r"larger than .* uncompress it yourself"):
                 load(path)
+            # A file may always become as many times larger as this.
+            limited.setattr(structure_files, "_MAX_RATIO", 100)
+            assert len(load(path).topology.names) == 6
+            limited.setattr(memory, "available", lambda: 200)
+            with pytest.raises(MemoryError, match=r"larger than half of the memory \(200 bytes"):
+                load(path)
+
+
+@pytest.mark.parametrize("ending", PACK)
+@pytest.mark.parametrize(
+    "name", ["a.psf", "a.cif", "a.prmtop", "a.gro", "a.pdb", "a.tpr", "a.mol2"]
+)
+def test_small_files_that_become_large_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ending: str
+) -> None:
+    """Of all formats, with both sizes in the error; nothing stays in the temporary folder."""
+    monkeypatch.setattr(structure_files, "_MAX_SMALL", 2**22)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = tmp_path / f"{name}{ending}"
+    content = b"PSF\n" if name == "a.psf" else b""
+    path.write_bytes(PACK[ending](content + b" \n" * 2**23))
+    with pytest.raises(tj.FormatError, match=r"a file of \S+ \S+ that is larger than 4 MiB when"):
+        load(path)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
 
 def test_info_names_the_format_inside(tmp_path: Path) -> None:
@@ -78,3 +117,22 @@ def test_info_names_the_format_inside(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress("\n".join([*WRAPPED, "END", ""]).encode()))
     done = CliRunner().invoke(commands, ["info", str(path)])
     assert re.search(r"^format +PDB$", done.output, re.MULTILINE), done.output
+
+
+def test_copies_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    """By the next process of this user that needs one in the same folder."""
+    path, folder = tmp_path / "x.pdb.gz", tmp_path / "temporary"
+    path.write_bytes(gzip.compress("\n".join([*WRAPPED, "END", ""]).encode()))
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    killed = [sys.executable, "-c", KILLED, str(path)]
+    assert subprocess.run(killed, env=environment, check=False).returncode == -signal.SIGKILL
+    (left,) = folder.rglob("x.pdb")
+    assert left.stat().st_size > 0 and left.parent.stat().st_mode & 0o777 == 0o700
+    opened = [
+        sys.executable,
+        "-c",
+        f"from trajet.structure_files import read_structure as read; read({str(path)!r})",
+    ]
+    subprocess.run(opened, env=environment, check=True)
+    assert list(folder.iterdir()) == []

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 import click
@@ -189,12 +188,12 @@ def bench(
     lines: list[tuple[str, ...]] = []
     points: list[_Point] = []
     values: bytes | None = None
-    with TemporaryDirectory(prefix="trajet-bench-") as folder:
+    with output.folder_in(None) as folder:
         for pool in pools:
             for count in sorted({1, *workers}):
                 with waiting(f"measuring {pool} with {count}"):
                     runs = [
-                        _run(arguments, pool, count, mpiexec, Path(folder) / f"{repeat}")
+                        _run(arguments, pool, count, mpiexec, folder / f"{repeat}")
                         for repeat in range(repeats + 1)
                     ]
                 values = runs[0][1] if values is None else values

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -59,14 +58,12 @@ def redirect_file(address: str, folder: Path | None = None) -> Iterator[Path]:
     folder
         Folder of the file; None for the one of temporary files.
     """
-    descriptor, name = tempfile.mkstemp(prefix="trajet-view-", suffix=".html", dir=folder)
-    path = Path(name)
-    try:
+    with output.folder_in(folder) as own:
+        path = own / "view.html"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(viewer.redirect_page(address))
         yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def record(
@@ -171,9 +168,7 @@ def _browsing(
     """Run a browser at an address, with a profile of its own; end it afterwards."""
     folder = Path.home() if _is_snap(browser) else None
     with (
-        tempfile.TemporaryDirectory(
-            prefix="trajet-view-", ignore_cleanup_errors=True, dir=folder
-        ) as profile,
+        output.folder_in(folder) as profile,
         redirect_file(address, folder) as page,
     ):
         options = [f"--user-data-dir={profile}", f"--window-size={size[0]},{size[1]}"]

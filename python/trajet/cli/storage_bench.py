@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 import click
 
@@ -151,15 +150,15 @@ def _files_in(path: Path, size: int) -> Iterator[tuple[Path, list[Path]]]:
     if not path.is_dir():
         yield path, [path]
         return
-    with TemporaryDirectory(prefix=".trajet-bench-", dir=path) as folder:
-        large = Path(folder) / "large"
+    with output.folder_in(path) as folder:
+        large = folder / "large"
         block = random.Random(0).randbytes(2**20)
         with large.open("wb") as file:
             for _ in range(-(-size // len(block))):
                 file.write(block)
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        small = [Path(folder) / f"{k}" for k in range(_FILES)]
+        small = [folder / f"{k}" for k in range(_FILES)]
         for each in small:
             each.write_bytes(b"trajet")
         yield large, small

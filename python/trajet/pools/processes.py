@@ -17,6 +17,7 @@ import numpy as np
 
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader, WorkerError
+from trajet.output import folder_in
 from trajet.pools.dispatch import Cancel, Copy, Dispatch, GiveUp, Instruction, Submit, Take
 from trajet.pools.jobs import (
     Job,
@@ -32,7 +33,7 @@ from trajet.pools.jobs import (
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
 from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
-from trajet.pools.shared import file_of, folder_in, in_memory, shared_buffer
+from trajet.pools.shared import file_of, in_memory, shared_buffer
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
 from trajet.pools.worker_processes import DiedError, WorkerProcesses, start_forked, start_new

@@ -1,7 +1,6 @@
 """Folders and memory that processes of this machine share."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,23 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet, output
+from trajet.output import folder_in, temporary_folder
 
 # Open files of this process, as Linux shows them to others.
 _OPEN_FILES = Path("/proc/self/fd")
-
-
-@contextmanager
-def folder_in(place: Path | None) -> Iterator[Path]:
-    """Make a folder in `place` (None: that of temporary files) and remove it at the end."""
-    place = temporary() if place is None else place
-    _trajet.remove_leftovers(place)
-    folder = place / f"trajet-{_trajet.process_mark()}-{os.urandom(6).hex()}"
-    output.unfinished(folder)
-    try:
-        folder.mkdir(0o700)
-        yield folder
-    finally:
-        output.remove(folder)
 
 
 @contextmanager
@@ -53,24 +39,9 @@ def file_of(data: bytes) -> Iterator[Path]:
 
 def remove_leftovers() -> None:
     """Remove the files that dead processes of this user left in memory and on disk."""
-    for place in (in_memory(), temporary()):
+    for place in (in_memory(), temporary_folder()):
         if place is not None:
             _trajet.remove_leftovers(place)
-
-
-def temporary() -> Path:
-    """Return the folder of temporary files, that of `tempfile.gettempdir`.
-
-    The import of `tempfile` takes several milliseconds, of every command.
-    """
-    usual = "/tmp"
-    is_chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    is_usable = os.path.isdir(usual) and os.access(usual, os.W_OK | os.X_OK)
-    if "tempfile" not in sys.modules and not is_chosen and is_usable:
-        return Path(usual)
-    import tempfile
-
-    return Path(tempfile.gettempdir())
 
 
 def in_memory() -> Path | None:
@@ -92,7 +63,7 @@ def shared_buffer(kept: ExitStack, size: int) -> tuple[NDArray[np.uint8], Path]:
     """
     if size == 0:
         return np.zeros(0, np.uint8), Path()
-    folders = [place for place in (in_memory(), temporary()) if place is not None]
+    folders = [place for place in (in_memory(), temporary_folder()) if place is not None]
     for place in folders:
         try:
             file = _reserved(kept, place, size)

@@ -5,9 +5,9 @@ import hashlib
 import os
 import re
 import stat
-import tempfile
 from pathlib import Path
 
+from trajet import _trajet
 from trajet._trajet import RemoteError
 from trajet.remote.names import shown
 from trajet.remote.objects import RemoteFile
@@ -51,7 +51,7 @@ def downloaded(file: RemoteFile, cache: Path | None) -> Path:
         return target
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, beside = tempfile.mkstemp(dir=folder, prefix=".new-")
+        descriptor, beside = new_file(folder)
     except OSError as error:
         raise _no_folder(file, f"{folder}: {error.strerror}") from error
     try:
@@ -68,6 +68,25 @@ def downloaded(file: RemoteFile, cache: Path | None) -> Path:
             os.unlink(beside)
         raise
     return target
+
+
+def new_file(folder: Path) -> tuple[int, Path]:
+    """Make a file in a folder that other users cannot read, under a temporary name.
+
+    If this process is killed, the next one that makes a file there removes it.
+
+    Returns
+    -------
+    tuple of int and Path
+        Its descriptor and its path.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    path = folder / _trajet.temporary_name(folder)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), path
 
 
 def _no_folder(file: RemoteFile, reason: str) -> RemoteError:

@@ -7,6 +7,7 @@ the tables of frames beside it, and the files of tags below `tiers`.
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from trajet import _trajet
 from trajet._trajet import STORE_MANIFEST, STORE_SETTINGS, RemoteError, StoreError
 from trajet.remote.attempts import in_threads
+from trajet.remote.downloads import new_file
 from trajet.remote.names import (
     ObjectName,
     ObjectPath,
@@ -315,14 +317,18 @@ def _checked(text: bytes, schema: int, name: str, parent: Path | None) -> "Manif
     StoreError
         If it is not that of a store, or the name is not that of a data set.
     """
-    with tempfile.TemporaryDirectory(dir=parent, prefix=".new-") as made:
-        folder = Path(made)
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    folder = place / _trajet.temporary_name(place)
+    folder.mkdir(0o700)
+    try:
         _write_settings(folder, schema, ())
         # The name is checked by the store.
         if os.sep not in name and name not in {"", ".", ".."}:
             (folder / name).mkdir()
             (folder / name / STORE_MANIFEST).write_bytes(text)
         return cast("Manifest", json.loads(_trajet.Store(folder).manifest(name)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _schema_and_name_of(manifest: bytes, shown: str) -> tuple[int, str]:
@@ -350,7 +356,7 @@ def _write_settings(folder: Path, schema: int, tiers: Sequence[str]) -> None:
 
 def _replace(path: Path, contents: "Iterator[bytes] | Sequence[bytes]") -> None:
     """Write a file beside its path and rename it."""
-    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    descriptor, beside = new_file(path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.writelines(contents)

@@ -16,7 +16,7 @@ import numpy as np
 from trajet import _trajet, h5md, output, universes
 from trajet._trajet import OutputError, StoreError
 from trajet.box import Box
-from trajet.pools.shared import folder_in
+from trajet.output import folder_in
 from trajet.remote import is_url
 from trajet.store.entry import Divided
 from trajet.store.profile import EXACT, HDF5, Profile, Tag

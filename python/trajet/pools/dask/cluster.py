@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError, available_threads
-from trajet.pools.shared import folder_in
+from trajet.output import folder_in
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster
