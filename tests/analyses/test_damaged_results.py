@@ -72,6 +72,31 @@ def test_report_of_another_type_is_an_error(
         tj.load(path)
 
 
+# What a byte of a header of NPY becomes: parentheses, quotes, operators, digits, no UTF-8.
+CHANGES = b" ({[)]}'\"\\,:<>|-*#9L\0\n\xff"
+
+
+def test_changed_headers_are_errors(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    """NumPy parses them as Python, before the checksum of the array is compared."""
+    content = write(tmp_path / "whole.npz", saved["series"]).read_bytes()
+    path, choose = tmp_path / "one.npz", random.Random(2)
+    at = content.index(b"\x93NUMPY")
+    header = range(at, content.index(b"\n", at))
+    for k in header:
+        changed = bytearray(content)
+        changed[k] = choose.choice([byte for byte in CHANGES if byte != content[k]])
+        path.write_bytes(changed)
+        with pytest.raises(tj.FormatError, match=r"one\.npz") as raised:
+            tj.load(path)
+        assert "\n" not in str(raised.value).replace("\\n", "")
+    for text in (b"(" * 100, b"{" * 100, b"-" * 100, b"'" * 3, b"9" * 100):
+        path.write_bytes(content[: header[12]] + text + content[header[12] + len(text) :])
+        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+            tj.load(path)
+
+
 def test_cut_and_changed_files_are_errors(
     saved: dict[str, dict[str, np.ndarray]], tmp_path: Path
 ) -> None:

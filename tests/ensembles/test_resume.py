@@ -115,6 +115,23 @@ def test_damaged_results_are_computed_again(ensemble: tj.Ensemble, tmp_path: Pat
     assert n_reused(tj.run(jobs(ensemble), resume=kept)) == [3, 3]
 
 
+@pytest.mark.parametrize("name", ["start.npy", "result.npz"])
+def test_damaged_headers_are_computed_again(
+    ensemble: tj.Ensemble, tmp_path: Path, name: str
+) -> None:
+    """NumPy parses a header as Python, whose errors are many."""
+    kept = tmp_path / "kept"
+    first = tj.run(jobs(ensemble), resume=kept)
+    path = min(kept.iterdir()) / name
+    good = path.read_bytes()
+    changes = {b"}": b" ", b"(": b"[", b"'": b'"', b"{": b"\xff", b"shape": b"sh(pe"}
+    for before, after in changes.items():
+        path.write_bytes(good.replace(before, after, 1))
+        again = tj.run(jobs(ensemble), resume=kept)
+        assert sum(n_reused(again)) == 5
+        assert numbers(first) == numbers(again)
+
+
 def test_failed_members_are_not_kept(ensemble: tj.Ensemble, tmp_path: Path) -> None:
     """They are tried again, and the others are used again."""
     kept = tmp_path / "kept"

@@ -143,6 +143,14 @@ def test_manifests_that_lie_are_errors(server: RangeServer) -> None:
         b"[1]",
         b"{}",
         b'{"schema": 99}',
+        # Nested so deeply that Python's parser gives up.
+        *(b"[" * 200_000 + b"]" * 200_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+        b'{"schema": \xff}',
+        good.replace(
+            '"n_atoms": ', f'"further": {"[" * 5000}{"]" * 5000}, "n_atoms": ', 1
+        ).encode(),
+        # No valid UTF-8.
+        good.encode().replace(b'"name": "run"', b'"name": "r\xffn"', 1),
         *(good.replace('"name": "run"', f'"name": {name}', 1).encode() for name in WRONG_NAMES),
         good.replace('"file": "topology', '"file": "../topology', 1).encode(),
         good.replace('"file": "topology', '"file": "s3://x/topology', 1).encode(),

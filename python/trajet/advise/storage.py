@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from trajet.parsing import ParseError, parsed
+
 
 @dataclass(frozen=True)
 class Storage:
@@ -97,8 +99,8 @@ class Environment:
         """
         path = Path(path)
         try:
-            tables: Mapping[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            tables: Mapping[str, object] = parsed(_toml, path)
+        except ParseError as error:
             raise ValueError(f"{path}: not a storage description in TOML: {error}") from error
         known = {"storage": Storage, "cluster": Cluster}
         numbers: dict[str, dict[str, float]] = {}
@@ -135,3 +137,7 @@ class Environment:
 
 
 _MAY_BE_ZERO = ("latency", "open_seconds", "exclusive_seconds")
+
+
+def _toml(path: Path) -> Mapping[str, object]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -24,6 +24,7 @@ from trajet import _trajet, output
 from trajet._trajet import FormatError, __version__
 from trajet.dataset import Dataset, StoreFile
 from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
+from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url
 from trajet.result import MemberOutcome, Result
 from trajet.result.loading import load
@@ -125,8 +126,8 @@ class ResumeFolder:
         try:
             with self._loading:
                 result = load(place / _RESULT)
-                start = np.load(place / _START, allow_pickle=False)
-        except (FormatError, OSError, ValueError, EOFError):
+                start = parsed(functools.partial(np.load, allow_pickle=False), place / _START)
+        except (FormatError, OSError, ParseError, MemoryError):
             return None
         known = start.astype(np.float32).reshape(-1, 3) if start.size else None
         return MemberOutcome(member.keys, result, start=known, is_reused=True)

@@ -18,6 +18,7 @@ from trajet.cli.members import MembersChoice
 from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.members.rows import Key
+from trajet.parsing import ParseError, parsed
 from trajet.quoting import quoted
 
 # Keys of a plan beside the options that its analyses share.
@@ -149,6 +150,10 @@ def run(
             joint.run_members()
 
 
+def _toml(path: Path) -> dict[str, object]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def _read_plan(plan: str) -> tuple[dict[str, object], list[Mapping[str, object]]]:
     """Return what a plan has above its analyses, and the analyses.
 
@@ -158,11 +163,9 @@ def _read_plan(plan: str) -> tuple[dict[str, object], list[Mapping[str, object]]
         If it is no plan, or has no analysis.
     """
     try:
-        content = tomllib.loads(Path(plan).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = parsed(_toml, Path(plan))
+    except ParseError as error:
         raise click.UsageError(f"{plan}: not a TOML file: {error}") from error
-    except RecursionError:
-        raise click.UsageError(f"{plan}: not a plan: its values are nested too deeply") from None
     content = _with_hyphens(content, plan)
     analyses = content.pop(_ANALYSES, [])
     if not isinstance(analyses, list) or not analyses or not all(map(_is_table, analyses)):

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 import numpy as np
 
 from trajet.natural_order import natural
+from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url
 
 # A value that tells members apart.
@@ -58,13 +59,16 @@ def rows_of_table(path: Path) -> list[dict[str, object]]:
     # Imported late, so that commands of one trajectory start fast.
     import csv
 
+    def read(file: TextIO) -> tuple[list[str], list[dict[str, object]]]:
+        reader = csv.DictReader(file, skipinitialspace=True, strict=True)
+        names = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = names
+        return names, [dict(row) for row in reader]
+
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            reader = csv.DictReader(file, skipinitialspace=True, strict=True)
-            names = [name.strip() for name in reader.fieldnames or ()]
-            reader.fieldnames = names
-            rows = [dict(row) for row in reader]
-        except (csv.Error, UnicodeDecodeError) as error:
+            names, rows = parsed(read, file)
+        except ParseError as error:
             raise ValueError(f"{path}: not a CSV table: {error}") from error
     if not set(FILES) & set(names):
         raise ValueError(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from trajet import _trajet
 from trajet._trajet import STORE_MANIFEST, STORE_SETTINGS, RemoteError, StoreError
+from trajet.parsing import ParseError, parsed
 from trajet.remote.attempts import in_threads
 from trajet.remote.downloads import new_file
 from trajet.remote.names import (
@@ -334,8 +335,8 @@ def _checked(text: bytes, schema: int, name: str, parent: Path | None) -> "Manif
 def _schema_and_name_of(manifest: bytes, shown: str) -> tuple[int, str]:
     """Return the version of the schema and the name of the data set that a manifest states."""
     try:
-        found: object = json.loads(manifest)
-    except ValueError:
+        found: object = parsed(json.loads, manifest)
+    except ParseError:
         found = None
     stated = found if isinstance(found, dict) else {}
     schema, name = stated.get("schema"), stated.get("name")

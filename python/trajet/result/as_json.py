@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
+from trajet.parsing import ParseError, parsed
 from trajet.result.report import Report, json_object, plain
 from trajet.result.summary import Column, Summary
 
@@ -136,8 +137,8 @@ def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
         If the text is not a result with all of its fields.
     """
     try:
-        entries = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        entries = parsed(json.loads, text)
+    except ParseError as error:
         raise FormatError(f"{path}: not a JSON file: {error}") from error
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
         raise FormatError(

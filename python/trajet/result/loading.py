@@ -5,9 +5,9 @@ import importlib
 import math
 import os
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
 from typing import get_args, get_origin, get_type_hints
 
@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
 from trajet.memory import check_memory, in_bytes
+from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
 
-# Errors of files that are no NPZ files, or damaged ones.
-_DAMAGED = (
-    *(ValueError, TypeError, EOFError, KeyError, OverflowError, RuntimeError, SyntaxError),
-    *(zipfile.BadZipFile, zlib.error),
-)
+# Errors of classes of results whose fields are others than they wrote.
+_UNFIT = (ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError)
 # Memory that arrays may take: bytes in any case, and bytes per byte of the file.
 _LEAST, _MOST_COMPRESSED = 2**24, 48
 # Kinds of the arrays of a field, by the kind that its annotation has.
@@ -85,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> Result:
         _check_columns(result[:2])
     except FormatError:
         raise
-    except (*_DAMAGED, AttributeError, IndexError) as error:
+    except _UNFIT as error:
         raise FormatError(
             f"{path}: a {kind} whose fields do not fit together ({type(error).__name__}: {error}):"
             " damaged, or of another version of trajet; save the result again"
@@ -108,13 +106,13 @@ def _arrays_of(path: Path) -> dict[str, NDArray[np.generic]]:
             )
         file.seek(0)
         try:
-            with zipfile.ZipFile(file) as archive:
+            archive = parsed(zipfile.ZipFile, file)
+            with archive:
                 members = archive.infolist()
                 _check_sizes(members, path)
-                return {one.filename.removesuffix(".npy"): _array(archive, one) for one in members}
-        except FormatError:
-            raise
-        except (*_DAMAGED, OSError) as error:
+                read = partial(parsed, partial(_array, archive))
+                return {one.filename.removesuffix(".npy"): read(one) for one in members}
+        except (ParseError, OSError) as error:
             # A place in front of the file, which a damaged one names.
             if isinstance(error, OSError) and error.errno != errno.EINVAL:
                 raise

@@ -33,6 +33,7 @@ from trajet.advise.entries import (
     finite_ratio,
 )
 from trajet.advise.task_columns import TaskColumns
+from trajet.parsing import ParseError, parsed
 
 if TYPE_CHECKING:
     from typing import IO
@@ -129,16 +130,11 @@ class Report(Mapping[str, object]):
             If the text is not a report, or a report of another schema.
         """
         try:
-            entries = json.loads(text)
-        except ValueError as error:
+            entries = parsed(json.loads, text)
+        except ParseError as error:
             raise FormatError(
                 f"{path}: not a report: {error}; give a file that --report wrote"
             ) from error
-        except RecursionError:
-            raise FormatError(
-                f"{path}: not a report: its values are nested too deeply; give a file that --report"
-                " wrote"
-            ) from None
         schema = entries.get("schema") if isinstance(entries, dict) else None
         if schema is None:
             raise FormatError(f"{path}: JSON, but not a report: give a file that --report wrote")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trajet.parsing import parsed
 from trajet.store.entry import Entry
 from trajet.store.profile import Tier
 
@@ -170,7 +171,7 @@ def recorded(path: Path) -> Iterator[AccessEntry]:
         return
     for line in lines:
         try:
-            entry = json.loads(line)
+            entry = parsed(json.loads, line)
             yield AccessEntry(
                 str(entry["at"]),
                 str(entry["what"]),
@@ -178,5 +179,5 @@ def recorded(path: Path) -> Iterator[AccessEntry]:
                 int(entry["frames"]),
                 {str(tag): int(count) for tag, count in entry["bytes"].items()},
             )
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             continue

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from trajet._trajet import MOST_TIERS, StoreError
+from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url, shown
 
 REST = "rest"
@@ -137,9 +138,11 @@ class Profile:
             If the text is not TOML, or not a valid profile.
         """
         try:
-            return _parsed(tomllib.loads(text), where, folder)
-        except tomllib.TOMLDecodeError as error:
+            tables = parsed(tomllib.loads, text)
+        except ParseError as error:
             raise StoreError(f"{where}: not TOML: {error}") from error
+        try:
+            return _parsed(tables, where, folder)
         except RecursionError:
             raise StoreError(f"{where}: not a profile: its values are nested too deeply") from None
 
