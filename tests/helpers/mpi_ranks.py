@@ -121,6 +121,16 @@ def compute_wide_rows(folder: Path) -> None:
         save(folder, reports)
 
 
+def ended(_: object) -> float:
+    """Raise StopIteration, as a function of a user may."""
+    return float(next(iter(())))
+
+
+def ended_later(_: object, frame: int) -> float:
+    """Raise StopIteration in a later frame."""
+    return 0.0 if frame < 40 else ended(_)
+
+
 def catch_errors(folder: Path) -> None:
     """Raise errors before and in a run on every rank, and continue."""
     pool, errors = tj.MpiPool(task_frames=8), []
@@ -137,6 +147,8 @@ def catch_errors(folder: Path) -> None:
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), groups=["name X"], pool=pool))
     attempt(lambda: tj.rmsd(broken.select(range(0, 3000, 7)), pool=pool))
     attempt(lambda: tj.apply(traj.select([1]), lambda _: [1.0, 2.0][pool.rank :], pool=pool))
+    attempt(lambda: tj.apply(traj.select([1]), ended, pool=pool))
+    attempt(lambda: tj.run([tj.apply.job(traj.select([1]), ended_later)], pool=pool))
     plain, kept = Worker.do, tj.MpiPool(rows_in=folder / "rows")
     Worker.do = failing
     attempt(lambda: tj.rmsd(traj.select([1, 2, 3]), pool=kept))

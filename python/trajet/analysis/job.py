@@ -271,12 +271,35 @@ def _analysis(
 
 def _completed(running: Steps[_R]) -> _R:
     """Run an analysis on its own, and return its result."""
+    outcome = None
+    while not isinstance(done := advanced(running, outcome), Finished):
+        outcome = run(done)
+    return with_scalars(done.result)
+
+
+@dataclass(frozen=True)
+class Finished(Generic[_R_co]):
+    """The end of an analysis.
+
+    Attributes
+    ----------
+    result
+        Its result.
+    """
+
+    result: _R_co
+
+
+def advanced(running: Steps[_R], outcome: AnalysisOutcome | None) -> RunRequest | Finished[_R]:
+    """Give an analysis the outcome of its last run, None at first; return what it needs next.
+
+    A StopIteration of a function of the user is raised by a run, outside of this function, or as
+    RuntimeError by the generator: it is never taken for the end.
+    """
     try:
-        request = next(running)
-        while True:
-            request = running.send(run(request))
+        return next(running) if outcome is None else running.send(outcome)
     except StopIteration as end:
-        return with_scalars(cast(_R, end.value))
+        return Finished(cast(_R, end.value))
 
 
 def _call_members(

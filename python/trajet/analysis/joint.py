@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, overload
 
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
-from trajet.analysis.job import EnsembleJob, Job, Steps, ensemble_of
+from trajet.analysis.job import EnsembleJob, Finished, Job, Steps, advanced, ensemble_of
 from trajet.analysis.progress_bar import shown_progress
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.members import OpenMember
@@ -226,12 +226,14 @@ def _run_together(
     def advance(k: int, steps: Steps[Result], outcome: AnalysisOutcome | None) -> None:
         """Go on with an analysis up to the run that it needs next, or to its result."""
         try:
-            request = next(steps) if outcome is None else steps.send(outcome)
-            running[k] = (steps, request)
-        except StopIteration as end:
-            results[k] = with_scalars(end.value)
+            done = advanced(steps, outcome)
         except Exception as error:
             fail(k, error)
+            return
+        if isinstance(done, Finished):
+            results[k] = with_scalars(done.result)
+        else:
+            running[k] = (steps, done)
 
     def run_shared(numbers: list[int]) -> None:
         """Run some analyses of the same frames together, if need be without those that fail."""

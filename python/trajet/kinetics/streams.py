@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, Pass, Plan
-from trajet.analysis.job import Job, Steps
+from trajet.analysis.job import Finished, Job, Steps, advanced
 from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.analysis.time_axis import equal_step
 from trajet.kinetics.columns import FixedColumns, FixedJob
@@ -222,13 +222,11 @@ def _result(
     """
     steps: Steps[Series] = each.job.start(frames=frames, pool=pool, progress=None)
     next(steps)
-    try:
-        steps.send(outcome)
-    except StopIteration as end:
-        result: object = end.value
-    else:
+    done = advanced(steps, outcome)
+    if not isinstance(done, Finished):
         steps.close()
         raise ValueError(f"{each.job.name}: it reads frames several times, and is no feature")
+    result: object = done.result
     if not isinstance(result, Series):
         raise ValueError(f"{each.job.name}: its result is no series of numbers, one row per frame")
     return result if each.columns is None else replace(result, columns=each.columns)

@@ -60,6 +60,7 @@ class Dispatcher(Submissions[BatchResult]):
 
         with section_writer(self._part.sections) as self._put:
             self._run(show)
+            show(self._part.n_frames)
             self._account_for_cancelled()
 
     @property

@@ -108,8 +108,12 @@ class Submissions(ABC, Generic[_Answer]):
             self._follow(dispatch.start(self._workers.threads))
             looked = counted = time.monotonic()
             while not dispatch.is_done:
+                event = None
                 with suppress(queue.Empty):
-                    self._events.get(timeout=_LOOK)()
+                    event = self._events.get(timeout=_LOOK)
+                # Outside of the block: it may raise what a function of the user raised.
+                if event is not None:
+                    event()
                 now = time.monotonic()
                 if now - looked < _LOOK:
                     continue

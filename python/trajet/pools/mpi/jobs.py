@@ -146,8 +146,11 @@ class _RankJobs(Generic[Payload, Outcome]):
         """Give jobs to the working thread, until all ranks are done."""
         every, asked, next_round = np.empty(3, np.int64), None, 0.0
         while True:
+            wanted = False
             with suppress(queue.Empty):
                 self._wanted.get(timeout=_LOOK)
+                wanted = True
+            if wanted:
                 self._given.put(self._next(task_window))
             if self._interrupt.is_set() and self._result.error is None:
                 self._result.error = pickled(KeyboardInterrupt())
