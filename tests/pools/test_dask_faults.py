@@ -608,6 +608,41 @@ def test_members_go_on_beside_a_worker_that_hangs(
         released.touch()
 
 
+def test_stopped_worker_stops_no_run(client: Client, long_adk: Adk) -> None:
+    """Runs that begin while a worker hangs end without it; it takes part again when it goes on."""
+    atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
+    here = tj.rmsd(atoms, pool=tj.LocalPool(threads=1)).values.tobytes()
+    until(lambda: len(client.nthreads()) == N_WORKERS)
+    address = min(client.nthreads())
+    victim = client.run(os.getpid)[address]
+    woken = threading.Event()
+
+    def wake() -> None:
+        woken.set()
+        os.kill(victim, signal.SIGCONT)
+
+    waker = threading.Timer(PATIENCE, wake)
+    waker.start()
+    os.kill(victim, signal.SIGSTOP)
+    try:
+        pool = tj.DaskPool(client)
+        for _ in range(2):
+            assert tj.rmsd(atoms, pool=pool).values.tobytes() == here
+        assert not woken.is_set()
+        # It goes on within a run, whose setup and tasks it gets only then.
+        soon = threading.Timer(0.5, os.kill, (victim, signal.SIGCONT))
+        soon.start()
+        assert tj.rmsd(atoms, pool=pool).values.tobytes() == here
+        soon.join()
+    finally:
+        waker.cancel()
+        os.kill(victim, signal.SIGCONT)
+    until(lambda: victim in client.run(os.getpid).values())
+    pool = tj.DaskPool(client, scheduling="static")
+    report = tj.rmsd(atoms, pool=pool).report
+    assert address in {task["address"] for task in report["tasks"]}
+
+
 def test_client_that_dies_leaves_nothing(client: Client, long_adk: Adk) -> None:
     """The setup of the workers and the records of the scheduler are removed."""
     code = """

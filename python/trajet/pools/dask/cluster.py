@@ -161,6 +161,16 @@ def _start_cluster(make: Callable[["IOLoop"], "LocalCluster"]) -> "LocalCluster"
                 runner.start()
                 loops.append(runner.loop)
                 made.set_result(make(runner.loop))
+        except (OSError, RuntimeError, TimeoutError) as error:
+            # Dask's error says that a process did not start, its cause why.
+            why = error.__cause__ or error
+            failed = WorkerError(
+                f"Dask could not start a cluster on this machine ({type(why).__name__}: {why}):"
+                " see the limits of open files, processes and memory (ulimit -a), or give the"
+                " address of a running scheduler"
+            )
+            failed.__cause__ = error
+            made.set_exception(failed)
         except BaseException as error:
             made.set_exception(error)
 

@@ -3,6 +3,7 @@
 Imported only where `distributed` is installed, never by `import trajet`.
 """
 
+import asyncio
 import os
 import pickle
 import socket
@@ -15,7 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple, Never, TypeAlias
 
 import numpy as np
 from distributed import get_worker
+from distributed.core import clean_exception
 from distributed.diagnostics.plugin import SchedulerPlugin, WorkerPlugin
+from distributed.metrics import time as dask_time
+from distributed.scheduler import heartbeat_interval
 from numpy.typing import NDArray
 
 from trajet import _trajet
@@ -38,6 +42,10 @@ MOST_CHANGES = 100_000
 # calling process is not busy with it; and the factor by which the time to the next message grows.
 _FIRST_WORD, _FIRST_WORD_OF_EACH = 0.25, 1e-3
 LATER = 4
+
+# Seconds without a heartbeat, beyond the usual time between two, after which nobody waits for the
+# setup of a worker; seconds that its tasks wait for it; seconds between two looks.
+_SILENT, _SETUP, _LOOK = 5.0, 60.0, 0.05
 
 # Name of the run and its pass, number of the first task of a batch, and number of its copy from 0.
 Key = tuple[str, int, int]
@@ -231,14 +239,25 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc]
             )
 
 
-def _current_task(name: str) -> tuple[RunPlugin, Key, Stop | None]:
-    """Return the plugin of a run, the key of the current task, and its cancel handle."""
+def _current_task(name: str) -> tuple[RunPlugin, Key, Stop] | None:
+    """Return the plugin of a run, the key of the current task, and its cancel handle.
+
+    None if the task was cancelled, or began before the setup of its run was there, as in a worker
+    that has hung: it is submitted again then.
+    """
     worker = get_worker()
     key = worker.get_current_task()
-    plugin: RunPlugin | None = worker.plugins.get(name)
-    if plugin is None:
-        raise WorkerError(f"the worker {worker.address} does not know the run of {key}")
-    return plugin, key, plugin.stop(key)
+    until = time.monotonic() + _SETUP
+    while not hasattr(plugin := worker.plugins.get(name), "task_worker"):
+        task = worker.state.tasks.get(key)
+        if task is None or task.state != "executing":
+            return None
+        if time.monotonic() > until:
+            raise WorkerError(f"the worker {worker.address} does not know the run of {key}")
+        time.sleep(_LOOK)
+    assert isinstance(plugin, RunPlugin)
+    stop = plugin.stop(key)
+    return None if stop is None else (plugin, key, stop)
 
 
 def do(name: str, batch: BatchSpec, first: tuple[int, int]) -> BatchResult | None:
@@ -251,9 +270,9 @@ def do(name: str, batch: BatchSpec, first: tuple[int, int]) -> BatchResult | Non
     BaseException
         The error of its first task; a later one ends the batch.
     """
-    plugin, key, stop = _current_task(name)
-    if stop is None:
+    if (current := _current_task(name)) is None:
         return None
+    plugin, key, stop = current
     worker = plugin.task_worker
     assert isinstance(worker, Worker)
     sections = new_sections(worker.pass_, sum(batch.n_frames))
@@ -312,11 +331,11 @@ JobAnswer: TypeAlias = tuple[JobResult[object], str, int]
 
 def do_job_here(name: str, threads: int, job: Job[Never]) -> JobAnswer | None:
     """Run a job in a worker; return its result and place, or None if it was cancelled."""
-    plugin, key, stop = _current_task(name)
+    if (current := _current_task(name)) is None:
+        return None
+    plugin, key, stop = current
     worker = plugin.task_worker
     assert not isinstance(worker, Worker)
-    if stop is None:
-        return None
 
     def show(_: int) -> None:
         if stop.is_set:
@@ -360,6 +379,8 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         self._client = client
         self.record = SchedulerRecord([], 0, {})
         self._given: dict[tuple[int, int, int], float] = {}
+        # of workers that have not answered yet
+        self.setups: set[asyncio.Task[None]] = set()
 
     def start(self, scheduler: "Scheduler") -> None:
         """Keep the scheduler."""
@@ -392,8 +413,59 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
     def end(self, scheduler: "Scheduler") -> None:
         """Remove the plugins of the run here and from the workers, without waiting for them."""
         scheduler.remove_plugin(name=self.name)
+        for setup in self.setups:
+            setup.cancel()
         for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
             scheduler.loop.add_callback(_forget, scheduler, name)
+
+
+async def set_up(run: str, name: str, plugin: bytes, dask_scheduler: "Scheduler") -> None:
+    """Set up a pass or jobs on all workers, on the scheduler; wait for those that are heard from.
+
+    Raises
+    ------
+    Exception
+        The error of the setup in a worker.
+    """
+    recorder: Recorder = dask_scheduler.plugins[run]
+    # Dask gives it to later workers.
+    dask_scheduler.worker_plugins[name] = plugin
+    pending = {
+        asyncio.create_task(_set_up_worker(dask_scheduler, address, name, plugin)): address
+        for address in dask_scheduler.workers
+    }
+    recorder.setups |= pending.keys()
+    has_answer = False
+
+    def is_awaited(address: str) -> bool:
+        worker = dask_scheduler.workers.get(address)
+        if worker is None:
+            return False
+        usual = heartbeat_interval(len(dask_scheduler.workers))
+        return not has_answer or dask_time() - worker.last_seen < _SILENT + usual
+
+    while any(map(is_awaited, pending.values())):
+        done, _ = await asyncio.wait(pending, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
+        for setup in done:
+            del pending[setup]
+            recorder.setups.discard(setup)
+            setup.result()
+            has_answer = True
+
+
+async def _set_up_worker(scheduler: "Scheduler", address: str, name: str, plugin: bytes) -> None:
+    """Set up a worker; try again while it cannot be reached and has not left."""
+    message = {"op": "plugin-add", "plugin": plugin, "name": name}
+    while address in scheduler.workers:
+        try:
+            answers = await scheduler.broadcast(msg=message, workers=[address])
+        except OSError:
+            await asyncio.sleep(_LOOK)
+            continue
+        if answers[address]["status"] == "error":
+            _, error, trace = clean_exception(**answers[address])
+            raise error.with_traceback(trace)
+        return
 
 
 async def _forget(scheduler: "Scheduler", name: str) -> None:

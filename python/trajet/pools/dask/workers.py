@@ -1,5 +1,6 @@
 """Tracks workers and broadcasts the setup of a run to them."""
 
+import asyncio
 import logging
 import secrets
 import time
@@ -9,9 +10,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, Never
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from distributed.protocol.pickle import dumps
+
 from trajet._trajet import WorkerError
-from trajet.pools.dask.plugins import Recorder, RunPlugin, SchedulerRecord, TaskProgress, end_run
-from trajet.pools.dispatch import MAX_ATTEMPTS
+from trajet.pools.dask.plugins import (
+    Recorder,
+    RunPlugin,
+    SchedulerRecord,
+    TaskProgress,
+    end_run,
+    set_up,
+)
 from trajet.pools.jobs import JobSpec
 from trajet.pools.tasks import WorkerSpec
 
@@ -19,8 +28,8 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-# Seconds to wait for the first answer of a worker.
-_PROBE = 2.0
+# Workers of which one must answer, and the seconds to wait for that.
+_PROBED, _PROBE = 3, 2.0
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +61,7 @@ class Workers:
         # whether results come from the workers directly, not through the scheduler
         self.direct: bool = client.direct_to_workers
         if self.direct is None:
-            self.direct = client.sync(_reaches, client, next(iter(self.threads)))
+            self.direct = client.sync(_reaches, client, list(self.threads)[:_PROBED])
 
     def slots(self) -> list[str]:
         """Return the address of the worker of each thread; a thread runs one task at a time."""
@@ -85,13 +94,24 @@ class Workers:
         )
 
 
-async def _reaches(client: "Client", address: str) -> bool:
-    """Return whether a worker can be reached from here; some clusters refuse connections."""
-    try:
+async def _reaches(client: "Client", addresses: Iterable[str]) -> bool:
+    """Return whether one of some workers can be reached from here, as in most clusters."""
+
+    async def reach(address: str) -> None:
         client.rpc.reuse(address, await client.rpc.connect(address, timeout=_PROBE))
-    except OSError:
-        return False
-    return True
+
+    end = time.monotonic() + _PROBE
+    pending = {asyncio.ensure_future(reach(address)) for address in addresses}
+    is_reached = False
+    # Dask waits for ever to close a connection to a worker that hangs: it is not waited for.
+    while pending and not is_reached and (left := end - time.monotonic()) > 0:
+        done, pending = await asyncio.wait(
+            pending, timeout=left, return_when=asyncio.FIRST_COMPLETED
+        )
+        is_reached = any(one.exception() is None for one in done)
+    for one in pending:
+        one.cancel()
+    return is_reached
 
 
 class _ProgressListener:
@@ -148,10 +168,13 @@ class Run:
         self.on_progress: Callable[[TaskProgress], None] | None = None
         self._listener = _listener_of(client)
         self._listener.runs[self._name] = self
-        _register(client, Recorder(self._name, client.id), self._name)
+        with _naming_hosts(client):
+            client.register_plugin(Recorder(self._name, client.id), name=self._name)
 
     def announce(self, spec: WorkerSpec | JobSpec[Never, object], n_workers: int) -> str:
         """Broadcast the setup of a pass or of jobs to all workers, also to later ones.
+
+        A worker that hangs is not waited for: it gets the setup when it goes on.
 
         Parameters
         ----------
@@ -166,8 +189,9 @@ class Run:
         before = f"{self._name}-{self._passes - 1}" if self._passes else None
         name = f"{self._name}-{self._passes}"
         self._passes += 1
-        plugin = RunPlugin(spec, name, before, self._listener.topic, n_workers)
-        _register(self._client, plugin, name)
+        plugin = dumps(RunPlugin(spec, name, before, self._listener.topic, n_workers))
+        with _naming_hosts(self._client):
+            self._client.run_on_scheduler(set_up, self._name, name, plugin)
         return name
 
     def end(self) -> SchedulerRecord:
@@ -190,18 +214,13 @@ def started_run(client: "Client") -> Iterator[Run]:
         raise
 
 
-def _register(client: "Client", plugin: RunPlugin | Recorder, name: str) -> None:
-    """Register a Dask plugin; try again if a worker dies meanwhile."""
-    for attempt in range(1, MAX_ATTEMPTS + 1):
-        try:
-            client.register_plugin(plugin, name=name)
-            return
-        except ModuleNotFoundError as error:
-            raise WorkerError(
-                f"the scheduler {client.scheduler.address} or a worker of it has no {error.name}:"
-                " install trajet on all machines of the cluster"
-            ) from error
-        except OSError:
-            if attempt == MAX_ATTEMPTS:
-                raise
-            time.sleep(0.5)
+@contextmanager
+def _naming_hosts(client: "Client") -> Iterator[None]:
+    """Say of a missing package that it is missing on the cluster."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise WorkerError(
+            f"the scheduler {client.scheduler.address} or a worker of it has no {error.name}:"
+            " install trajet on all machines of the cluster"
+        ) from error
