@@ -173,6 +173,49 @@ def deferred() -> Iterator[threading.Event]:
 
 
 @contextmanager
+def ended_by_the_system() -> Iterator[None]:
+    """Let a second signal end the process while a library holds Python's lock, as MPI_Init does.
+
+    No handler of Python runs there, nor does `_watch`, and a rank may wait for others without end.
+    So the system ends the process, without a message. The first signal is handled after the block.
+    Handlers that a script has installed are kept.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    own = {
+        number: handler
+        for number, handler in zip(ENDING, map(signal.getsignal, ENDING), strict=True)
+        if handler is signal.default_int_handler
+        or (callable(handler) and getattr(handler, "__module__", "") == __name__)
+    }
+    for number in own:
+        _handle_once(number)
+    try:
+        yield
+    finally:
+        for number, handler in own.items():
+            signal.signal(number, handler)
+
+
+def _handle_once(number: int) -> None:
+    """Let the next signal be handled as before, and those after it end the process."""
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    try:
+        # signal() of System V, of glibc: a handler is called once.
+        of_once = libc.sysv_signal
+    except AttributeError:
+        signal.signal(number, signal.SIG_DFL)
+        return
+    libc.signal.restype = ctypes.c_void_p
+    before = libc.signal(number, None)
+    of_once.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    of_once(number, before)
+
+
+@contextmanager
 def kept_from_children(*, tracker: bool = False) -> Iterator[None]:
     """Block Ctrl-C, and SIGHUP if this process handles it, in this thread.
 

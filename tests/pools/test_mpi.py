@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import subprocess
+import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -215,9 +216,9 @@ def test_errors_reach_every_rank(together: dict[str, Path]) -> None:
     found = answer_in(folder)
     assert found["errors"][1:] == found["errors"][:1] * 2
     kinds = [kind for kind, _ in found["errors"][0]]
-    known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError", "OSError"]
-    assert kinds == known
-    assert "the storage is gone" in found["errors"][0][4][1]
+    known = ["FileNotFoundError", "SelectionError", "FormatError", "ValueError"]
+    assert kinds == [*known, "StopIteration", "StopIteration", "OSError"]
+    assert "the storage is gone" in found["errors"][0][6][1]
     assert not list(folder.glob("*rows*"))
     assert "frame 500 at byte" in found["errors"][0][2][1]
     assert found["frames"] == 980
@@ -301,6 +302,33 @@ def test_uncaught_error_ends_all(what: str, words: str, folder: Path) -> None:
     """Its message is on standard error once."""
     done = run(3, "-m", "helpers.mpi_ranks", what, folder, code=1)
     assert done.stderr.count(words) == 1
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_rank_that_waits_for_others_can_be_ended(
+    by: signal.Signals, adk: Adk, tmp_path: Path
+) -> None:
+    """The second of two ranks starts no MPI: two signals end the first, in MPI_Init."""
+    rank = command(1, "-m", "trajet", "rmsd", adk.psf, adk.xtc, "--pool", "mpi", "-o", "rmsd.csv")
+    shell = ["sh", "-c", 'echo $$ >pid; exec "$@"', "sh"]
+    at = rank.index(sys.executable)
+    waits = [*rank[:at], *shell, *rank[at:], "--select", "all", ":", "-n", "1", "sleep", "600"]
+    with subprocess.Popen(
+        waits, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as launcher:
+        try:
+            wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+            process = Path("/proc", (tmp_path / "pid").read_text().strip())
+            wait_until(lambda: "libmpi" in (process / "maps").read_text())
+            time.sleep(1)
+            assert process.exists()
+            for _ in range(2):
+                os.kill(int(process.name), by)
+                time.sleep(0.6)
+            assert launcher.wait(HANGS) != 0
+        finally:
+            launcher.terminate()
+    assert not process.exists()
 
 
 @pytest.mark.kills(1)

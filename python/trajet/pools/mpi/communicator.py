@@ -14,7 +14,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import IntEnum
 from functools import cache
 from types import ModuleType, TracebackType
@@ -73,7 +73,9 @@ def library() -> ModuleType:
         If it is not installed, or finds no MPI.
     """
     try:
-        from mpi4py import MPI
+        # The first import waits for the other ranks.
+        with nullcontext() if "mpi4py.MPI" in sys.modules else signals.ended_by_the_system():
+            from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise MissingPackageError(
             f"a pool of MPI ranks needs mpi4py and an MPI library ({error}): pip install"
@@ -217,8 +219,10 @@ class Communicator:
 
     def end(self, why: str, error: BaseException) -> None:
         """Abort all ranks, with the message `why`."""
-        sys.stdout.flush()
-        if why:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        # print would write to standard output if standard error is closed.
+        if why and sys.stderr is not None:
             print(why, file=sys.stderr, flush=True)
         interrupted = isinstance(error, KeyboardInterrupt)
         signals.remove_memory_of_ranks()
