@@ -1,12 +1,15 @@
 """Servers and networks that fail: the right bits, or one precise error."""
 
+import contextlib
 import os
 import random
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from helpers import range_server as faults
 from helpers.golden_files import Adk, same_bits
 from helpers.range_server import RangeServer
 from numpy.typing import NDArray
+from trajet.remote import redirects
 from trajet.remote.objects import RemoteFile
 
 # Seconds of silence after which a connection counts as cut.
@@ -173,6 +177,132 @@ def test_bodies_without_an_end_are_left(adk: Adk) -> None:
     server.socket.close()
     # Of each of a few requests, what fits into the buffers of the system.
     assert server.sent < 60_000_000
+
+
+class Simple(BaseHTTPRequestHandler):
+    """Ranges of a file as small servers send them; `kind` names what is unusual."""
+
+    protocol_version = "HTTP/1.1"
+    data, kind = b"", ""
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
+
+    def do_HEAD(self) -> None:
+        """Send the size."""
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.data)))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        """Send a range."""
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        size, end = len(self.data), last + 1
+        if self.kind == "refuses the end" and end > size:
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{size}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        body = self.data[first:end]
+        self.send_response(206)
+        self.send_header("ETag", '"x"')
+        if self.kind != "no range":
+            total = "*" if self.kind == "no size" else size
+            self.send_header("Content-Range", f"bytes {first}-{first + len(body) - 1}/{total}")
+        if self.kind == "chunks":
+            self.send_header("Transfer-Encoding", "chunked")
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        elif self.kind == "no length":
+            self.send_header("Connection", "close")
+        else:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextlib.contextmanager
+def simple_server(data: bytes, kind: str) -> Iterator[str]:
+    """Serve data; yield its URL."""
+    handler = type("Handler", (Simple,), {"data": data, "kind": kind})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/run.xtc"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("n_frames", [1, 7, 98])
+def test_files_of_servers_that_refuse_ranges_beyond_the_end(adk: Adk, n_frames: int) -> None:
+    """They say the size, with status 416: these bytes are asked for, however small the file is."""
+    with tj.open(None, adk.xtc) as traj:
+        offsets = [*traj.reader.offsets(), adk.xtc.stat().st_size]
+    expected = tj.open(None, adk.xtc).read(frames=range(n_frames)).positions
+    data = adk.xtc.read_bytes()[: offsets[n_frames]]
+    with simple_server(data, "refuses the end") as url:
+        found = tj.open(None, url, allow_http=True, sidecar=False).read().positions
+    assert same_bits(found, expected)
+
+
+def test_empty_file_of_such_a_server_is_an_error() -> None:
+    """It is not asked for again."""
+    with (
+        simple_server(b"", "refuses the end") as url,
+        pytest.raises(tj.RemoteError, match="it is empty, or"),
+    ):
+        tj.open(None, url, allow_http=True, sidecar=False)
+
+
+@pytest.mark.parametrize("kind", ["no size", "no length", "chunks", "no range"])
+def test_servers_that_state_no_sizes_are_an_error(adk: Adk, kind: str) -> None:
+    """It says which headers are missing, and what to do."""
+    with (
+        simple_server(adk.xtc.read_bytes()[:20_000], kind) as url,
+        pytest.raises(tj.RemoteError, match=r"state sizes .*Content-Length.*download the file"),
+    ):
+        tj.open(None, url, allow_http=True, sidecar=False)
+
+
+HEADS = {
+    "interim answers": b"HTTP/1.1 100 Continue\r\n\r\n",
+    "interim answers with headers": b"HTTP/1.1 100 Continue\r\nA: b\r\n\r\n",
+    "other interim answers": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "no HTTP": b"\0",
+    "empty lines": b"\r\n",
+}
+
+
+@pytest.mark.parametrize("piece", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("pause", [0.0, 0.02])
+def test_heads_without_an_end_are_left(
+    monkeypatch: pytest.MonkeyPatch, piece: bytes, pause: float
+) -> None:
+    """However fast a server sends them: an error of one line, after a few requests."""
+    monkeypatch.setattr(redirects, "_HEADERS", 0.5)
+    connections, sent = [], 0
+
+    def flood(connection: socket.socket) -> None:
+        nonlocal sent
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65536)
+            while True:
+                connection.sendall(piece if pause else 100 * piece)
+                sent += len(piece)
+                time.sleep(pause)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connections.append(server.accept()[0])
+                threading.Thread(target=flood, args=connections[-1:], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=accept, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/run.xtc"
+        client = {"timeout": "1s", "read_timeout": "1s"}
+        with pytest.raises(tj.RemoteError, match="cannot open it") as caught:
+            tj.open(None, url, allow_http=True, storage_options={"client_options": client})
+    assert "\n" not in str(caught.value)
+    assert len(connections) <= 8
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"1"'])

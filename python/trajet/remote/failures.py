@@ -117,6 +117,11 @@ def failure_of(error: Exception) -> Failure:
     # The reason is only in the repr of the source error, which is not shown.
     if reason := _CERTIFICATE_ERROR.search(str(error)):
         return "refused", untrusted(reason[3].removesuffix("Context"))
+    if re.search("header (missing|not present)|value for CONTENT_RANGE", text, re.IGNORECASE):
+        return "transient", (
+            "the server does not state sizes as it should (Content-Length, and Content-Range with"
+            " the size of the file): download the file, and open the copy"
+        )
     if "Requested " in text:
         return "transient", "other bytes were sent than asked for"
     return "transient", "the connection failed, or took too long"

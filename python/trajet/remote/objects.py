@@ -350,7 +350,13 @@ def _answered(
 ) -> StoredObject | Failure:
     """Return an object, after one request for its first bytes, or why it cannot be opened."""
     try:
-        found = store.get(key, options={"range": (0, _END_BYTES)})
+        try:
+            found = store.get(key, options={"range": (0, _END_BYTES)})
+        except Exception as error:
+            # A server that refuses ranges beyond the end (416), of a file that is not empty.
+            if failure_of(error)[0] != "replaced" or not (known := store.head(key)["size"]):
+                raise
+            found = store.get(key, options={"range": (0, min(known, _END_BYTES))})
         if (compressed := _compression(found)) is not None:
             return compressed
         first, last = found.range
@@ -358,7 +364,10 @@ def _answered(
     except Exception as error:
         failure = failure_of(error)
         if failure[0] == "replaced":
-            return "refused", "it is empty (0 bytes): was the copy cut short?"
+            return "refused", (
+                "it is empty, or the server refuses ranges beyond its end (status 416): was the"
+                " copy cut short?"
+            )
         return failure
     meta = found.meta
     etag, size = meta["e_tag"], meta["size"]

@@ -5,16 +5,25 @@ address and gets no credentials, unless it is of the same server as the URL.
 """
 
 import re
+import socket
 import ssl
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
-from http.client import HTTPException, HTTPMessage
+from http.client import (
+    HTTPConnection,
+    HTTPException,
+    HTTPMessage,
+    HTTPResponse,
+    HTTPSConnection,
+)
 from typing import IO, TYPE_CHECKING, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 from urllib.request import (
+    HTTPHandler,
     HTTPRedirectHandler,
     HTTPSHandler,
     OpenerDirector,
@@ -32,6 +41,9 @@ if TYPE_CHECKING:
 # Seconds that a server may be silent, if no option says so.
 _SILENCE = 30.0
 _MOST_REDIRECTS = 5
+# Interim answers (100 Continue) before the answer, and seconds until all its headers are there.
+_MOST_INTERIM = 10
+_HEADERS = 60.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Answers of servers that are busy.
 _BUSY = frozenset({408, 425, 429, 503})
@@ -84,6 +96,56 @@ class _Unfollowed(HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
+class _Answer(HTTPResponse):
+    """An answer whose headers have an end: Python would read interim answers for ever."""
+
+    def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
+        super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]
+        self._sock, self._n_heads = sock, 0
+
+    def begin(self) -> None:
+        """Read the headers; a server that sends them byte by byte is cut."""
+        # Not that of TLS, which another thread may be using.
+        cut = threading.Timer(_HEADERS, socket.socket.shutdown, (self._sock, socket.SHUT_RDWR))
+        cut.daemon = True
+        cut.start()
+        try:
+            super().begin()
+        finally:
+            cut.cancel()
+
+    def _read_status(self) -> tuple[str, int, str]:
+        self._n_heads += 1
+        if self._n_heads > _MOST_INTERIM:
+            raise HTTPException("interim answers without end")
+        found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+        return found
+
+
+class _Connection(HTTPConnection):
+    response_class = _Answer
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _Http(HTTPHandler):
+    def http_open(self, req: Request) -> HTTPResponse:
+        """Send a request of HTTP."""
+        return self.do_open(_Connection, req)
+
+
+class _Https(HTTPSHandler):
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._trusted = context
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        """Send a request of HTTPS."""
+        return self.do_open(_SecureConnection, req, context=self._trusted)
+
+
 def resolve(
     url: str, shown: str, headers: Mapping[str, str], client: Mapping[str, object]
 ) -> Target | None:
@@ -132,7 +194,7 @@ def _opener(client: Mapping[str, object]) -> OpenerDirector:
     proxy, excluded = client.get("proxy_url"), client.get("proxy_excludes")
     proxies = {"http": str(proxy), "https": str(proxy)} if proxy else None
     handler = _Proxies(proxies, str(excluded or "").split(","))
-    opener = build_opener(_Unfollowed(), HTTPSHandler(context=context), handler)
+    opener = build_opener(_Unfollowed(), _Http(), _Https(context=context), handler)
     opener.addheaders = [("User-Agent", str(client.get("user_agent") or "trajet"))]
     return opener
 
