@@ -1,6 +1,9 @@
 """Commands of analyses have the parameters of their functions, and say no to what these refuse."""
 
 import inspect
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -49,6 +52,46 @@ def test_signatures_show_types_and_parameters_of_runs() -> None:
         assert tuple(parameters)[-3:] == OF_RUN
         documented = (getattr(tj, name).__doc__ or "").split("\n")
         assert all(f"{each}" in documented for each in OF_RUN)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_options_and_their_help_need_no_docstrings(level: int) -> None:
+    """Python with -O and -OO, which removes docstrings, has the same commands of analyses."""
+    code = (
+        "import trajet as tj; from trajet.cli.from_signature import command_of\n"
+        "for name in tj.ANALYSES:\n"
+        "    if name != 'apply':\n"
+        "        command = command_of(name)\n"
+        "        print(name, command.help, [p.to_info_dict() for p in command.params])"
+    )
+
+    def run(*options: str) -> str:
+        return subprocess.run(
+            [sys.executable, *options, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+
+    def without_addresses(text: str) -> str:
+        return re.sub(r"0x[0-9a-f]+", "", text)
+
+    assert without_addresses(run("-" + "O" * level)) == without_addresses(run())
+
+
+def test_analysis_runs_without_docstrings(adk: Adk, tmp_path: Path) -> None:
+    """The command gives the same file."""
+    for name, options in {"usual": [], "-OO": ["-OO"]}.items():
+        subprocess.run(
+            [
+                *(sys.executable, *options, "-m", "trajet", "rmsf", adk.psf, adk.xtc),
+                *("--select", "name CA", "-o", tmp_path / f"{name}.csv"),
+            ],
+            check=True,
+            timeout=120,
+        )
+    assert (tmp_path / "-OO.csv").read_bytes() == (tmp_path / "usual.csv").read_bytes()
 
 
 def test_annotations_must_say_what_an_option_takes() -> None:

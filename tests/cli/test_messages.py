@@ -112,6 +112,53 @@ def test_full_or_closed_output_is_an_error(adk: Adk) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        'rmsd "$0" "$1" --select protein -o out.csv',
+        'convert "$1" out.trr',
+        'info "$1" --json',
+        'split "$1" --segments 2 -o parts',
+        'store add md/run --topology "$0" --trajectory "$1"',
+        'rmsd "$0" "$1" --select protein -o out.csv --pool processes --workers 2',
+        'rmsd "$0" "$1" --select nothing -o out.csv',
+    ],
+)
+def test_closed_standard_error_changes_nothing(adk: Adk, tmp_path: Path, command: str) -> None:
+    """Exit code, standard output and files are those of one that is open, byte for byte."""
+
+    def run(name: str, close: str) -> tuple[int, bytes, dict[str, bytes]]:
+        folder = tmp_path / name
+        folder.mkdir()
+        done = subprocess.run(
+            ["sh", "-c", f"exec {sys.executable} -m trajet {command} {close}", adk.psf, adk.xtc],
+            cwd=folder,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        files = [path for path in folder.rglob("*.*") if path.suffix in (".csv", ".trr", ".xtc")]
+        # Lines on the time that was spent differ from run to run.
+        output = re.sub(rb"(?m)^.*( m?s:|would save).*\n", b"", done.stdout)
+        output = re.sub(rb"[\d.]+ m?s\b", b"", output)
+        return done.returncode, output, {path.name: path.read_bytes() for path in files}
+
+    assert run("closed", "2>&-") == run("open", "2>/dev/null")
+
+
+def test_closed_standard_error_gives_its_descriptor_to_no_file(adk: Adk, tmp_path: Path) -> None:
+    """What a library writes there would change the first file that is opened."""
+    code = (
+        "import os, sys; from trajet.cli import entry; entry._open_standard_error();"
+        f"file = open({str(tmp_path / 'out')!r}, 'w'); os.write(2, b'noise');"
+        "print(file.fileno() > 2, sys.stderr.write('x'))"
+    )
+    shell = ["sh", "-c", f'exec {sys.executable} -c "$0" 2>&-', code]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "True 1\n"
+    assert (tmp_path / "out").read_bytes() == b""
+
+
 def test_units_and_groups_of_hdf5_files_are_options_of_copies(tmp_path: Path) -> None:
     """Options that `info` asks for are options of every command that reads, such as `split`."""
     path = tmp_path / "run.h5md"

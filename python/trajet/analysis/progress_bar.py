@@ -34,9 +34,13 @@ def shown_progress(
             )
         yield progress
         return
+    import sys
+
     from tqdm.auto import tqdm
 
-    with tqdm(total=0, desc=name, unit=unit, unit_scale=True) as bar:
+    # Standard error is None if it is closed.
+    hidden = sys.stderr is None or None
+    with tqdm(total=0, desc=name, unit=unit, unit_scale=True, disable=hidden) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

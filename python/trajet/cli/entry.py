@@ -17,6 +17,7 @@ _END = 1.0
 
 def main() -> NoReturn:
     """Run the command line and exit with its exit code."""
+    _open_standard_error()
     try:
         signals.interrupt()
         code = _run()
@@ -27,6 +28,20 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, Interrupted, click.Abort):
         code = _interrupted()
     sys.exit(code)
+
+
+def _open_standard_error() -> None:
+    """Discard what is written to standard error if it is closed.
+
+    Otherwise messages would go to standard output, and those of C libraries to the first file that
+    is opened, which would get the descriptor.
+    """
+    if sys.stderr is None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        if null != 2:
+            os.dup2(null, 2)
+            os.close(null)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _run() -> int:

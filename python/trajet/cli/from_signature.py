@@ -16,7 +16,14 @@ import click
 from trajet.analysis.job import AnalysisFunction, CommandDetails
 from trajet.analysis.signatures import OF_RUN
 from trajet.cli.analysis_options import AnalysisOptions, analysis
-from trajet.cli.help_texts import entries_of, help_of, message_of, paragraphs_of, with_options
+from trajet.cli.help_texts import (
+    doc_of,
+    entries_of,
+    help_of,
+    message_of,
+    paragraphs_of,
+    with_options,
+)
 from trajet.cli.option_kinds import OptionKind, OrNone, kind_of
 from trajet.cli.options import memory_size, path_to, text_of_size
 from trajet.result import Part, Result
@@ -139,13 +146,13 @@ def _arguments_of(function: AnalysisFunction[..., Result]) -> list[_Argument]:
     main = next(iter(kinds))
     if kinds[main].nargs == 1:
         options[main] = "--select"
-    entries = entries_of(function.__doc__ or "")
+    entries = entries_of(doc_of(function))
     arguments = []
     for name, kind in kinds.items():
         default = parameters[name].default
         if name == main:
             default = None if kind.is_optional else (function.command.select or default)
-        text = help_of(entries[name], options, default)
+        text = help_of(entries.get(name, ""), options, default)
         # The type of a selection says nothing on the command line.
         text = _MAIN_HELP if text.startswith("A Selection") else text
         arguments.append(_Argument(name, default, kind, options[name], text))
@@ -204,7 +211,7 @@ def _checked(part: Part, path: str, ctx: click.Context, param: click.Parameter) 
 def _help_of_command(function: AnalysisFunction[..., Result], options: Mapping[str, str]) -> str:
     """Return the text of `--help` above the options."""
     details: CommandDetails = function.command
-    paragraphs = [with_options(text, options) for text in paragraphs_of(function.__doc__ or "")]
+    paragraphs = [with_options(text, options) for text in paragraphs_of(doc_of(function))]
     if details.notes:
         paragraphs += details.notes.split("\n\n")
     # Lists are no paragraphs: their lines are left as they are.

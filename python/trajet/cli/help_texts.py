@@ -2,13 +2,29 @@
 
 import inspect
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 
 import trajet
+from trajet.analysis.signatures import with_run_texts
 
 # The beginning of a sentence on what a parameter is without a value.
 _NONE = "None for "
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
+
+
+def doc_of(function: Callable[..., object]) -> str:
+    """Return the docstring of an analysis; Python with -OO has it only in the source, if at all."""
+    if sys.flags.optimize < 2:
+        return function.__doc__ or ""
+    import ast
+
+    try:
+        [node] = ast.parse(inspect.getsource(inspect.unwrap(function))).body
+    except OSError:
+        return ""
+    assert isinstance(node, ast.FunctionDef)
+    return with_run_texts(ast.get_docstring(node, clean=False) or "")
 
 
 def paragraphs_of(doc: str) -> list[str]:

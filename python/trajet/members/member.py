@@ -8,7 +8,7 @@ from typing import TypedDict, cast
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.members.rows import Key
-from trajet.remote import StorageOptions, options_for
+from trajet.remote import StorageOptions, is_url, options_for
 from trajet.trajectory import (
     MakeSteps,
     SharedTopologies,
@@ -130,6 +130,11 @@ class Member:
         names = (topology, *trajectories)
         options["storage_options"] = options_for(names, options.get("storage_options"))
         is_chained = options.pop("chain", False) or options.get("continuous", False)
+        if topology is not None and not trajectories and not _has_frames(topology):
+            raise ValueError(
+                f"member {self.label}: {topology} has no frames, and no trajectory is named: name"
+                " it as `trajectory` (a column of a table, an entry of a plan)"
+            )
         with sharing(self._shared):
             opened = open_trajectory(topology, *trajectories, **cast(OpenOptions, options))
         if not is_chained:
@@ -168,3 +173,8 @@ class OpenMember:
         """Close the files."""
         for trajectory in self._transformed.values():
             trajectory.close()
+
+
+def _has_frames(topology: Path) -> bool:
+    """Return whether `trajet.open` takes a topology without a trajectory."""
+    return is_url(topology) or find_dataset(topology) is not None or is_structure(topology)

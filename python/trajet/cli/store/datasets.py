@@ -342,7 +342,7 @@ def remove(name: str, folder: str, yes: bool, quiet: bool) -> None:
     at = Store(folder)
     lines = list(_to_be_removed(at, name))
     if not yes:
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             raise click.UsageError(
                 "\n".join([*lines, "nothing was removed: give --yes to remove it"])
             )
