@@ -157,7 +157,11 @@ def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
     ca = tj.open(adk.psf, adk.xtc).select("name CA")
     for error, words, options in (
         (tj.SelectionError, "no pair of atoms is within 2 Å in frame 0", {"cutoff": 2.0}),
-        (tj.SelectionError, "no pair of atoms", {"exclude_neighbors": 214}),
+        (
+            tj.SelectionError,
+            "214 apart: give a lower exclude_nei",
+            {"exclude_neighbors": 214},
+        ),
         (ValueError, "cutoff must be a number above 0", {"cutoff": 0.0}),
         (ValueError, "beta must be a number above 0", {"beta": -1.0}),
         (ValueError, "factor must be a number above 0", {"factor": float("nan")}),
@@ -261,3 +265,35 @@ def test_pairs_without_options_depend_on_the_selection(adk: Adk, tmp_path: Path)
     assert len(tj.native_contacts(nameless).pairs) > 0
     with pytest.raises(ValueError, match=r"exclude_neighbors must be from -1"):
         tj.native_contacts(ca, exclude_neighbors=-2)
+
+
+@pytest.mark.parametrize("n_residues", [1, 2, 4])
+@pytest.mark.parametrize("names", [("CA", "CB"), ("CA", "HA"), ("HA", "HB")])
+def test_advice_on_pairs_that_are_left_out_can_be_followed(
+    tmp_path: Path, n_residues: int, names: tuple[str, str]
+) -> None:
+    """The argument that each message names is changed, until there are pairs and no message."""
+    lines = [
+        f"ATOM  {2 * k + j + 1:5d}  {name:<3s} ALA A{k + 1:4d}    {3.8 * k:8.3f}{1.5 * j:8.3f}"
+        f"{0:8.3f}  1.00  0.00           {name[0]}\n"
+        for k in range(n_residues)
+        for j, name in enumerate(names)
+    ]
+    (tmp_path / "chain.pdb").write_text("".join(lines) + "END\n")
+    atoms = tj.open(tmp_path / "chain.pdb").select("all")
+    given: dict[str, Any] = {"exclude_neighbors": 3}
+    for _ in range(3):
+        try:
+            found = tj.native_contacts(atoms, cutoff=12.0, pbc=False, **given)
+        except tj.SelectionError as error:
+            if "heavy_only=False" in str(error):
+                assert given.get("heavy_only") is None
+                given["heavy_only"] = False
+            else:
+                assert "exclude_neighbors=, or -1" in str(error)
+                assert given["exclude_neighbors"] == 3
+                given["exclude_neighbors"] = -1
+        else:
+            assert len(found.pairs)
+            return
+    pytest.fail("the advice leads nowhere")

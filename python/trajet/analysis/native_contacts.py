@@ -250,6 +250,15 @@ class _NativePairs:
     # Where the reference is from, if no cell is used of it.
     _without_cell: str | None = None
 
+    def _left_out(self, others: Selection, within: NDArray[np.int64]) -> str:
+        """Return why no pair of atoms is counted, and which argument counts some."""
+        if not _counted(self.main, others, within, False, self.exclude_neighbors).any():
+            return (
+                f"their residues are at most {self.exclude_neighbors} apart: give a lower"
+                " exclude_neighbors=, or -1 for pairs within a residue too, or select more residues"
+            )
+        return "an atom of each is a hydrogen: give heavy_only=False, or select heavy atoms"
+
     def plan(self, chosen: NDArray[np.int64]) -> Plan:
         """Find the pairs in the reference, and return the plan that follows them.
 
@@ -269,7 +278,13 @@ class _NativePairs:
         second_group = None if self.others is None else positions[1]
         pairs = _trajet.contact_pairs(positions[0], second_group, vectors, cutoff)
         others = self.others or main
+        within = pairs[main.columns[pairs[:, 0]] != others.columns[pairs[:, 1]]]
         pairs = pairs[_counted(main, others, pairs, self.heavy_only, self.exclude_neighbors)]
+        if len(within) and not len(pairs):
+            raise SelectionError(
+                f"{between(main, self.others)}: the {len(within)} pairs of atoms within {cutoff:g}"
+                f" Å in {found[0].where} are left out, as {self._left_out(others, within)}"
+            )
         if not len(pairs):
             raise SelectionError(
                 f"{between(main, self.others)}: no pair of atoms is within {cutoff:g} Å in"
