@@ -127,12 +127,12 @@ python-tests: .venv/.made-tested
 
 # An error at every file operation, 25 kills where the gate has a few, 100 signals of each kind, minutes of
 # fuzzing for each target, many examples of property tests, wide matrices of pools, formats and the benches, and
-# published files: TRAJET_CHEMFILES_DATA and TRAJET_GROMACS_SOURCE name their folders.
+# published files: TRAJET_CHEMFILES_DATA, TRAJET_GROMACS_SOURCE and TRAJET_USER_GUIDE name their folders.
 test-long: .venv/.made-tested
 	PROPTEST_CASES=10000 cargo test --locked --profile gate --workspace --exclude trajet-py
 	PROPTEST_CASES=100000 cargo test --locked --profile gate -p trajet-formats -p trajet-files --lib
 	$(MAKE) --jobs=2 fuzz FUZZ_SECONDS=600 FUZZ_LEVEL=3
-	$(BIN)/python -m pytest tests/external/with_published_files.py
+	$(BIN)/python -m pytest tests/external/with_published_files.py tests/external/with_user_guide.py
 	$(PYTEST) -k "kill or killed or kills" --kills 25
 	$(BIN)/python -m pytest tests/cli/test_signals.py --kills 100
 	$(PYTEST) -m long
