@@ -325,6 +325,15 @@ class Topology(_Columns, _ResidueColumns):
         found = self.native.named_sites()
         return np.zeros(self.n_atoms, np.bool_) if found is None else found
 
+    @cached_property
+    def alternate_locations(self) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Numbers of residue and location of each atom, `(n_atoms,)` each; None without locations.
+
+        A residue is a position in its chain, whose parts may have different names. Residues without
+        locations have the number 0, as have atoms without.
+        """
+        return self.native.alternate_locations()
+
     @property
     def guessed_bonds(self) -> NDArray[np.int64]:
         """Bonds guessed from the distances in the file, as `bonds`, whatever bonds it lists.

@@ -332,6 +332,16 @@ impl Topology {
         mask(py, py.detach(|| self.native.named_sites()))
     }
 
+    /// Returns the residue of each atom as a number, and its alternate location as a number, arrays of int64; None if the
+    /// file states no locations. A residue is a position in its chain: parts with different names have one number.
+    /// Residues without locations have 0, as have atoms without.
+    fn alternate_locations<'py>(&self, py: Python<'py>) -> PyResult<Option<NumbersOfAtoms<'py>>> {
+        let found = py.detach(|| self.native.alternate_locations());
+        let Some(found) = found.map_err(|error| not_guessed(py, &error))? else { return Ok(None) };
+        let numbers = |all: Vec<u32>| PyArray1::from_iter(py, all.into_iter().map(i64::from));
+        Ok(Some((numbers(found.residues), numbers(found.locations))))
+    }
+
     /// Returns the number of the set of bonded atoms that each atom belongs to, an array of int64; None if the topology
     /// lists no bonds.
     fn fragments<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
@@ -366,6 +376,9 @@ impl Topology {
         self.native.warnings.clone()
     }
 }
+
+/// Two numbers of each atom.
+type NumbersOfAtoms<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
 /// Returns the kind of a particle whose atomic number is that of no element if the flag is not 0.
 fn particle(flag: i64) -> Particle {

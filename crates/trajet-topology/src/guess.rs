@@ -14,19 +14,14 @@
 //!    `CS` carbon, `HNA` is hydrogen and `OAL` oxygen, and `QC`, a pseudo-atom, has no element. `Na` with a small letter
 //!    and `NA+` with its charge are sodium everywhere, and so are names that have no other meaning: `SOD`, `K`, `LI`,
 //!    and the metals of cofactors `FE`, `ZN`, `MG` and `CU`.
+//! 7. Names of heavy elements that the rules would read as lighter ones (`SE` as sulfur, `MN` as nitrogen, `PT` as
+//!    phosphorus) have no element, unless a mass states it, or the residue: an ion, or one of [`DECIDED`].
 
-use trajet_kernels::cell::Cell;
-
-use crate::cell_list::{PairRange, Pairs, pairs_within};
 use crate::error::reserve;
-use crate::{Bonds, Column, ColumnBuilder, Topology, TopologyError, elements};
+use crate::{Column, ColumnBuilder, Topology, TopologyError, elements};
 
-/// Atoms are bonded if they are closer than this times the sum of their radii.
-const FUDGE_FACTOR: f64 = 0.55;
-/// Atoms that are closer than this (Å) are alternate locations of one atom.
-const SHORTEST_BOND: f64 = 0.1;
 /// More neighbours than any atom of a molecule has. Beyond this, the positions are taken not to be those of atoms.
-const MOST_NEIGHBOURS: usize = 100;
+pub(crate) const MOST_NEIGHBOURS: usize = 100;
 
 /// Names with their elements: names that differ from the symbol, and symbols of two letters that the rules would read
 /// as one letter.
@@ -77,6 +72,30 @@ const WITHIN_NAMES: [&str; 16] =
 const ORGANIC: [char; 7] = ['C', 'F', 'H', 'N', 'O', 'P', 'S'];
 /// Names of ions and metals that other names of the same first letter resemble.
 const RESEMBLED: [&str; 3] = ["CA", "CS", "NA"];
+
+/// Heavy elements whose symbols the rules would read as another element.
+const HEAVY: [&str; 22] = [
+    "AS", "BA", "BI", "IN", "IR", "KR", "MN", "MO", "NI", "OS", "PD", "PR", "PT", "RH", "SB", "SC",
+    "SE", "SM", "SN", "SR", "TB", "YB",
+];
+
+/// Residues, and the element of their atoms that are named by its symbol and a number: amino acids and cofactors of the
+/// Chemical Component Dictionary (J. D. Westbrook et al., Bioinformatics 31, 1274 (2015),
+/// doi:10.1093/bioinformatics/btu789).
+const DECIDED: [(&str, &str); 12] = [
+    ("B12", "Co"),
+    ("CFM", "Mo"),
+    ("CNC", "Co"),
+    ("CPT", "Pt"),
+    ("F43", "Ni"),
+    ("ICS", "Mo"),
+    ("MOO", "Mo"),
+    ("MSE", "Se"),
+    ("OEX", "Ca"),
+    ("OEX", "Mn"),
+    ("SEC", "Se"),
+    ("VO4", "V"),
+];
 
 /// Beads of Martini models that occur in no model of atoms: residue, or any, and name.
 const BEADS: [(Option<&str>, &str); 11] = [
@@ -210,6 +229,19 @@ pub(crate) fn other_type_of_name(name: &str) -> Option<String> {
     has_other.then(|| first.to_string())
 }
 
+/// Returns the letters of a name, without a number and a charge.
+fn letters_of(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c))
+}
+
+/// Returns the symbol of the heavy element that a name may mean, and whether it may mean another one; see [`HEAVY`].
+pub(crate) fn heavy_element_of_name(name: &str) -> Option<(&'static str, bool)> {
+    let letters = letters_of(name);
+    let symbol = elements::symbol(letters)?;
+    let is_heavy = HEAVY.iter().any(|heavy| heavy.eq_ignore_ascii_case(letters));
+    is_heavy.then(|| (symbol, letters != symbol && !name.contains('+')))
+}
+
 /// Returns whether a name is that of a site of water models (`MW`, `EPW`) or a lone pair (`LP1`).
 pub(crate) fn is_site_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
@@ -307,103 +339,10 @@ impl Topology {
     /// [`NotGuessed::CoarseGrained`].
     pub fn guess_radii(&mut self) -> Result<(), NotGuessed> {
         if self.atoms.radii.is_none() {
-            self.atoms.radii = Some(self.radii_of_elements()?);
+            self.atoms.radii = Some(self.radii_of(&self.known_elements("radii")?)?);
             self.guessed.radii = true;
         }
         Ok(())
-    }
-
-    /// Guesses bonds from distances, if the file has none: two atoms are bonded if they are closer than 0.55 times the
-    /// sum of their van der Waals radii, and farther than 0.1 Å. The `positions` are in Å; `cell` is `None` without
-    /// periodic boundaries.
-    ///
-    /// Returns the atoms whose radius is unknown, such as coarse-grained beads: they have no bonds.
-    ///
-    /// # Errors
-    /// [`NotGuessed`]; if no radius is known, the reason for that.
-    pub fn guess_bonds(
-        &mut self,
-        positions: &[[f32; 3]],
-        cell: Option<&Cell>,
-    ) -> Result<Vec<u32>, NotGuessed> {
-        if self.bonds.is_some() {
-            return Ok(Vec::new());
-        }
-        let atoms = self.n_atoms();
-        if positions.len() != atoms {
-            return Err(NotGuessed::WrongPositions { positions: positions.len(), atoms });
-        }
-        let mut radii = self.radii_beside_beads()?;
-        let is_unknown: Vec<bool> = radii.iter().map(|radius| !radius.is_finite()).collect();
-        if atoms > 0 && !is_unknown.contains(&false) {
-            self.known_elements("bonds")?;
-            let name = self.atoms.names.get(0).to_owned();
-            return Err(NotGuessed::NoRadius { atom: 0, name });
-        }
-        radii.iter_mut().filter(|radius| !radius.is_finite()).for_each(|radius| *radius = 0.0);
-        let longest = 2.0 * FUDGE_FACTOR * radii.iter().fold(0.0, |a: f64, &b| a.max(b));
-        let range = PairRange {
-            longest,
-            above: SHORTEST_BOND,
-            reaches: &radii,
-            factor: FUDGE_FACTOR,
-            most_neighbours: MOST_NEIGHBOURS,
-        };
-        let mut bonds = match pairs_within(positions, cell, &range)? {
-            Pairs::Found(bonds) => bonds,
-            Pairs::Crowded(atom) => return Err(NotGuessed::Crowded { atom: atom as usize }),
-        };
-        bonds.retain(|pair| !pair.iter().any(|&atom| is_unknown[atom as usize]));
-        self.bonds = Some(Bonds::new(bonds));
-        self.guessed.bonds = true;
-        let atoms = (0..).zip(is_unknown);
-        Ok(atoms.filter_map(|(atom, is_unknown)| is_unknown.then_some(atom)).collect())
-    }
-
-    /// Returns the radius of each atom, NaN where none is known; 0 for particles that are no atoms.
-    fn radii_of_elements(&self) -> Result<Vec<f64>, NotGuessed> {
-        match &self.atoms.radii {
-            Some(radii) => Ok(radii.clone()),
-            None => self.radii_of(&self.known_elements("radii")?),
-        }
-    }
-
-    /// Returns radii as `radii_of_elements` does, also if some residues are those of a coarse-grained model.
-    fn radii_beside_beads(&self) -> Result<Vec<f64>, NotGuessed> {
-        match self.radii_of_elements() {
-            Err(NotGuessed::CoarseGrained { .. }) => {}
-            other => return other,
-        }
-        let sites = self.sites()?;
-        let is_site = |atom: usize| sites.get(atom).copied().unwrap_or(false);
-        let read = self.atoms.elements.as_ref();
-        let is_known = |atom: usize| read.is_some_and(|read| !read.get(atom).is_empty());
-        let mut radii = self.radii_of(&self.elements_by_name(&is_site, &is_known))?;
-        let beads = self.residues_of_beads();
-        for (atom, radius) in radii.iter_mut().enumerate() {
-            if beads[self.atoms.residues[atom] as usize] && !is_known(atom) {
-                *radius = f64::NAN;
-            }
-        }
-        Ok(radii)
-    }
-
-    fn radii_of(&self, elements: &Column) -> Result<Vec<f64>, NotGuessed> {
-        let by_code: Vec<f64> = elements
-            .values()
-            .iter()
-            .map(|symbol| elements::radius(symbol).unwrap_or(f64::NAN))
-            .collect();
-        let mut radii = Vec::new();
-        reserve(&mut radii, elements.len(), "radii")?;
-        radii.extend(elements.codes().iter().map(|&code| by_code[code as usize]));
-        if radii.iter().any(|radius| radius.is_nan()) {
-            for sites in [self.sites()?, self.named_sites()?] {
-                let of_atoms = radii.iter_mut().zip(sites);
-                of_atoms.filter(|(_, is_site)| *is_site).for_each(|(radius, _)| *radius = 0.0);
-            }
-        }
-        Ok(radii)
     }
 
     /// Returns whether an atom is the only one of its residue.
@@ -417,19 +356,18 @@ impl Topology {
     /// Returns whether an atom is the only one of its residue, or its residue has the name of the same ion.
     pub(crate) fn is_ion_of_residue(&self, atom: usize) -> bool {
         let residue = self.residues.names.get(self.atoms.residues[atom] as usize);
-        let letters = residue.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
-        let letters = letters.to_uppercase();
-        let kind = type_of_name(self.atoms.names.get(atom));
+        let letters = letters_of(residue).to_uppercase();
+        let name = self.atoms.names.get(atom);
+        let heavy = heavy_element_of_name(name);
+        let kind = heavy.map_or_else(|| type_of_name(name), |(symbol, _)| symbol.to_uppercase());
         self.is_alone(atom) || letters == kind || listed(&letters) == Some(&*kind)
     }
 
     /// Returns the atoms that are the only one of their residue (ions), if the names of atom and residue are both the
     /// symbol of an element, with the symbol; `None` if no residue has such a name.
     pub(crate) fn ions(&self) -> Option<Vec<(usize, &'static str)>> {
-        let symbol_of = |name: &str| {
-            let letters = name.trim_end_matches(|c: char| c.is_ascii_digit() || "+-".contains(c));
-            elements::symbol(letters).filter(|symbol| symbol.len() == 2)
-        };
+        let symbol_of =
+            |name: &str| elements::symbol(letters_of(name)).filter(|symbol| symbol.len() == 2);
         let names = &self.residues.names;
         let symbols: Vec<_> = names.values().iter().map(|name| symbol_of(name)).collect();
         if symbols.iter().all(Option::is_none) {
@@ -445,6 +383,26 @@ impl Topology {
         Some(ions)
     }
 
+    /// Returns the element of each atom that its residue decides, ascending; see [`DECIDED`].
+    pub(crate) fn decided_elements(&self) -> Vec<(usize, &'static str)> {
+        let names = &self.residues.names;
+        let of_name = |name: &str| -> Vec<&'static str> {
+            let rows = DECIDED.iter().filter(|(residue, _)| *residue == name);
+            rows.map(|(_, symbol)| *symbol).collect()
+        };
+        let of_names: Vec<_> = names.values().iter().map(|name| of_name(name)).collect();
+        if of_names.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
+        let decided = |(atom, &residue): (usize, &u32)| {
+            let symbols = &of_names[names.codes()[residue as usize] as usize];
+            let letters = || letters_of(self.atoms.names.get(atom));
+            let symbol = symbols.iter().find(|symbol| symbol.eq_ignore_ascii_case(letters()))?;
+            Some((atom, *symbol))
+        };
+        self.atoms.residues.iter().enumerate().filter_map(decided).collect()
+    }
+
     /// Returns the name of a bead if names are those of a coarse-grained model.
     pub(crate) fn bead_of_coarse_grained_model(&self) -> Option<String> {
         let (names, residues) = (&self.atoms.names, &self.residues.names);
@@ -457,7 +415,7 @@ impl Topology {
     }
 
     /// Returns which residues have a bead of a coarse-grained model.
-    fn residues_of_beads(&self) -> Vec<bool> {
+    pub(crate) fn residues_of_beads(&self) -> Vec<bool> {
         let mut beads = vec![false; self.n_residues()];
         for (atom, &residue) in self.atoms.residues.iter().enumerate() {
             let (name, of_residue) =
@@ -544,10 +502,26 @@ mod tests {
             ("5ION", "C0", "Ca"),
             ("6HEM", "NA", "N"),
             ("6HEM", "FE", "Fe"),
+            ("7MSE", "SE", "Se"),
+            ("7MSE", "CE", "C"),
+            ("8LIG", "SE", ""),
+            ("8LIG", "MN1", ""),
+            ("8LIG", "PT", ""),
+            ("8LIG", "Mn", "Mn"),
+            ("8LIG", "PB", "P"),
+            ("9MN", "MN", "Mn"),
+            ("10MN2", "MN", "Mn"),
+            ("11ION", "BA", "Ba"),
+            ("12OEX", "CA1", "Ca"),
+            ("12OEX", "MN4", "Mn"),
+            ("13B12", "CO", "Co"),
+            ("13B12", "C1", "C"),
         ];
         let mut text = format!("t\n{}\n", rows.len());
         for (k, (residue, name, _)) in rows.iter().enumerate() {
-            text += &format!("    {residue:<6}{name:>5}{k:>5}   0.000   0.000   0.000\n");
+            let (number, residue) =
+                residue.split_at(residue.find(|c: char| !c.is_ascii_digit()).unwrap());
+            text += &format!("{number:>5}{residue:<5}{name:>5}{k:>5}   0.000   0.000   0.000\n");
         }
         let mut topology = topology(&(text + " 3 3 3\n")).topology;
         topology.guess_types();
@@ -555,7 +529,8 @@ mod tests {
         let elements = topology.atoms.elements.unwrap();
         assert_eq!(elements.iter().collect::<Vec<_>>(), rows.map(|row| row.2));
         let types = topology.atoms.types.unwrap();
-        assert_eq!(types.iter().collect::<Vec<_>>(), rows.map(|row| row.2.to_uppercase()));
+        let expected: Vec<_> = rows[..11].iter().map(|row| row.2.to_uppercase()).collect();
+        assert_eq!(types.iter().take(11).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -573,21 +548,6 @@ mod tests {
     }
 
     #[test]
-    fn bonds_cross_the_periodic_boundary() {
-        let mut structure = topology(
-            "t\n3\n    1SOL     OW    1   0.000   0.000   0.000\n    1SOL    HW1    2   2.904   0.000   0.000\n    1SOL    HW2    3   0.000   0.096   0.000\n 3 3 3\n",
-        );
-        let positions = structure.positions.clone().unwrap();
-        let cell = structure.periodic_cell();
-        assert_eq!(structure.topology.guess_bonds(&positions, cell.as_ref()), Ok(vec![]));
-        assert_eq!(structure.topology.bonds.as_ref().unwrap().pairs(), [[0, 1], [0, 2]]);
-        structure.topology.bonds = None;
-        structure.topology.guess_bonds(&positions, None).unwrap();
-        assert_eq!(structure.topology.bonds.unwrap().pairs(), [[0, 2]]);
-        assert!(structure.topology.guessed.bonds);
-    }
-
-    #[test]
     fn coarse_grained_beads_are_not_elements() {
         let mut structure = topology(
             "t\n2\n    1W        W    1   0.000   0.000   0.000\n    2W        W    2   0.470   0.000   0.000\n 3 3 3\n",
@@ -601,17 +561,5 @@ mod tests {
             Err(NotGuessed::CoarseGrained { .. })
         ));
         assert_eq!(topology.guessed, crate::Guessed::default());
-    }
-
-    #[test]
-    fn atoms_at_one_place_have_no_bonds() {
-        let mut text = String::from("t\n200\n");
-        for _ in 0..200 {
-            text += "    1SOL     OW    1   0.000   0.000   0.000\n";
-        }
-        let mut structure = topology(&(text + " 3 3 3\n"));
-        let positions = structure.positions.take().unwrap();
-        let guessed = structure.topology.guess_bonds(&positions, None);
-        assert_eq!(guessed, Err(NotGuessed::Crowded { atom: 0 }));
     }
 }

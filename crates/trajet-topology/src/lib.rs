@@ -6,6 +6,7 @@
 // Only x86-64 has vector instructions here; what they alone need is unused elsewhere.
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports))]
 
+mod alternate_locations;
 mod bonds;
 mod cell;
 pub mod cell_list;
@@ -19,6 +20,7 @@ mod formats;
 mod gro;
 mod grouping;
 mod guess;
+mod guessed_bonds;
 mod missing_bonds;
 mod mmcif;
 mod particles;
@@ -33,6 +35,7 @@ mod topology;
 mod tpr;
 mod write;
 
+pub use alternate_locations::AlternateLocations;
 pub use bonds::Bonds;
 pub use column::{Column, ColumnBuilder};
 pub use error::{Error, Location, TopologyError};

@@ -15,7 +15,9 @@
 use std::collections::HashMap;
 
 use crate::error::reserve;
-use crate::guess::{NotGuessed, is_site_name, other_type_of_name, type_of_name};
+use crate::guess::{
+    NotGuessed, heavy_element_of_name, is_site_name, other_type_of_name, type_of_name,
+};
 use crate::{Column, Particle, Topology, elements};
 
 /// The heaviest Drude particle, u.
@@ -151,21 +153,31 @@ impl Topology {
         // Symbols of names that mean an ion only where the residue is that ion.
         let in_molecules: Vec<Option<&'static str>> =
             names.values().iter().map(|name| symbol_in_molecules(name)).collect();
-        let mut ions = self.ions().unwrap_or_default().into_iter().peekable();
+        let mut sure = self.ions().unwrap_or_default();
+        sure.extend(self.decided_elements());
+        sure.sort_unstable();
+        let mut sure = sure.into_iter().peekable();
+        let has_mass = rules.masses.is_some();
         let has_no_number = |atom: usize| {
             let particle = self.atoms.particles.as_ref().map(|particles| particles[atom]);
             particle == Some(Particle::NoElement)
         };
         (0..self.n_atoms())
             .map(|atom| {
-                let ion = ions.next_if(|&(ion, _)| ion == atom).map(|(_, symbol)| symbol);
+                let ion = sure.next_if(|&(ion, _)| ion == atom).map(|(_, symbol)| symbol);
                 match &self.atoms.elements {
                     Some(read) if is_known(atom) => read.get(atom),
                     _ if is_site(atom) || has_no_number(atom) => "",
                     _ => {
                         let code = names.codes()[atom] as usize;
                         let by_residue = || match in_molecules[code] {
-                            Some(symbol) if !self.is_ion_of_residue(atom) => symbol,
+                            // A mass tells elements apart.
+                            Some(symbol)
+                                if !(has_mass && symbol.is_empty()
+                                    || self.is_ion_of_residue(atom)) =>
+                            {
+                                symbol
+                            }
                             _ => by_name[code],
                         };
                         let named = ion.unwrap_or_else(by_residue);
@@ -200,17 +212,21 @@ impl Topology {
     }
 }
 
-/// Returns the symbol of the element that a name means; empty if it means none.
+/// Returns the symbol of the element that a name means, outside of molecules; empty if it means none.
 fn symbol(name: &str) -> &'static str {
-    match is_site_name(name) {
-        true => "",
-        false => elements::symbol_in_name(&type_of_name(name)).unwrap_or_default(),
+    match (is_site_name(name), heavy_element_of_name(name)) {
+        (true, _) => "",
+        (_, Some((symbol, _))) => symbol,
+        _ => elements::symbol_in_name(&type_of_name(name)).unwrap_or_default(),
     }
 }
 
 /// Returns the symbol of the element that a name means in molecules, empty if it means none; `None` if that is what it
 /// means everywhere.
 fn symbol_in_molecules(name: &str) -> Option<&'static str> {
+    if let Some((_, is_doubtful)) = heavy_element_of_name(name) {
+        return is_doubtful.then_some("");
+    }
     let other = other_type_of_name(name).filter(|_| !is_site_name(name))?;
     Some(elements::symbol_in_name(&other).unwrap_or_default())
 }
@@ -309,6 +325,11 @@ mod tests {
             ("NC", 12.011, "C"),
             ("CA", 40.08, ""),
             ("CAL", 40.08, "Ca"),
+            ("SE", 78.96, "Se"),
+            ("SE", 32.06, "S"),
+            ("SE", 72.0, ""),
+            ("MN", 54.938, "Mn"),
+            ("MN", 14.007, "N"),
             ("H1", 0.4, ""),
             ("DC1", 0.4, ""),
             ("XX", 15.999, "O"),
