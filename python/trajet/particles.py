@@ -48,20 +48,49 @@ def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> ND
     if not known.all():
         raise SelectionError(_without_masses(atoms, known, where, instead))
     # By its name, Martini's W is tungsten. Masses of elements that the file states are certain.
-    if is_guessed and native.column("elements") is None:
+    if is_guessed and (named := without_element(atoms)).any():
         names = atoms.column("names")
-        kinds, first, counts = np.unique(values, return_index=True, return_counts=True)
+        kinds, first, counts = np.unique(values[named], return_index=True, return_counts=True)
         # Wrong guesses are mostly rare, and the list is cut.
         words = [
-            f"{'?' if names is None else names[first[k]]} {kinds[k]:.3f}"
+            f"{'?' if names is None else names[named][first[k]]} {kinds[k]:.3f}"
             for k in np.lexsort([-kinds, counts])
         ]
         remarks.append(
-            f"masses are guessed from the names of atoms, as {where} has neither masses nor"
-            f" elements: {listed(words)}; coarse-grained and united atoms have other masses: use a"
-            " topology with masses, such as a TPR, PSF or PRMTOP, or give weights as numbers"
+            f"masses{_some(named)} are guessed from the names of atoms, as {where} has neither"
+            f" masses nor elements{_theirs(named)}: {listed(words)}; coarse-grained and united"
+            " atoms have other masses: use a topology with masses, such as a TPR, PSF or PRMTOP, or"
+            " give weights as numbers"
         )
     return np.ascontiguousarray(values, np.float64)
+
+
+def without_element(atoms: Atoms) -> NDArray[np.bool_]:
+    """Return the atoms whose element the file does not state, `(n,)`; sites have none."""
+    native = atoms.topology.native
+    column = None if "elements" in native.guessed else native.column("elements")
+    if not isinstance(column, tuple):
+        return np.ones(len(atoms), np.bool_)
+    codes, symbols = column
+    is_empty: NDArray[np.bool_] = np.array([symbol == "" for symbol in symbols], np.bool_)
+    return is_empty[codes[atoms.indices]]
+
+
+def _some(named: NDArray[np.bool_]) -> str:
+    """Return how many atoms a remark is about, if not all."""
+    return "" if named.all() else f" of {int(named.sum())} of {len(named)} atoms"
+
+
+def _theirs(named: NDArray[np.bool_]) -> str:
+    return "" if named.all() else " of these"
+
+
+def guessed_elements_text(named: NDArray[np.bool_], where: str) -> str:
+    """Return why elements of some atoms, a mask, are guessed from names."""
+    what = "that are guessed from the names of atoms, as"
+    if named.all():
+        return f"{what} {where} has no elements"
+    return f"{what} {where} has none of {int(named.sum())} of {len(named)} atoms"
 
 
 def _without_masses(atoms: Atoms, known: NDArray[np.bool_], where: str, instead: str) -> str:

@@ -32,7 +32,7 @@ SYSTEMS: dict[str, tuple[list[Residue], str]] = {
     ),
     "letters of other atoms": (
         [("A", 1, " ", "SER", {"CA": " ", "CB": "A", "OG": "BC"})],
-        "not altloc C",
+        "not altloc B C",
     ),
     "blank and letter": (
         [("A", 1, " ", "SER", {"CA": " B", "CB": " "})],

@@ -293,7 +293,7 @@ def test_guessed_bonds_find_the_same_hydrogen_bonds(solvated: tuple[Path, Path])
     )
     assert found_here(guessed) == found_here(stated)
     remarks = " ".join(guessed.report["remarks"])
-    assert "elements that are guessed from names" in remarks
+    assert "elements that are guessed from the names of atoms, as" in remarks
     assert "bonds that are guessed from distances" in remarks
 
 

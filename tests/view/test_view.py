@@ -18,6 +18,7 @@ import trajet as tj
 from helpers import commands
 from helpers.asgi_requests import Answer, request
 from helpers.golden_files import Adk
+from helpers.located_structures import Atom, random_structure, write_pdb
 from helpers.trr_bytes import frame_bytes
 from helpers.viewed import write_gro
 from MDAnalysisTests import datafiles
@@ -293,6 +294,31 @@ def test_odd_names_are_kept(tmp_path: Path) -> None:
     assert sites["label_comp_id"] == opened.topology.resnames.tolist()
     assert sites["label_atom_id"] == opened.topology.names.tolist()
     assert json.loads(made.get("scene.json").body)["title"] == gro.name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_alternate_locations_are_sent(seed: int, tmp_path: Path) -> None:
+    """With them, Mol* draws no bonds between locations; blank ones are a point."""
+    atoms = random_structure(np.random.default_rng(seed))
+    opened = tj.open(write_pdb(tmp_path / "x.pdb", atoms))
+    made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms(), "ball")]))
+    sites = table(made.get("structure/0").body, "_atom_site")
+    assert sites["label_alt_id"] == [atom.location or "." for atom in atoms]
+
+
+def test_parts_of_a_residue_with_two_names_have_one_number(tmp_path: Path) -> None:
+    """A cartoon goes through the residue once."""
+    rows = [("ALA", "", 1), ("VAL", "A", 2), ("THR", "B", 2), ("GLY", "", 3)]
+    backbone = ("N", "CA", "C", "O")
+    atoms = [
+        Atom(name, location, residue, "A", number, "", (1.0 * k, 1.0 * i, 0.0))
+        for i, (residue, location, number) in enumerate(rows)
+        for k, name in enumerate(backbone)
+    ]
+    opened = tj.open(write_pdb(tmp_path / "x.pdb", atoms))
+    made = Page(viewer.Scene(opened, [make_layer(opened.all_atoms(), "ball")]))
+    sites = table(made.get("structure/0").body, "_atom_site")
+    assert sites["label_seq_id"].tolist() == [number for *_, number in rows for _ in backbone]
 
 
 def test_series_are_those_of_the_analysis(page: Page, wet: Wet) -> None:

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 
+use crate::alternate_locations::AltLocations;
 use crate::analysis::{self, Analysis, Array, Finished, Pass};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
@@ -30,15 +31,19 @@ pub struct Request {
     pub cutoff: f64,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
+    /// Alternate locations. Pairs of atoms of one residue at different locations are no contacts.
+    pub locations: Option<AltLocations>,
 }
 
 impl analysis::Request for Request {
     fn check(&self) -> Result<(), InvalidArgument> {
+        self.locations.as_ref().map_or(Ok(()), AltLocations::check)?;
         check_cutoff(self.cutoff)
     }
 
     fn atoms(&mut self) -> Vec<&mut AtomList> {
-        self.groups.iter_mut().chain(self.others.iter_mut().flatten()).collect()
+        let located = self.locations.as_mut().map(|found| &mut found.atoms);
+        self.groups.iter_mut().chain(self.others.iter_mut().flatten()).chain(located).collect()
     }
 
     /// Two groups are in contact in a frame if any atom of one is within the cut-off of any atom of the other.
@@ -46,7 +51,7 @@ impl analysis::Request for Request {
     /// The arrays are `n_frames` and `counts`, the number of frames of each pair of groups: a table with one row per
     /// group and one column per other group, or the pairs `i < j` of the same groups, ordered by `i`.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { groups, others, cutoff, periodic } = self;
+        let Request { groups, others, cutoff, periodic, locations } = self;
         let tags = |groups: &[AtomList]| -> Vec<u32> {
             let of_group = |(tag, atoms): (usize, &AtomList)| vec![tag as u32; atoms.len()];
             groups.iter().enumerate().flat_map(of_group).collect()
@@ -67,8 +72,11 @@ impl analysis::Request for Request {
         memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
         // Pairs within one group are no contacts of groups.
         let labels = others.is_none().then(|| tags.clone());
+        let of_lists =
+            |found: AltLocations| [slices[0], slices[slices.len() - 1]].map(|l| found.of(l));
+        let locations = locations.map(of_lists);
         let groups = maps.into_iter().map(|map| Group::new(map, None)).collect();
-        let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
+        let pairs = PairFinder { groups, labels, locations, periodic, spare: Mutex::default() };
         let spare = Mutex::default();
         Ok(Pass::new(atoms, ContactMap { pairs, tags, layout, cutoff, spare }))
     }
@@ -163,9 +171,9 @@ impl Analysis for ContactMap {
         seen.bits.resize(self.layout.len().div_ceil(64), 0);
         let tags = self.tags.each_ref().map(Vec::as_slice);
         self.pairs.each_frame(block, Some(self.cutoff), |finder, frame| {
-            let Frame { cell, groups, labels, .. } = *frame;
+            let Frame { cell, groups, excluded, .. } = *frame;
             let mut add = |pair| seen.add(self.layout.index(pair));
-            finder.each_tags(cell, groups, labels, tags, self.cutoff, &mut add)?;
+            finder.each_tags(cell, groups, excluded, tags, self.cutoff, &mut add)?;
             seen.move_to(&mut state.pairs);
             Ok(())
         })?;

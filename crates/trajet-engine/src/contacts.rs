@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block};
 use trajet_kernels::cell::Cell;
-use trajet_kernels::contacts::{ContactFinder, Labels};
+use trajet_kernels::contacts::ContactFinder;
+use trajet_kernels::exclusion::{AltLocation, Excluded};
 use trajet_kernels::pairs::{Groups, Misplaced};
 use trajet_topology::select::UpdatingSelection;
 
+use crate::alternate_locations::AltLocations;
 use crate::analysis::{self, Pass, PerFrame, cell_of, no_position};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::{CellUse, SLACK};
@@ -34,6 +36,8 @@ pub struct Request {
     pub cutoff: Option<f64>,
     /// Whether distances are of minimum images in frames that have a cell.
     pub periodic: bool,
+    /// Alternate locations. Pairs of atoms of one residue at different locations are left out.
+    pub locations: Option<AltLocations>,
 }
 
 impl analysis::Request for Request {
@@ -41,11 +45,13 @@ impl analysis::Request for Request {
         let [first, second] = &self.selections;
         check_selection(first.as_ref(), self.atoms.len())?;
         check_selection(second.as_ref(), self.others.as_deref().map_or(0, <[i64]>::len))?;
+        self.locations.as_ref().map_or(Ok(()), AltLocations::check)?;
         self.cutoff.map_or(Ok(()), check_cutoff)
     }
 
     fn atoms(&mut self) -> Vec<&mut AtomList> {
-        std::iter::once(&mut self.atoms).chain(&mut self.others).collect()
+        let located = self.locations.as_mut().map(|found| &mut found.atoms);
+        std::iter::once(&mut self.atoms).chain(&mut self.others).chain(located).collect()
     }
 
     /// Pairs of an atom with itself are left out, even if two lists share atoms.
@@ -53,15 +59,20 @@ impl analysis::Request for Request {
     /// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
     /// without a pair; then, with a cut-off, the number of pairs.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { atoms: selected, others, selections, nearest, cutoff, periodic } = self;
+        let Request { atoms: selected, others, selections, nearest, cutoff, periodic, locations } =
+            self;
         let mut lists = vec![&selected[..]];
         lists.extend(others.as_deref());
         let (union, maps) = merge_atom_lists(&lists);
         let atoms = Atoms::listed(&union, n_atoms)?;
         let labels = labels_of(&selected, others.as_deref());
+        let of_lists = |found: AltLocations| {
+            [&selected, others.as_ref().unwrap_or(&selected)].map(|l| found.of(l))
+        };
+        let locations = locations.map(of_lists);
         let groups = maps.into_iter().zip(selections);
         let groups = groups.map(|(map, selection)| Group::new(map, selection)).collect();
-        let pairs = PairFinder { groups, labels, periodic, spare: Mutex::default() };
+        let pairs = PairFinder { groups, labels, locations, periodic, spare: Mutex::default() };
         Ok(Pass::per_frame(atoms, Contacts { pairs, nearest, cutoff }))
     }
 }
@@ -98,6 +109,8 @@ pub(crate) struct PairFinder {
     pub(crate) groups: Vec<Group>,
     /// Labels of the atoms of the two lists. Pairs with the same label are left out.
     pub(crate) labels: Option<[Vec<u32>; 2]>,
+    /// Alternate locations of the atoms of the two lists. Pairs that exclude each other are left out.
+    pub(crate) locations: Option<[Vec<AltLocation>; 2]>,
     pub(crate) periodic: bool,
     /// Spare finders, whose memory is reused.
     pub(crate) spare: Mutex<Vec<ContactFinder>>,
@@ -109,7 +122,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) i: usize,
     pub(crate) cell: Option<&'a Cell>,
     pub(crate) groups: Groups<'a>,
-    pub(crate) labels: Labels<'a>,
+    pub(crate) excluded: Excluded<'a>,
     /// The numbers of the atoms of both groups in their lists; `None` for all atoms of a list.
     pub(crate) numbers: [Option<&'a [u32]>; 2],
 }
@@ -134,7 +147,7 @@ impl PairFinder {
         let spare = || self.spare.lock().expect("nothing panics with it");
         let mut finder = spare().pop().unwrap_or_default();
         let mut memories = [GroupMemory::default(), GroupMemory::default()];
-        let mut gathered = [Vec::new(), Vec::new()];
+        let mut gathered = [(Vec::new(), Vec::new()), (Vec::new(), Vec::new())];
         let cutoff = cutoff.map(|cutoff| (cutoff, format!("the cut-off ({cutoff} Å)")));
         for i in 0..block.n_frames() {
             let cell = if self.periodic { cell_of(block, i)? } else { None };
@@ -152,12 +165,18 @@ impl PairFinder {
                 }
             };
             let [of_first, of_second] = &mut gathered;
-            let labels = self
-                .labels
-                .as_ref()
-                .map(|[a, b]| [first.values(a, of_first), second.values(b, of_second)]);
+            let labels = self.labels.as_ref();
+            let locations = self.locations.as_ref();
+            let excluded = Excluded {
+                labels: labels.map(|[a, b]| {
+                    [first.values(a, &mut of_first.0), second.values(b, &mut of_second.0)]
+                }),
+                locations: locations.map(|[a, b]| {
+                    [first.values(a, &mut of_first.1), second.values(b, &mut of_second.1)]
+                }),
+            };
             let numbers = [first.numbers, second.numbers];
-            each(&mut finder, &Frame { i, cell: cell.as_ref(), groups, labels, numbers })
+            each(&mut finder, &Frame { i, cell: cell.as_ref(), groups, excluded, numbers })
                 .map_err(|misplaced| no_position(block.meta.frames[i], misplaced))?;
         }
         spare().push(finder);
@@ -211,10 +230,10 @@ impl PerFrame for Contacts {
         };
         let counts = arrays.next().map_or(&mut [][..], |counts| counts.values::<i64>());
         let found = self.pairs.each_frame(block, self.cutoff, |finder, frame| {
-            let Frame { i, cell, groups, labels, numbers } = *frame;
+            let Frame { i, cell, groups, excluded, numbers } = *frame;
             if let Some((distances, pairs)) = &mut nearest {
                 let pair: &mut [i64] = pairs.next().expect("one for each frame");
-                match finder.nearest(cell, groups, labels)? {
+                match finder.nearest(cell, groups, excluded)? {
                     Some(found) => {
                         distances[i] = found.distance;
                         for ((atom, numbers), of_pair) in found.atoms.iter().zip(numbers).zip(pair)
@@ -230,7 +249,7 @@ impl PerFrame for Contacts {
                 }
             }
             if let Some(cutoff) = self.cutoff {
-                counts[i] = finder.count(cell, groups, labels, cutoff)? as i64;
+                counts[i] = finder.count(cell, groups, excluded, cutoff)? as i64;
             }
             Ok(())
         });

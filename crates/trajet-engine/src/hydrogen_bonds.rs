@@ -7,9 +7,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
+use trajet_kernels::exclusion::AltLocation;
 use trajet_kernels::hydrogen_bonds::{AngleLimit, Bond, BondFinder, Criterion, Measured, Sites};
 use trajet_kernels::pairs::Misplaced;
 
+use crate::alternate_locations::AltLocations;
 use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_finite};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
@@ -81,6 +83,8 @@ pub struct Request {
     pub most: usize,
     /// Number of labels of acceptors.
     pub n_acceptor_labels: usize,
+    /// Alternate locations. Atoms of one residue at different locations form no bonds.
+    pub locations: Option<AltLocations>,
 }
 
 impl analysis::Request for Request {
@@ -101,6 +105,7 @@ impl analysis::Request for Request {
         if keys > 1 << 63 {
             return Err(InvalidArgument("there are too many pairs of donors and acceptors"));
         }
+        self.locations.as_ref().map_or(Ok(()), AltLocations::check)?;
         if !(self.cutoff > 0.0 && self.cutoff.is_finite()) {
             return Err(InvalidArgument("the cut-off of a distance must be positive"));
         }
@@ -115,6 +120,7 @@ impl analysis::Request for Request {
         let searches = self.searches.iter_mut();
         searches
             .flat_map(|search| [&mut search.donors, &mut search.hydrogens, &mut search.acceptors])
+            .chain(self.locations.as_mut().map(|found| &mut found.atoms))
             .collect()
     }
 
@@ -122,6 +128,7 @@ impl analysis::Request for Request {
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
         let Request { searches, distance, cutoff, periodic, fold, most, n_acceptor_labels, .. } =
             self;
+        let locations = self.locations;
         let angle =
             self.donor_angle.map_or(AngleLimit::AtHydrogen(self.angle), AngleLimit::AtDonor);
         let mut lists: Vec<&[i64]> = vec![&[]];
@@ -156,6 +163,7 @@ impl analysis::Request for Request {
         };
         let bonds = FrameBonds {
             searches,
+            locations: locations.map(|found| found.of(&union)),
             atoms: union,
             criterion: Criterion::new(measured, cutoff, angle),
             cutoff,
@@ -183,6 +191,8 @@ struct FrameBonds {
     searches: Vec<Labelled>,
     /// The atom of each column.
     atoms: Vec<i64>,
+    /// Alternate locations of the columns, if there are some.
+    locations: Option<Vec<AltLocation>>,
     criterion: Criterion,
     /// The largest distance, Å.
     cutoff: f64,
@@ -233,6 +243,13 @@ impl FrameBonds {
                 let key = label * self.n_acceptor_labels + acceptor_labels[bond.acceptor as usize];
                 Found { donor, hydrogen, acceptor, key, bond }
             }));
+        }
+        if let Some(all) = &self.locations {
+            found.retain(|&Found { donor, hydrogen, acceptor, .. }| {
+                let [donor, hydrogen, acceptor] =
+                    [donor, hydrogen, acceptor].map(|column| all[column as usize]);
+                !acceptor.excludes(donor) && !acceptor.excludes(hydrogen)
+            });
         }
         if self.searches.len() > 1 {
             let atoms = |found: &Found| (found.donor, found.hydrogen, found.acceptor);
@@ -550,6 +567,7 @@ mod tests {
             fold: Fold::Occupancies,
             most: 1,
             n_acceptor_labels: 1,
+            locations: None,
         };
         assert_eq!(good.check(), Ok(()));
         let changes: [fn(&mut Request); 8] = [

@@ -4,6 +4,7 @@
 //! Each task is read, decoded, transformed and analysed, and states are merged along a fixed tree of leaf numbers
 //! ([`tree`]). The result has the same bits for any number of threads and any size of task.
 
+pub mod alternate_locations;
 pub mod analysis;
 mod atom_map;
 pub mod average;

@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
 use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
+use trajet_kernels::exclusion::AltLocation;
 use trajet_kernels::surface::{self, Sphere, Surface};
 use trajet_simd::InstructionSet;
 
+use crate::alternate_locations::AltLocations;
 use crate::analysis::{self, Pass, PerFrame, check_finite};
 use crate::atom_map::merge_atom_lists;
 use crate::error::{InvalidArgument, Result};
@@ -34,10 +36,13 @@ pub struct Request {
     pub probe: f64,
     /// Number of points on each sphere.
     pub points: usize,
+    /// Alternate locations. Atoms of one residue at different locations do not cover each other.
+    pub locations: Option<AltLocations>,
 }
 
 impl analysis::Request for Request {
     fn check(&self) -> Result<(), InvalidArgument> {
+        self.locations.as_ref().map_or(Ok(()), AltLocations::check)?;
         let is_radius = |&radius: &f64| (0.0..=LARGEST).contains(&radius);
         let n_groups = self.groups.as_deref().map_or(self.atoms.len(), <[u32]>::len);
         let faults = [
@@ -67,11 +72,12 @@ impl analysis::Request for Request {
     }
 
     fn atoms(&mut self) -> Vec<&mut AtomList> {
-        vec![&mut self.atoms, &mut self.context]
+        let located = self.locations.as_mut().map(|found| &mut found.atoms);
+        [&mut self.atoms, &mut self.context].into_iter().chain(located).collect()
     }
 
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { atoms: selected, context, radii, groups, probe, points } = self;
+        let Request { atoms: selected, context, radii, groups, probe, points, locations } = self;
         let (union, maps) = merge_atom_lists(&[&selected, &context]);
         let atoms = Atoms::listed(&union, n_atoms)?;
         let [own, others] = [maps[0].columns(union.len()), maps[1].columns(union.len())];
@@ -83,10 +89,10 @@ impl analysis::Request for Request {
         own.iter().for_each(|&column| wanted[column as usize] = true);
         let groups = groups.map(|groups| Groups::new(&own, &groups));
         let sphere = Sphere::golden_spiral(points);
-        Ok(Pass::per_frame(
-            atoms,
-            Areas { own, radii: spheres, wanted, groups, sphere, spare: Mutex::default() },
-        ))
+        let locations = locations.map(|found| found.of(&union));
+        let spare = Mutex::default();
+        let areas = Areas { own, radii: spheres, wanted, locations, groups, sphere, spare };
+        Ok(Pass::per_frame(atoms, areas))
     }
 }
 
@@ -120,6 +126,8 @@ struct Areas {
     radii: Vec<f64>,
     /// Whether the area of a column is computed.
     wanted: Vec<bool>,
+    /// Alternate locations of the columns, if there are some.
+    locations: Option<Vec<AltLocation>>,
     groups: Option<Groups>,
     sphere: Sphere,
     /// Spare searches, whose memory is reused.
@@ -139,7 +147,8 @@ impl PerFrame for Areas {
         areas.resize(self.radii.len(), 0.0);
         for (i, row) in out.rows::<f64>().enumerate() {
             let (radii, wanted) = (&self.radii[..], &self.wanted[..]);
-            let atoms = surface::Atoms { positions: block.frame(i), radii, wanted };
+            let locations = self.locations.as_deref();
+            let atoms = surface::Atoms { positions: block.frame(i), radii, wanted, locations };
             surface.areas(InstructionSet::chosen(), &self.sphere, atoms, &mut areas);
             match &self.groups {
                 None => {

@@ -4,19 +4,15 @@ use trajet_simd::{InstructionSet, multiversion};
 
 use crate::cell::{Cell, Vector, minus, square};
 use crate::distance;
+use crate::exclusion::Excluded;
 use crate::pairs::bins::root_reaches;
-use crate::pairs::search::{
-    CHUNK, Candidates, HomeLabels, Homes, Neighbourhood, PairVisitor, scan_of,
-};
+use crate::pairs::search::{CHUNK, Candidates, Homes, Neighbourhood, PairVisitor, scan_of};
 use crate::pairs::{Groups, Misplaced, PairSearch};
 
 /// Relative and absolute (Å) increase of a distance, beyond any error of rounding.
 const SLACK: f64 = 1e-6;
 /// Maximal number of steps in the search for a pair that is nearly the nearest.
 const STEPS: usize = 8;
-
-/// Labels of the atoms of the first and of the second group. Pairs of atoms with the same label are excluded.
-pub type Labels<'a> = Option<[&'a [u32]; 2]>;
 
 /// The nearest pair of two groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,11 +49,11 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
         cutoff: f64,
     ) -> Result<u64, Misplaced> {
         let mut visitor = Count { limit: Limit::new(cutoff), counts: [0; CHUNK] };
-        self.search.visit(cell, groups, labels, &mut visitor)?;
+        self.search.visit(cell, groups, excluded, &mut visitor)?;
         Ok(visitor.counts.iter().sum())
     }
 
@@ -74,12 +70,12 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
         tags: [&[u32]; 2],
         cutoff: f64,
         each: &mut dyn FnMut([u32; 2]),
     ) -> Result<(), Misplaced> {
-        self.each(cell, groups, labels, Some(tags), cutoff, each)
+        self.each(cell, groups, excluded, Some(tags), cutoff, each)
     }
 
     /// Returns all pairs whose distance is at most the cut-off (Å), by index in their groups, in ascending order. Pairs
@@ -94,12 +90,12 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
         cutoff: f64,
     ) -> Result<Vec<[u32; 2]>, Misplaced> {
         let mut found = Vec::new();
         let mut add = |pair| found.push(pair);
-        self.each(cell, groups, labels, None, cutoff, &mut add)?;
+        self.each(cell, groups, excluded, None, cutoff, &mut add)?;
         found.sort_unstable();
         Ok(found)
     }
@@ -115,13 +111,13 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
     ) -> Result<Option<Nearest>, Misplaced> {
-        let Some(near) = self.nearly_nearest(cell, groups, labels) else { return Ok(None) };
+        let Some(near) = self.nearly_nearest(cell, groups, excluded) else { return Ok(None) };
         let order = Order::of(groups);
         let reach = near * (1.0 + SLACK) + SLACK;
         let mut visitor = Minimum { order, reach, square: f64::INFINITY, atoms: [u32::MAX; 2] };
-        self.search.visit(cell, groups, labels, &mut visitor)?;
+        self.search.visit(cell, groups, excluded, &mut visitor)?;
         let [i, j] = visitor.atoms;
         let (a, b) = groups.positions();
         let difference = minus(point(b, j as usize), point(a, i as usize));
@@ -134,14 +130,14 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
         tags: Option<[&[u32]; 2]>,
         cutoff: f64,
         each: &mut dyn FnMut([u32; 2]),
     ) -> Result<(), Misplaced> {
         let (order, limit) = (Order::of(groups), Limit::new(cutoff));
         let tags = tags.map(|[a, b]| if groups.swapped() { [b, a] } else { [a, b] });
-        self.search.visit(cell, groups, labels, &mut Each { order, limit, tags, each })
+        self.search.visit(cell, groups, excluded, &mut Each { order, limit, tags, each })
     }
 
     /// Returns the distance of a pair that is nearly the nearest: starting from an atom, each step goes to the nearest
@@ -150,12 +146,12 @@ impl ContactFinder {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Labels<'_>,
+        excluded: Excluded<'_>,
     ) -> Option<f64> {
         let (a, b) = groups.positions();
         let same = matches!(groups, Groups::Same(_));
         let positions = [a, b];
-        // Excluded pairs are few: each atom shares its label with few others.
+        // Excluded pairs are few: each atom shares its label, or its residue, with few others.
         (0..a.len() / 3).find_map(|first| {
             let (mut from, mut own, mut best) = (first, 0, None);
             for _ in 0..STEPS {
@@ -171,9 +167,9 @@ impl ContactFinder {
                     &self.points,
                     row,
                 );
-                let allowed = |j: usize| match labels {
-                    Some(labels) => labels[own][from] != labels[other][j],
-                    None => !(same && j == from),
+                let allowed = |j: usize| {
+                    let [i, j] = if own == 0 { [from, j] } else { [j, from] };
+                    !(excluded.has(i, j) || same && i == j)
                 };
                 let (nearest, distance) = (0..row.len())
                     .filter(|&j| allowed(j))
@@ -278,7 +274,7 @@ struct Each<'a> {
     order: Order,
     limit: Limit,
     /// Tags of the atoms that the search gives first and last; without them, the function gets indices.
-    tags: HomeLabels<'a>,
+    tags: Option<[&'a [u32]; 2]>,
     each: &'a mut dyn FnMut([u32; 2]),
 }
 

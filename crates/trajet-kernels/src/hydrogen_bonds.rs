@@ -12,6 +12,7 @@ use trajet_simd::InstructionSet;
 
 use crate::cell::{Cell, Vector, dot, minus, square};
 use crate::contacts::ContactFinder;
+use crate::exclusion::Excluded;
 use crate::pairs::{Groups, Misplaced};
 
 /// Relative increase of the cut-off for candidates, beyond any error of rounding.
@@ -176,9 +177,12 @@ impl BondFinder {
         let reach = (criterion.cutoff + size * RESOLUTION) * (1.0 + SLACK);
         self.candidates.clear();
         let mut add = |pair| self.candidates.push(pair);
-        self.finder.each(cell, Groups::Two(first, second), None, None, reach, &mut add).map_err(
-            |Misplaced { group, atom }| Misplaced { group, atom: groups[group][atom] as usize },
-        )?;
+        self.finder
+            .each(cell, Groups::Two(first, second), Excluded::default(), None, reach, &mut add)
+            .map_err(|Misplaced { group, atom }| Misplaced {
+                group,
+                atom: groups[group][atom] as usize,
+            })?;
         let at = |atom: u32| atoms[atom as usize].map(f64::from);
         let limit = criterion.cutoff * criterion.cutoff;
         for &[site, acceptor] in &self.candidates {

@@ -18,6 +18,7 @@ pub mod dihedral;
 pub mod distance;
 pub mod dssp;
 mod eigen;
+pub mod exclusion;
 pub mod extents;
 pub mod gyration;
 pub mod hydrogen_bonds;

@@ -13,6 +13,7 @@ pub use self::bins::Bins;
 use self::bins::Histogram;
 use self::search::{CHUNK, Candidates, Homes, Neighbourhood, PairScan, PairVisitor, scan_of};
 use crate::cell::Cell;
+use crate::exclusion::Excluded;
 pub use crate::neighbours::Misplaced;
 use crate::neighbours::{self, Atoms, Exact, Fineness, Missing, NeighbourSearch, PlaceError};
 
@@ -51,7 +52,7 @@ impl PairSearch {
     }
 
     /// Visits the pairs within the reach of the visitor, at their minimum images if there is a cell. Pairs of one group are
-    /// visited once, and no atom with itself. Pairs of atoms with the same label are excluded. Labels are given per atom.
+    /// visited once, and no atom with itself. Excluded pairs are left out; what excludes them is given per atom.
     ///
     /// For two groups, the atom of the smaller group comes first in each pair; see [`Groups::swapped`].
     ///
@@ -64,7 +65,7 @@ impl PairSearch {
         &mut self,
         cell: Option<&Cell>,
         groups: Groups<'_>,
-        labels: Option<[&[u32]; 2]>,
+        excluded: Excluded<'_>,
         visitor: &mut impl PairVisitor,
     ) -> Result<(), Misplaced> {
         let (first, second) = groups.positions();
@@ -74,7 +75,7 @@ impl PairSearch {
             Atoms::all(triples)
         });
         let sizes = [first.len() / 3, second.len() / 3];
-        assert!(labels.is_none_or(|l| l.map(<[u32]>::len) == sizes), "one label an atom");
+        assert!(excluded.fits(sizes), "one label an atom");
         let (is_one, homes) = (matches!(groups, Groups::Same(_)), usize::from(groups.swapped()));
         let groups = match is_one {
             true => neighbours::Groups::One(a),
@@ -83,8 +84,8 @@ impl PairSearch {
         let fineness = Fineness::of_occupancy(sizes[0].max(sizes[1]));
         let placed = self.search.place(cell, groups, visitor.reach(), fineness, Missing::Refuse);
         placed.map_err(PlaceError::misplaced)?;
-        let labels = labels.map(|labels| [labels[homes], labels[1 - homes]]);
-        let mut scan = PairScan { near: &mut self.near, visitor, labels, is_one };
+        let excluded = if homes == 1 { excluded.swapped() } else { excluded };
+        let mut scan = PairScan { near: &mut self.near, visitor, excluded, is_one };
         self.search.visit(&mut scan).unwrap_or_else(|refused| refused.abort());
         Ok(())
     }
@@ -183,7 +184,8 @@ impl PairCounter {
         self.histogram.reset(bins);
         let mut visitor =
             CountInBins { bins, histogram: &mut self.histogram, slots: &mut self.slots };
-        self.search.visit(Some(cell), groups, labels, &mut visitor)?;
+        let excluded = Excluded { labels, locations: None };
+        self.search.visit(Some(cell), groups, excluded, &mut visitor)?;
         let Groups::Same(atoms) = groups else {
             self.histogram.add_to(counts, 1);
             return Ok(());

@@ -21,6 +21,7 @@ use std::ops::Range;
 use trajet_simd::lanes::Lanes;
 use trajet_simd::{InstructionSet, on_lanes};
 
+use crate::exclusion::AltLocation;
 use crate::lanes::sum;
 use crate::neighbours::{
     self, Fineness, Group, Groups, Missing, NeighbourSearch, PlaceError, Screened, Sorted, Stop,
@@ -41,6 +42,8 @@ pub struct Atoms<'a> {
     pub radii: &'a [f64],
     /// Whether the area of an atom is computed; all atoms cover others.
     pub wanted: &'a [bool],
+    /// Alternate locations, if there are some; atoms that exclude each other do not cover each other.
+    pub locations: Option<&'a [AltLocation]>,
 }
 
 /// Computes surface areas; keeps its memory from frame to frame.
@@ -80,6 +83,7 @@ impl Surface {
         let n = atoms.radii.len();
         assert_eq!(atoms.positions.len(), 3 * n, "one radius for each atom");
         assert_eq!([atoms.wanted.len(), areas.len()], [n; 2], "sizes of the output");
+        assert!(atoms.locations.is_none_or(|all| all.len() == n), "one location for each atom");
         let Surface { search, solid, memory } = self;
         solid.clear();
         solid.extend((0..n as u32).filter(|&atom| atoms.radii[atom as usize] > 0.0));
@@ -143,7 +147,7 @@ impl Memory {
             if !atoms.wanted[atom] {
                 continue;
             }
-            self.add_caps(compare, sorted, home);
+            self.add_caps(compare, sorted, home, atoms.locations);
             let n_free = self.free(compare, sphere);
             let radius = atoms.radii[atom];
             areas[atom] =
@@ -153,12 +157,20 @@ impl Memory {
 
     /// Finds the caps of all atoms that overlap with one of the sorted atoms.
     #[inline(always)]
-    fn add_caps<C: Compare>(&mut self, compare: C, sorted: &Sorted<Screened>, home: usize) {
+    fn add_caps<C: Compare>(
+        &mut self,
+        compare: C,
+        sorted: &Sorted<Screened>,
+        home: usize,
+        locations: Option<&[AltLocation]>,
+    ) {
         self.caps.iter_mut().for_each(Vec::clear);
         let [xs, ys, zs] = sorted.axes();
         let columns = [xs, ys, zs, &self.radii];
         let own = columns.map(|column| column[home]);
         let halved = 0.5 / own[3];
+        let location = |place: usize| locations.map(|all| all[sorted.atoms()[place] as usize]);
+        let own_location = location(home);
         for row in &self.rows {
             for first in row.clone().step_by(LANES) {
                 let others = columns.map(|column| columns_at(column, first));
@@ -171,6 +183,10 @@ impl Memory {
                 while bits != 0 {
                     let lane = bits.trailing_zeros() as usize;
                     bits &= bits - 1;
+                    let other = own_location.zip(location(first + lane));
+                    if other.is_some_and(|(own, other)| own.excludes(other)) {
+                        continue;
+                    }
                     let cap = Cap::of(
                         [0, 1, 2, 3].map(|k| found[k][lane]),
                         [own[3], others[3][lane]],

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use trajet_formats::memory;
 use trajet_kernels::cell::Cell;
 use trajet_kernels::contacts::ContactFinder;
+use trajet_kernels::exclusion::Excluded;
 use trajet_kernels::pairs::Groups;
 
 use crate::aligned::Aligned2;
@@ -79,10 +80,11 @@ pub(crate) fn contact_pairs<'py>(
     let pairs = py.detach(|| {
         let mut finder = ContactFinder::default();
         let misplaced = |_| ContactsError::Misplaced;
-        let count = finder.count(cell.as_ref(), groups, None, cutoff).map_err(misplaced)?;
+        let count =
+            finder.count(cell.as_ref(), groups, Excluded::default(), cutoff).map_err(misplaced)?;
         let bytes = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(32);
         memory::ask(bytes, "the contacts of a structure").map_err(ContactsError::Memory)?;
-        finder.pairs(cell.as_ref(), groups, None, cutoff).map_err(misplaced)
+        finder.pairs(cell.as_ref(), groups, Excluded::default(), cutoff).map_err(misplaced)
     });
     let pairs = pairs.map_err(|fault| match fault {
         ContactsError::Misplaced => {

@@ -1,11 +1,13 @@
 """Atoms of an analysis that takes the same atoms in every frame, or other ones in each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.alternate_locations import locations_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.trajectory import Selection, Trajectory, UpdatingSelection
 
@@ -97,3 +99,13 @@ def further_set(
 def fixed_set(atoms: Selection) -> AtomSet:
     """Return atoms that all count in every frame."""
     return AtomSet(atoms, atoms.columns)
+
+
+def selected_locations(groups: Sequence[Selection]) -> dict[str, NDArray[np.int64]] | None:
+    """Return the alternate locations of groups of atoms, a parameter of plans; None without any."""
+    trajectory = groups[0].trajectory
+    return locations_of(
+        trajectory.topology if trajectory.has_topology else None,
+        np.concatenate([each.indices for each in groups]),
+        np.concatenate([each.columns for each in groups]),
+    )

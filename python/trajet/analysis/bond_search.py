@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
+from trajet.alternate_locations import locations_of
 from trajet.analysis.hydrogen_sites import HydrogenSites
 from trajet.analysis.runner import AnalysisOutcome
 from trajet.quoting import quoted
@@ -46,6 +47,8 @@ class BondSearch:
         self._donors, labels = np.unique(of_donors, axis=0, return_inverse=True)
         self._acceptors, acceptor_labels = np.unique(of_acceptors, return_inverse=True)
         columns = [_columns(main, atoms) for atoms in (pairs[:, 0], pairs[:, 1], acceptors)]
+        every = np.concatenate([pairs[:, 0], pairs[:, 1], acceptors])
+        self._locations = locations_of(topology, every, np.concatenate(columns))
         self._searches: list[dict[str, NDArray[np.int64]]] = []
         for donor_group, acceptor_group in _directions(groups):
             kept = _among(pairs[:, 0], donor_group)
@@ -83,6 +86,7 @@ class BondSearch:
             fold=fold,
             most=most,
             n_acceptor_labels=len(self._acceptors),
+            locations=self._locations,
             **criterion,
         )
 

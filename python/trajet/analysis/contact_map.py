@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
+from trajet.alternate_locations import exclude_each_other
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
+from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.chain_neighbours import ChainNeighbours
 from trajet.analysis.contacts import pairs_entries
@@ -102,8 +104,9 @@ def contact_map(
 
     Notes
     -----
-    A pair of atoms at the distance of the cut-off is a contact. A map takes 8 bytes per pair of
-    residues on each thread.
+    A pair of atoms at the distance of the cut-off is a contact, unless they are at different
+    alternate locations of one residue; with `by="atom"`, such pairs are left out. A map takes 8
+    bytes per pair of residues on each thread.
 
     Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
     2nd edition (2017), 5.3.2.
@@ -134,6 +137,7 @@ def contact_map(
         others=None if others is None else columns.atoms,
         cutoff=float(cutoff),
         periodic=pbc,
+        locations=selected_locations([main] if others is None else [main, others]),
     )
     t_select = selection_seconds(main, others)
     fewer = "choose fewer atoms"
@@ -152,6 +156,10 @@ def contact_map(
     n_frames = len(outcome.frames)
     neighbours = ChainNeighbours.of(main.trajectory) if exclude_neighbors else None
     left_out = _left_out(rows, columns, exclude_neighbors, neighbours)
+    if by == "atom" and main.trajectory.has_topology:
+        left_out |= exclude_each_other(
+            main.trajectory.topology, rows.numbers[:, np.newaxis], columns.numbers
+        )
     if left_out.all():
         raise SelectionError(
             f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"

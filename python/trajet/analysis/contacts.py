@@ -6,7 +6,7 @@ import numpy as np
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, OtherUpdatingAtoms, UpdatingAtoms
-from trajet.analysis.atom_sets import AtomSet, further_set, main_set
+from trajet.analysis.atom_sets import AtomSet, further_set, main_set, selected_locations
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
@@ -118,6 +118,7 @@ def contacts_plan(
     main: AtomSet, other: AtomSet | None, *, nearest: bool, cutoff: float | None, pbc: bool
 ) -> Plan:
     """Return the plan that counts contacts, finds the nearest pair, or does both."""
+    groups = [main.atoms] if other is None else [main.atoms, other.atoms]
     return Plan(
         "contacts",
         atoms=main.atoms.columns,
@@ -126,6 +127,7 @@ def contacts_plan(
         nearest=nearest,
         cutoff=cutoff,
         periodic=pbc,
+        locations=selected_locations(groups),
     )
 
 

@@ -193,7 +193,9 @@ def hbonds(
 
     Notes
     -----
-    An atom is no acceptor of its own hydrogens. Distances and angles are computed in double
+    An atom is no acceptor of its own hydrogens, nor of atoms at another alternate location of its
+    residue. Of hydrogens that are not in `selection`, those at other locations than selected atoms
+    of their residue do not count. Distances and angles are computed in double
     precision from the stored positions. With `pbc`, remarks in the report name the number of frames
     without a cell, in which bonds are those of the positions as they are, and of frames whose cell
     is too small for the cut-off. MDAnalysis' `HydrogenBondAnalysis` with the same donors,

@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
-from trajet.particles import HYDROGENS, known_elements
+from trajet.particles import (
+    HYDROGENS,
+    guessed_elements_text,
+    known_elements,
+    without_element,
+)
 from trajet.quoting import quoted
 from trajet.topology import Topology
 from trajet.trajectory import Selection
@@ -75,6 +80,8 @@ def hydrogen_sites(
     both_ways = np.concatenate([both_ways, both_ways[:, ::-1]])
     kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
     pairs = np.unique(both_ways[kept], axis=0)
+    if hydrogens is None:
+        pairs = _at_one_location(topology, pairs, among, remarks)
     if not len(pairs):
         if not (is_donor & among).any():
             raise SelectionError(
@@ -103,6 +110,38 @@ def hydrogen_sites(
     return HydrogenSites(pairs, found)
 
 
+def _at_one_location(
+    topology: Topology, pairs: NDArray[np.int64], selected: NDArray[np.bool_], remarks: list[str]
+) -> NDArray[np.int64]:
+    """Return the pairs of donors and hydrogens whose hydrogens are there with the selected atoms.
+
+    Hydrogens that are not selected are left out if they are at another location than a selected
+    atom of their residue, or than an earlier hydrogen of it, with a remark.
+    """
+    if (found := topology.alternate_locations) is None:
+        return pairs
+    residues, locations = found
+    atoms = np.flatnonzero((locations != 0) & selected)
+    taken: dict[int, set[int]] = {}
+    for residue, location in zip(residues[atoms].tolist(), locations[atoms].tolist(), strict=True):
+        taken.setdefault(residue, set()).add(location)
+    kept = np.ones(len(pairs), np.bool_)
+    n_others = 0
+    hydrogens = pairs[:, 1]
+    for k in np.flatnonzero((locations[hydrogens] != 0) & ~selected[hydrogens]).tolist():
+        residue, location = int(residues[hydrogens[k]]), int(locations[hydrogens[k]])
+        is_chosen = residue in taken
+        kept[k] = location in taken.setdefault(residue, {location})
+        n_others += not is_chosen
+    if n_others and not kept.all():
+        remarks.append(
+            f"{int((~kept).sum())} hydrogens are left out, as they are at other alternate locations"
+            " than atoms of their residues: select hydrogens, too, or choose hydrogens="
+            " (--hydrogens)"
+        )
+    return pairs[kept]
+
+
 class _Elements:
     """The elements of the atoms of a topology, found when they are first asked for."""
 
@@ -120,12 +159,14 @@ class _Elements:
     def _found(self) -> NDArray[np.str_]:
         """Return the symbol of each atom."""
         topology = self._topology
-        if "masses" in topology.native.guessed and topology.column("elements") is None:
+        found = known_elements(topology.atoms)
+        named = without_element(topology.atoms) & (found != "")
+        if "masses" in topology.native.guessed and named.any():
             self._remarks.append(
-                "donors and acceptors are chosen by elements that are guessed from names of atoms,"
-                f" as {topology} states none"
+                "donors and acceptors are chosen by elements"
+                f" {guessed_elements_text(named, str(topology))}"
             )
-        return known_elements(topology.atoms)
+        return found
 
 
 def _mask(topology: Topology, selection: Selection) -> NDArray[np.bool_]:

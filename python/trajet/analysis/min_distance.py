@@ -4,6 +4,7 @@ from typing import Annotated, Unpack
 
 import numpy as np
 
+from trajet._trajet import SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, OtherAtoms
 from trajet.analysis.atom_sets import fixed_set
 from trajet.analysis.contacts import (
@@ -102,8 +103,12 @@ def min_distance(
     found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
     nearest = outcome.integers("pair")
-    # Both selections have atoms: every frame has a nearest pair.
-    assert (nearest >= 0).all()
+    # Both selections have atoms: there is a nearest pair, unless all pairs exclude each other.
+    if (nearest < 0).any():
+        raise SelectionError(
+            f"{between(main, others)}: all atoms are at different alternate locations of one"
+            " residue, so that there is no pair of them: choose more atoms"
+        )
     first, second = nearest.T
     partners = main if others is None else others
     parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, Plan, SelectionError
+from trajet.alternate_locations import exclude_each_other
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
 from trajet.analysis.chain_neighbours import ChainNeighbours
 from trajet.analysis.contacts import between, pairs_entries
@@ -131,7 +132,7 @@ def native_contacts(
     of atoms (`heavy_only=False, exclude_neighbors=-1`).
 
     If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
-    with itself.
+    with itself, nor with one at another alternate location of its residue.
 
     With `pbc`, remarks in the report name the number of frames without a cell, whose distances are
     those of the positions as they are, and a reference without a cell if the frames have one.
@@ -343,6 +344,8 @@ def _counted(
     """Return which of some pairs of atoms, `(n, 2)` positions in the selections, count."""
     first, second = pairs.T
     counted: NDArray[np.bool_] = main.columns[first] != other.columns[second]
+    topology = main.trajectory.topology if main.trajectory.has_topology else None
+    counted &= ~exclude_each_other(topology, main.indices[first], other.indices[second])
     if heavy_only:
         heavy_of = [heavy_atoms(each.topology_atoms) for each in (main, other)]
         counted &= heavy_of[0][first] & heavy_of[1][second]

@@ -22,7 +22,7 @@ from trajet.advise.entries import (
     WorkerEntry,
 )
 from trajet.advise.task_columns import TaskColumns
-from trajet.analysis.alternate_locations import location_remarks
+from trajet.alternate_locations import location_remarks
 from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.protein_names import protein_remarks

@@ -16,6 +16,7 @@ from trajet.analysis.arguments import (
     Between,
     OtherAtoms,
 )
+from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
@@ -28,7 +29,7 @@ from trajet.analysis.runner import (
 )
 from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
-from trajet.particles import known_elements
+from trajet.particles import guessed_elements_text, known_elements, without_element
 from trajet.result import SurfaceAreas
 from trajet.topology import listed
 from trajet.trajectory import Selection
@@ -115,6 +116,8 @@ def sasa(
     over the box whole with `selection.whole()`. `report["remarks"]` say in how many frames
     neighbouring atoms of a molecule lie on either side of the box.
 
+    Atoms at different alternate locations of one residue do not cover each other.
+
     Atoms that the topology lacks have no radius: united atoms of force fields without hydrogens
     need radii of their own.
 
@@ -142,6 +145,7 @@ def sasa(
         groups=groups,
         probe=float(probe),
         points=points,
+        locations=selected_locations(selections),
     )
     outcome = yield RunRequest(
         main.trajectory,
@@ -223,16 +227,17 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
             " that states elements or masses, or give radii= as numbers, 0 for sites without a"
             " surface"
         )
-    if atoms.column("elements") is None:
-        # An atom may be selected, and be part of the context.
-        once = np.unique(indices, return_index=True)[1]
-        counts = np.bincount(which[once], minlength=len(symbols)).tolist()
+    # An atom may be selected, and be part of the context.
+    once = np.unique(indices, return_index=True)[1]
+    named = without_element(atoms[once]) & (elements[once] != "")
+    if named.any():
+        counts = np.bincount(which[once][named], minlength=len(symbols)).tolist()
         # Wrong guesses are mostly rare, and the list is cut.
         rare_first = sorted(zip(counts, symbols, strict=True))
-        words = [f"{s} {count}" for count, s in rare_first if s]
+        words = [f"{s} {count}" for count, s in rare_first if s and count]
         remarks.append(
-            f"radii are those of elements that are guessed from the names of atoms, as"
-            f" {atoms.topology} has no elements: {listed(words)}; united atoms have other radii"
+            f"radii are those of elements {guessed_elements_text(named, str(atoms.topology))}:"
+            f" {listed(words)}; united atoms have other radii"
         )
     return found
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trajet._trajet import UNNAMED_SEGMENT, SelectionError, TrajetError
 from trajet.cli.tables import lines_of
 from trajet.labels import chains_of
-from trajet.particles import known_elements
+from trajet.particles import known_elements, without_element
 from trajet.structure_files import COMPRESSED
 from trajet.topology import Topology
 
@@ -79,7 +79,7 @@ def facts_of(topology: Topology, *, residues: bool = False) -> TopologyFacts:
     bonds = topology.bonds
     guessed = sorted({"elements", "masses"}.intersection(topology.native.guessed))
     stated = {
-        "elements": topology.column("elements"),
+        "elements": None if without_element(topology.atoms).all() else topology.column("elements"),
         "masses": None if "masses" in guessed else masses,
         "charges": charges,
         "bonds": bonds,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
+from trajet.alternate_locations import location_remarks
 from trajet.checked_numbers import (
     checked_numbers,
     checked_positions,
@@ -409,7 +410,15 @@ def _check_residues(
     SelectionError
         If there are so many that the topology lists some bonds only, as most PDB files do.
     """
-    residues = trajectory.topology_atoms.residues
+    atoms = trajectory.topology_atoms
+    residues = atoms.residues
+    if (found := trajectory.topology.alternate_locations) is not None:
+        # Parts at different locations are bonded through atoms without location only.
+        locations = found[1][atoms.indices]
+        all_located = np.ones(trajectory.topology.n_residues, np.bool_)
+        all_located[residues[locations == 0]] = False
+        located = np.where(all_located[residues], locations, 0)
+        residues = np.unique(np.stack([residues, located], axis=1), axis=0, return_inverse=True)[1]
     _, first, which, counts = np.unique(
         residues, return_index=True, return_inverse=True, return_counts=True
     )
@@ -421,11 +430,11 @@ def _check_residues(
     if not apart.any():
         return ()
     n, of = int(apart.sum()), int((counts > 1).sum())
-    atom = trajectory.topology_atoms.describe(int(first[apart][0]))
-    found = f"{n} of {of} residues are not connected by the bonds of {trajectory.topology}"
+    atom = atoms.describe(int(first[apart][0]))
+    text = f"{n} of {of} residues are not connected by the bonds of {trajectory.topology}"
     if n > _trajet.MOST_UNCONNECTED * of:
         raise SelectionError(
-            f"{found}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
+            f"{text}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
             " PRMTOP"
             + (
                 ""
@@ -433,7 +442,7 @@ def _check_residues(
                 else ", or guess them from distances with guess_bonds=True (--guess-bonds)"
             )
         )
-    return (f"{found}, and may stay broken; the first has {atom}",)
+    return (f"{text}, and may stay broken; the first has {atom}",)
 
 
 def _check_complete(trajectory: ReadingByColumns, labels: NDArray[np.int64]) -> None:
@@ -553,6 +562,15 @@ def _masses_of_groups(
     return numbers, tuple(remarks)
 
 
+def _location_remarks(what: str, selection: SelectedAtoms) -> tuple[str, ...]:
+    """Return a remark if atoms by which frames are moved are at several locations each."""
+    trajectory = selection.trajectory
+    if not trajectory.has_topology:
+        return ()
+    found = location_remarks(trajectory.topology, selection.indices)
+    return tuple(f"{what} by {quoted(selection.label)}: {remark}" for remark in found)
+
+
 def _describe_weights(weights: TransformWeights) -> dict[str, object]:
     if isinstance(weights, str) and weights == "equal":
         return {}
@@ -562,6 +580,7 @@ def _describe_weights(weights: TransformWeights) -> dict[str, object]:
 def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeights) -> Step:
     selection = chosen_atoms(trajectory, atoms)
     numbers, remarks = _weights(selection, weights)
+    remarks = (*remarks, *_location_remarks("centre", selection))
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
     return Step("center", {"atoms": selection.columns, "weights": numbers}, words, remarks)
 
@@ -650,6 +669,7 @@ def _fit(
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
     numbers, remarks = _weights(selection, weights)
+    remarks = (*remarks, *_location_remarks("fit", selection))
     if motion == "superposition":
         remarks = (*remarks, *few_atoms_remarks(selection))
     words = {

@@ -105,7 +105,7 @@ def structure_of(
         "id": np.arange(1, n + 1, dtype=np.int32),
         "type_symbol": _elements(atoms),
         "label_atom_id": names,
-        "label_alt_id": ((".",), zeros),
+        "label_alt_id": _texts(topology, "altLocs", indices, empty="."),
         "label_comp_id": component,
         "label_asym_id": asym_column,
         "label_entity_id": (entities, residues.chains[row]),
@@ -141,7 +141,10 @@ def structure_of(
 
 
 def _residues_of(atoms: Atoms) -> _Residues:
-    """Return the residues of atoms, with a new chain where the topology's changes or restarts."""
+    """Return the residues of atoms, with a new chain where the topology's changes or restarts.
+
+    Parts of one residue at alternate locations, which may have different names, share a number.
+    """
     row = atoms.residues
     begins = np.flatnonzero(np.diff(row, prepend=row[0] - 1))
     of_atom = np.zeros(len(row), np.int64)
@@ -160,7 +163,12 @@ def _residues_of(atoms: Atoms) -> _Residues:
     changes |= np.diff(_ENTITY_OF_KIND[kinds], prepend=_ENTITY_OF_KIND[kinds[0]]) != 0
     chains = np.cumsum(changes | restarts).astype(np.int32)
     first = np.searchsorted(chains, chains)
-    along = (np.arange(len(rows)) - first + 1).astype(np.int32)
+    steps = np.ones(len(rows), np.int64)
+    if (found := atoms.topology.alternate_locations) is not None:
+        positions = found[0][atoms.indices[begins]]
+        steps[1:] -= (positions[1:] == positions[:-1]) & (positions[1:] != 0)
+    places = np.cumsum(steps)
+    along = (places - places[first] + 1).astype(np.int32)
     return _Residues(of_atom, rows, kinds, chains, along)
 
 
@@ -216,7 +224,7 @@ def _texts(
         return [empty], np.zeros(len(rows), np.int32)
     codes, texts = column
     used, numbers = np.unique(codes[rows], return_inverse=True)
-    return [texts[code] or empty for code in used.tolist()], numbers.astype(np.int32)
+    return [texts[code].strip() or empty for code in used.tolist()], numbers.astype(np.int32)
 
 
 def _factors(values: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int32]]:

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cell::tests::cells;
+use crate::exclusion::AltLocation;
 use crate::pairs::block_labels;
 use crate::reference;
 
@@ -16,8 +17,13 @@ fn positions(n: Range<usize>) -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec([x(), x(), x()], n).prop_map(|points| points.concat())
 }
 
+/// Locations of few residues, so that many pairs are excluded.
+fn location() -> impl Strategy<Value = AltLocation> {
+    (0..4u32, 0..4u32).prop_map(|(residue, location)| AltLocation { residue, location })
+}
+
 /// Every pair with its distance, from a double loop.
-fn naive(cell: Option<&Cell>, groups: Groups<'_>, labels: Labels<'_>) -> Vec<([u32; 2], f64)> {
+fn naive(cell: Option<&Cell>, groups: Groups<'_>, excluded: Excluded<'_>) -> Vec<([u32; 2], f64)> {
     let (a, b) = groups.positions();
     let same = matches!(groups, Groups::Same(_));
     let distances = reference::distances(cell.map(Cell::vectors), a, b);
@@ -25,7 +31,7 @@ fn naive(cell: Option<&Cell>, groups: Groups<'_>, labels: Labels<'_>) -> Vec<([u
     let pairs = (0..a.len() / 3).flat_map(|i| (0..n).map(move |j| (i, j)));
     pairs
         .filter(|&(i, j)| !same || i < j)
-        .filter(|&(i, j)| labels.is_none_or(|[la, lb]| la[i] != lb[j]))
+        .filter(|&(i, j)| !excluded.has(i, j))
         .map(|(i, j)| ([i as u32, j as u32], distances[i * n + j]))
         .collect()
 }
@@ -33,10 +39,10 @@ fn naive(cell: Option<&Cell>, groups: Groups<'_>, labels: Labels<'_>) -> Vec<([u
 fn check(
     cell: Option<&Cell>,
     groups: Groups<'_>,
-    labels: Labels<'_>,
+    excluded: Excluded<'_>,
     cutoff: f64,
 ) -> Result<(), TestCaseError> {
-    let all = naive(cell, groups, labels);
+    let all = naive(cell, groups, excluded);
     let within = |limit: f64| all.iter().filter(move |(_, d)| *d <= limit).map(|(pair, _)| *pair);
     let least: Vec<[u32; 2]> = within(cutoff - ROUNDING).collect();
     let most: Vec<[u32; 2]> = within(cutoff + ROUNDING).collect();
@@ -44,13 +50,13 @@ fn check(
     let mut first = None;
     for set in InstructionSet::available() {
         let mut finder = ContactFinder::new(set);
-        let pairs = finder.pairs(cell, groups, labels, cutoff).unwrap();
+        let pairs = finder.pairs(cell, groups, excluded, cutoff).unwrap();
         prop_assert!(least.iter().all(|pair| pairs.contains(pair)), "{set:?}: {least:?} {pairs:?}");
         prop_assert!(pairs.iter().all(|pair| most.contains(pair)), "{set:?}: {pairs:?} {most:?}");
         prop_assert!(pairs.is_sorted_by(|x, y| x < y), "each pair once");
-        let count = finder.count(cell, groups, labels, cutoff).unwrap();
+        let count = finder.count(cell, groups, excluded, cutoff).unwrap();
         prop_assert_eq!(count, pairs.len() as u64);
-        let nearest = finder.nearest(cell, groups, labels).unwrap();
+        let nearest = finder.nearest(cell, groups, excluded).unwrap();
         prop_assert_eq!(nearest.is_some(), shortest.is_some());
         if let (Some(nearest), Some(shortest)) = (nearest, shortest) {
             prop_assert!((nearest.distance - shortest).abs() < 1e-7, "{nearest:?} {shortest}");
@@ -71,13 +77,21 @@ proptest! {
         b in positions(0..60),
         cutoff in prop_oneof![0.0..20.0f64, 0.0..150.0f64],
         sizes in prop::option::of([1..5usize, 1..5usize]),
+        locations in prop::collection::vec(location(), 1..60),
+        has_locations in any::<bool>(),
     ) {
         let cell = numbers.map(|numbers| Cell::new(numbers).unwrap());
         let label = |p: &[f32], k: usize| sizes.map(|s| block_labels(p.len() / 3, s[k]));
         let (la, lb) = (label(&a, 0), label(&b, 1));
         let labels = la.as_deref().zip(lb.as_deref()).map(|(x, y)| [x, y]);
-        check(cell.as_ref(), Groups::Two(&a, &b), labels, cutoff)?;
-        let own = la.as_deref().map(|x| [x, x]);
+        let located = |p: &[f32]| locations.iter().copied().cycle().take(p.len() / 3).collect::<Vec<_>>();
+        let (of_a, of_b) = (located(&a), located(&b));
+        let of_two = has_locations.then_some([&of_a[..], &of_b[..]]);
+        let two = Excluded { labels, locations: of_two };
+        check(cell.as_ref(), Groups::Two(&a, &b), two, cutoff)?;
+        check(cell.as_ref(), Groups::Two(&b, &a), two.swapped(), cutoff)?;
+        let labels = la.as_deref().map(|x| [x, x]);
+        let own = Excluded { labels, locations: of_two.map(|[x, _]| [x, x]) };
         check(cell.as_ref(), Groups::Same(&a), own, cutoff)?;
     }
 
@@ -90,7 +104,7 @@ proptest! {
     ) {
         let cell = numbers.map(|numbers| Cell::new(numbers).unwrap());
         let moved: Vec<f32> = b.as_chunks::<3>().0.iter().flat_map(|p| [0, 1, 2].map(|k| p[k] + away[k])).collect();
-        check(cell.as_ref(), Groups::Two(&a, &moved), None, 3.0)?;
+        check(cell.as_ref(), Groups::Two(&a, &moved), Excluded::default(), 3.0)?;
     }
 
     #[test]
@@ -106,12 +120,12 @@ proptest! {
         });
         let a: Vec<f32> = points.iter().flatten().map(|&q| q as f32 / 4.0).collect();
         let cutoff = f64::from(cutoff) / 4.0;
-        let all = naive(cell.as_ref(), Groups::Same(&a), None);
+        let all = naive(cell.as_ref(), Groups::Same(&a), Excluded::default());
         let want: Vec<[u32; 2]> = all.iter().filter(|(_, d)| *d <= cutoff).map(|(pair, _)| *pair).collect();
-        let got = ContactFinder::default().pairs(cell.as_ref(), Groups::Same(&a), None, cutoff).unwrap();
+        let got = ContactFinder::default().pairs(cell.as_ref(), Groups::Same(&a), Excluded::default(), cutoff).unwrap();
         prop_assert_eq!(got, want);
         // Of several nearest pairs, the first.
-        let nearest = ContactFinder::default().nearest(cell.as_ref(), Groups::Same(&a), None).unwrap();
+        let nearest = ContactFinder::default().nearest(cell.as_ref(), Groups::Same(&a), Excluded::default()).unwrap();
         let first = all.iter().min_by(|x, y| x.1.total_cmp(&y.1).then(x.0.cmp(&y.0)));
         prop_assert_eq!(nearest, first.map(|&(atoms, distance)| Nearest { distance, atoms }));
     }
@@ -123,8 +137,8 @@ proptest! {
         let cell = numbers.map(|numbers| Cell::new(numbers).unwrap());
         let mut finder = ContactFinder::default();
         let groups = Groups::Same(a.as_flattened());
-        let counted = finder.count(cell.as_ref(), groups, None, 1e30);
-        let nearest = finder.nearest(cell.as_ref(), groups, None);
+        let counted = finder.count(cell.as_ref(), groups, Excluded::default(), 1e30);
+        let nearest = finder.nearest(cell.as_ref(), groups, Excluded::default());
         let finite = a.iter().flatten().all(|x| x.is_finite());
         if finite && a.iter().flatten().all(|x| x.abs() < 1e6) {
             let n = a.len() as u64;
@@ -146,20 +160,26 @@ fn tags_are_given_for_each_pair_in_order() {
     let mut found = Vec::new();
     let tags = [&[7, 8, 9][..], &[4, 5, 6]];
     let groups = Groups::Two(&a, &b);
-    finder.each_tags(None, groups, None, tags, 1.0, &mut |pair| found.push(pair)).unwrap();
+    finder
+        .each_tags(None, groups, Excluded::default(), tags, 1.0, &mut |pair| found.push(pair))
+        .unwrap();
     found.sort_unstable();
     assert_eq!(found, [[7, 4], [8, 5], [9, 6]]);
     found.clear();
     let both = [&b[..], &a[..3]].concat();
     let groups = Groups::Two(&both, &a);
     let tags = [&[1, 2, 3, 4][..], &[7, 8, 9]];
-    finder.each_tags(None, groups, None, tags, 1.0, &mut |pair| found.push(pair)).unwrap();
+    finder
+        .each_tags(None, groups, Excluded::default(), tags, 1.0, &mut |pair| found.push(pair))
+        .unwrap();
     found.sort_unstable();
     assert_eq!(found, [[1, 7], [2, 8], [3, 9], [4, 7], [4, 8]]);
     found.clear();
     let tags = [&[5, 1, 3][..]; 2];
     finder
-        .each_tags(None, Groups::Same(&a), None, tags, 1.0, &mut |pair| found.push(pair))
+        .each_tags(None, Groups::Same(&a), Excluded::default(), tags, 1.0, &mut |pair| {
+            found.push(pair)
+        })
         .unwrap();
     found.sort_unstable();
     assert_eq!(found, [[1, 3], [1, 5]]);
@@ -179,8 +199,8 @@ fn misplaced_atoms_are_named() {
         ] {
             let wrong = Misplaced { group, atom: 11 };
             let mut finder = ContactFinder::default();
-            assert_eq!(finder.count(cell, groups, None, 5.0), Err(wrong));
-            assert_eq!(finder.nearest(cell, groups, None), Err(wrong));
+            assert_eq!(finder.count(cell, groups, Excluded::default(), 5.0), Err(wrong));
+            assert_eq!(finder.nearest(cell, groups, Excluded::default()), Err(wrong));
         }
     }
 }
@@ -191,8 +211,13 @@ fn an_atom_far_away_changes_no_contact_of_others() {
     let with_far = [&row[..], &[1e30, -1e30, 3e38]].concat();
     let mut finder = ContactFinder::default();
     for (atoms, cutoff) in [(&row, 3.0), (&with_far, 3.0), (&with_far, 4.4)] {
-        assert_eq!(finder.count(None, Groups::Same(atoms), None, cutoff), Ok(39 + 38), "{cutoff}");
+        assert_eq!(
+            finder.count(None, Groups::Same(atoms), Excluded::default(), cutoff),
+            Ok(39 + 38),
+            "{cutoff}"
+        );
     }
-    let nearest = finder.nearest(None, Groups::Same(&with_far), None).unwrap().unwrap();
+    let nearest =
+        finder.nearest(None, Groups::Same(&with_far), Excluded::default()).unwrap().unwrap();
     assert_eq!(nearest, Nearest { distance: 1.5, atoms: [0, 1] });
 }

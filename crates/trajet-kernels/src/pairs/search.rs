@@ -5,15 +5,13 @@ use std::ops::Range;
 use trajet_simd::InstructionSet;
 
 use crate::cell::{Vector, minus};
+use crate::exclusion::Excluded;
 use crate::neighbours::{self, Exact, Group, LANES, Near, Sorted, Stop};
 
 /// Number of points whose distances are computed at once.
 pub(crate) const CHUNK: usize = LANES;
 /// Maximal relative increase of a squared distance by rounding.
 const SLACK: f64 = 1e-9;
-
-/// Labels of the atoms of both groups, those of the home atoms first. Pairs of atoms with the same label are excluded.
-pub(crate) type HomeLabels<'a> = Option<[&'a [u32]; 2]>;
 
 /// Atoms in the neighbourhood of a grid cell.
 #[derive(Clone, Debug, Default)]
@@ -22,14 +20,40 @@ pub(crate) struct Neighbourhood {
     single: Near<Exact>,
     /// Atoms with several such images, unshifted, in segments with the same shifts to the images.
     several: Near<Exact>,
-    /// Labels of the atoms of both, if there are any.
-    labels: [Vec<f64>; 2],
+    /// Labels, residues and locations of the atoms of both, if there are any.
+    marks: [Marks; 2],
     segments: Vec<Segment>,
     shifts: Vec<Vector>,
     /// Buffer for the shifts of one row.
     row_shifts: Vec<Vector>,
     /// Buffer for the images of one atom.
     images: Vec<Vector>,
+}
+
+/// Labels, and residues and locations, of gathered atoms, as numbers that are compared in chunks.
+#[derive(Clone, Debug, Default)]
+struct Marks {
+    labels: Vec<f64>,
+    located: [Vec<f64>; 2],
+}
+
+impl Marks {
+    fn fill(&mut self, atoms: &[u32], excluded: Excluded<'_>) {
+        let pad = atoms.len() + CHUNK;
+        if let Some([_, labels]) = excluded.labels {
+            self.labels.clear();
+            self.labels.extend(atoms.iter().map(|&atom| f64::from(labels[atom as usize])));
+            self.labels.resize(pad, f64::INFINITY);
+        }
+        if let Some([_, locations]) = excluded.locations {
+            for (k, values) in self.located.iter_mut().enumerate() {
+                values.clear();
+                let of_atom = |&atom: &u32| locations[atom as usize].as_floats()[k];
+                values.extend(atoms.iter().map(of_atom));
+                values.resize(pad, f64::NAN);
+            }
+        }
+    }
 }
 
 /// Ranges of `several` and `shifts`.
@@ -51,12 +75,14 @@ pub(crate) enum Own {
 /// One atom and those that it is compared with: a range of points, followed by a chunk of points at infinity.
 pub(crate) struct Candidates<'a> {
     points: &'a Near<Exact>,
-    labels: &'a [f64],
+    marks: &'a Marks,
     range: Range<usize>,
     /// Images of the atom. The shortest distance to one of them counts.
     images: &'a [Vector],
     /// Points with this label are excluded: they get an infinite distance.
     label: Option<f64>,
+    /// Points of this residue that have another location are excluded, too.
+    located: Option<[f64; 2]>,
     /// The atom's index in its group.
     pub(crate) atom: u32,
 }
@@ -74,7 +100,11 @@ impl Candidates<'_> {
         let Some((&image, others)) = self.images.split_first() else { return };
         let n = self.len();
         let [x, y, z] = self.points.axes().map(|axis| chunks(axis, self.range.start, n));
-        let labels = self.label.map(|label| (label, chunks(self.labels, self.range.start, n)));
+        let first = self.range.start;
+        let labels = self.label.map(|label| (label, chunks(&self.marks.labels, first, n)));
+        let located = self
+            .located
+            .map(|own| (own, self.marks.located.each_ref().map(|values| chunks(values, first, n))));
         for at in 0..n {
             let chunk = [&x[at], &y[at], &z[at]];
             let mut squares = squares_to(image, chunk);
@@ -87,6 +117,12 @@ impl Candidates<'_> {
             if let Some((label, labels)) = labels {
                 for k in 0..CHUNK {
                     squares[k] = if labels[at][k] == label { f64::INFINITY } else { squares[k] };
+                }
+            }
+            if let Some(([residue, location], [residues, locations])) = located {
+                for k in 0..CHUNK {
+                    let is_excluded = (residues[at][k] == residue) & (locations[at][k] != location);
+                    squares[k] = if is_excluded { f64::INFINITY } else { squares[k] };
                 }
             }
             visit(at, &squares);
@@ -117,7 +153,7 @@ pub(crate) trait PairVisitor {
 pub(crate) struct Homes<'a> {
     sorted: &'a Sorted<Exact>,
     atoms: Range<usize>,
-    labels: Option<&'a [u32]>,
+    excluded: Excluded<'a>,
     own: Own,
 }
 
@@ -125,17 +161,18 @@ pub(crate) struct Homes<'a> {
 pub(crate) struct PairScan<'a, V> {
     pub(crate) near: &'a mut Neighbourhood,
     pub(crate) visitor: &'a mut V,
-    pub(crate) labels: HomeLabels<'a>,
+    /// The values of the home atoms come first.
+    pub(crate) excluded: Excluded<'a>,
     /// Whether the groups are the same. Each unordered pair is then counted once.
     pub(crate) is_one: bool,
 }
 
 impl<V: PairVisitor> neighbours::Visitor<Exact> for PairScan<'_, V> {
     fn visit(&mut self, group: &Group<'_, Exact>) -> Result<(), Stop> {
-        let labels = self.labels.map(|[homes, _]| homes);
-        let own = self.near.gather(group, self.visitor.reach(), self.labels, self.is_one)?;
+        let excluded = self.excluded;
+        let own = self.near.gather(group, self.visitor.reach(), excluded, self.is_one)?;
         let search = group.search();
-        let homes = Homes { sorted: search.homes(), atoms: group.homes(), labels, own };
+        let homes = Homes { sorted: search.homes(), atoms: group.homes(), excluded, own };
         self.visitor.scan(search.instructions(), &homes, self.near);
         Ok(())
     }
@@ -147,7 +184,7 @@ impl Neighbourhood {
         &mut self,
         group: &Group<'_, Exact>,
         reach: f64,
-        labels: HomeLabels<'_>,
+        excluded: Excluded<'_>,
         is_one: bool,
     ) -> Result<Own, Stop> {
         self.single.clear();
@@ -187,12 +224,8 @@ impl Neighbourhood {
         self.row_shifts = row_shifts;
         self.single.finish()?;
         self.several.finish()?;
-        if let Some([_, labels]) = labels {
-            for (to, near) in self.labels.iter_mut().zip([&self.single, &self.several]) {
-                to.clear();
-                to.extend(near.atoms().iter().map(|&atom| f64::from(labels[atom as usize])));
-                to.resize(near.atoms().len() + CHUNK, f64::INFINITY);
-            }
+        for (marks, near) in self.marks.iter_mut().zip([&self.single, &self.several]) {
+            marks.fill(near.atoms(), excluded);
         }
         Ok(own)
     }
@@ -226,23 +259,25 @@ impl Neighbourhood {
 /// Visits the pairs of some atoms with the gathered ones.
 #[inline(always)]
 pub(crate) fn scan_of(homes: &Homes<'_>, near: &mut Neighbourhood, visitor: &mut impl PairVisitor) {
-    let Homes { sorted, ref atoms, labels, own } = *homes;
-    let Neighbourhood { single, several, segments, shifts, images, labels: of_near, .. } = near;
-    let [of_single, of_several] = of_near.each_ref().map(|labels| &labels[..]);
+    let Homes { sorted, ref atoms, excluded, own } = *homes;
+    let Neighbourhood { single, several, segments, shifts, images, marks, .. } = near;
+    let [of_single, of_several] = &*marks;
     for i in atoms.clone() {
         let home = sorted.point(i);
         let atom = sorted.atoms()[i];
-        let label = labels.map(|labels| f64::from(labels[atom as usize]));
+        let label = excluded.labels.map(|[homes, _]| f64::from(homes[atom as usize]));
+        let located = excluded.locations.map(|[homes, _]| homes[atom as usize].as_floats());
         let behind = i - atoms.start + 1;
         let start = if own == Own::Single { behind } else { 0 };
         let range = start..single.atoms().len();
         let image = &[home];
         visitor.visit(&Candidates {
             points: single,
-            labels: of_single,
+            marks: of_single,
             range,
             images: image,
             label,
+            located,
             atom,
         });
         for (n, segment) in segments.iter().enumerate() {
@@ -252,10 +287,11 @@ pub(crate) fn scan_of(homes: &Homes<'_>, near: &mut Neighbourhood, visitor: &mut
             let range = segment.points.start + skip..segment.points.end;
             visitor.visit(&Candidates {
                 points: several,
-                labels: of_several,
+                marks: of_several,
                 range,
                 images,
                 label,
+                located,
                 atom,
             });
         }

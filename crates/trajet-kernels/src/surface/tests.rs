@@ -6,7 +6,13 @@ use trajet_simd::InstructionSet;
 use super::*;
 
 /// Returns the number of free points of each atom, and of points that rounding to `f32` may decide.
-fn naive(positions: &[[f32; 3]], radii: &[f64], n_points: usize) -> Vec<(usize, usize)> {
+fn naive(
+    positions: &[[f32; 3]],
+    radii: &[f64],
+    locations: Option<&[AltLocation]>,
+    n_points: usize,
+) -> Vec<(usize, usize)> {
+    let is_excluded = |i: usize, j: usize| locations.is_some_and(|all| all[i].excludes(all[j]));
     let angle = PI * (3.0 - 5f64.sqrt());
     let spiral = |k: usize| {
         let y = (2.0 * k as f64 + 1.0) / n_points as f64 - 1.0;
@@ -20,7 +26,8 @@ fn naive(positions: &[[f32; 3]], radii: &[f64], n_points: usize) -> Vec<(usize, 
         }
         for point in (0..n_points).map(spiral) {
             let at = [0, 1, 2].map(|k| f64::from(positions[i][k]) + radii[i] * point[k]);
-            let depth = (0..positions.len()).filter(|&j| j != i && radii[j] > 0.0).map(|j| {
+            let others = (0..positions.len()).filter(|&j| j != i && radii[j] > 0.0);
+            let depth = others.filter(|&j| !is_excluded(i, j)).map(|j| {
                 let square: f64 =
                     (0..3).map(|k| (at[k] - f64::from(positions[j][k])).powi(2)).sum();
                 radii[j] - square.sqrt()
@@ -39,11 +46,12 @@ fn areas_of(
     n_points: usize,
     positions: &[[f32; 3]],
     radii: &[f64],
+    locations: Option<&[AltLocation]>,
 ) -> Vec<f64> {
     let sphere = Sphere::golden_spiral(n_points);
     let wanted = vec![true; radii.len()];
     let mut areas = vec![f64::NAN; radii.len()];
-    let atoms = Atoms { positions: positions.as_flattened(), radii, wanted: &wanted };
+    let atoms = Atoms { positions: positions.as_flattened(), radii, wanted: &wanted, locations };
     Surface::default().areas(set, &sphere, atoms, &mut areas);
     areas
 }
@@ -63,17 +71,21 @@ proptest! {
     fn areas_equal_the_naive_areas_on_every_instruction_set(
         atoms in atoms(), n_points in prop_oneof![Just(960), Just(240), 1usize..80, 1000usize..1100],
         shift in prop_oneof![Just(0.0f32), -900.0..900.0f32],
+        locations in prop::option::of(prop::collection::vec((0..4u32, 0..3u32), 60)),
     ) {
+        let of_atom = |&(residue, location): &(u32, u32)| AltLocation { residue, location };
+        let of_atoms = locations.map(|all| all.iter().take(atoms.len()).map(of_atom).collect());
+        let locations: Option<&[AltLocation]> = of_atoms.as_ref().map(|all: &Vec<_>| &all[..]);
         let positions: Vec<[f32; 3]> = atoms.iter().map(|(p, _)| p.map(|x| x + shift)).collect();
         let radii: Vec<f64> = atoms.iter().map(|&(_, radius)| radius).collect();
-        let areas = areas_of(InstructionSet::SCALAR, n_points, &positions, &radii);
-        for (i, (free, doubtful)) in naive(&positions, &radii, n_points).into_iter().enumerate() {
+        let areas = areas_of(InstructionSet::SCALAR, n_points, &positions, &radii, locations);
+        for (i, (free, doubtful)) in naive(&positions, &radii, locations, n_points).into_iter().enumerate() {
             let counted = areas[i] / (4.0 * PI * radii[i].powi(2).max(1e-9)) * n_points as f64;
             let apart = (counted - free as f64).abs();
             prop_assert!(apart <= doubtful as f64 + 1e-6, "{i}: {counted} {free} {doubtful}");
         }
         for set in InstructionSet::available() {
-            let again = areas_of(set, n_points, &positions, &radii);
+            let again = areas_of(set, n_points, &positions, &radii, locations);
             let bits = |areas: &[f64]| areas.iter().map(|a| a.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&again), bits(&areas), "{:?}", set);
         }
@@ -85,7 +97,7 @@ proptest! {
         let set = InstructionSet::chosen();
         let areas = |atoms: &[([f32; 3], f64)]| {
             let (positions, radii): (Vec<_>, Vec<_>) = atoms.iter().copied().unzip();
-            areas_of(set, 100, &positions, &radii)
+            areas_of(set, 100, &positions, &radii, None)
         };
         let by = turn.index(atoms.len());
         let mut turned = atoms.clone();
@@ -132,12 +144,12 @@ fn a_lone_atom_is_free_and_an_atom_within_another_has_no_area() {
     let set = InstructionSet::chosen();
     let sphere = |radius: f64| 4.0 * PI * radius * radius;
     let far = [[0.0; 3], [50.0, 0.0, 0.0]];
-    assert_eq!(areas_of(set, 960, &far, &[3.0, 2.0]), [sphere(3.0), sphere(2.0)]);
+    assert_eq!(areas_of(set, 960, &far, &[3.0, 2.0], None), [sphere(3.0), sphere(2.0)]);
     let within = [[0.0; 3], [0.5, 0.0, 0.0], [0.2, 0.2, 0.0]];
-    assert_eq!(areas_of(set, 960, &within, &[3.0, 2.0, 0.0]), [sphere(3.0), 0.0, 0.0]);
+    assert_eq!(areas_of(set, 960, &within, &[3.0, 2.0, 0.0], None), [sphere(3.0), 0.0, 0.0]);
     // Two equal spheres in one place: no point of one is within the other.
-    assert_eq!(areas_of(set, 960, &[[1.0; 3]; 2], &[3.0, 3.0]), [sphere(3.0); 2]);
-    assert!(areas_of(set, 960, &[], &[]).is_empty());
+    assert_eq!(areas_of(set, 960, &[[1.0; 3]; 2], &[3.0, 3.0], None), [sphere(3.0); 2]);
+    assert!(areas_of(set, 960, &[], &[], None).is_empty());
 }
 
 #[test]
@@ -149,6 +161,7 @@ fn two_spheres_lose_their_caps() {
         100_000,
         &[[0.0; 3], [0.0, 0.0, distance]],
         &[radius; 2],
+        None,
     );
     let expected =
         4.0 * PI * radius * radius - 2.0 * PI * radius * (radius - f64::from(distance) / 2.0);
@@ -159,10 +172,15 @@ fn two_spheres_lose_their_caps() {
 fn only_wanted_atoms_have_areas_and_all_cover_others() {
     let positions = [[0.0f32; 3], [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]];
     let radii = [3.0, 3.0, 2.0];
-    let all = areas_of(InstructionSet::chosen(), 960, &positions, &radii);
+    let all = areas_of(InstructionSet::chosen(), 960, &positions, &radii, None);
     let mut some = [-1.0; 3];
     let wanted = [true, false, true];
-    let atoms = Atoms { positions: positions.as_flattened(), radii: &radii, wanted: &wanted };
+    let atoms = Atoms {
+        positions: positions.as_flattened(),
+        radii: &radii,
+        wanted: &wanted,
+        locations: None,
+    };
     let sphere = Sphere::golden_spiral(960);
     Surface::default().areas(InstructionSet::chosen(), &sphere, atoms, &mut some);
     assert_eq!(some, [all[0], -1.0, all[2]]);
