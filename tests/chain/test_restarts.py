@@ -82,3 +82,37 @@ def test_frame_numbers_do_not_tell_coarse_times(tmp_path: Path) -> None:
         tj.write(tmp_path / name, np.zeros((9, 2, 3), "f4"), times=times, allow_loss=True)
     with pytest.raises(tj.FormatError, match="too large for single precision"):
         tj.open(None, tmp_path / "a.xtc", tmp_path / "b.xtc", continuous=True)
+
+
+FORMATS = ("xtc", "trr", "nc", "h5md", "dcd")
+
+
+@pytest.mark.parametrize("second", FORMATS)
+@pytest.mark.parametrize("first", FORMATS)
+def test_times_of_two_formats_are_the_same_up_to_their_precision(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    """Also if a part has a single frame, and from times far from 0 on."""
+    for case, (step, start) in enumerate([(0.1, 0), (0.02, 0), (1.0, 0), (10.0, 3), (0.1, 2000)]):
+        for begin, end in ((5, 6), (5, 12)):
+            paths = [tmp_path / f"{case}-{end}a.{first}", tmp_path / f"{case}-{end}b.{second}"]
+            for path, numbers in zip(paths, (range(8), range(begin, end)), strict=True):
+                positions = np.zeros((len(numbers), 2, 3), np.float32)
+                positions[:, :, 0] = np.array(numbers)[:, None]
+                tj.write(path, positions, times=step * (start + np.array(numbers)))
+            joined = tj.open(None, *paths, continuous=True)
+            found = np.rint(joined.read().positions[:, 0, 0])
+            assert np.array_equal(found, np.arange(end)), (step, start, end)
+
+
+@pytest.mark.parametrize("ending", ["h5md", "nc"])
+def test_a_restart_repeats_a_time_up_to_its_last_bits(tmp_path: Path, ending: str) -> None:
+    """One run multiplies the step, the other one adds it up; frames close by are kept."""
+    added = np.cumsum(np.full(8, 0.1)) - 0.1
+    times = np.concatenate([added[:4], 0.1 * np.arange(3, 8)])
+    positions = np.zeros((len(times), 2, 3), np.float32)
+    tj.write(tmp_path / f"a.{ending}", positions, times=times)
+    assert len(tj.open(None, tmp_path / f"a.{ending}", continuous=True)) == 8
+    uneven = np.cumsum(10.0 ** np.arange(-3, 4))
+    tj.write(tmp_path / f"b.{ending}", positions[: len(uneven)], times=uneven)
+    assert len(tj.open(None, tmp_path / f"b.{ending}", continuous=True)) == len(uneven)

@@ -7,7 +7,8 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, Raw, memory, remarks, turned_vectors,
+    Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory, remarks,
+    turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -299,6 +300,13 @@ impl reader::Reader for Reader {
 
     fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
         Ok(WorkerFile::new(self.format(), &self.form))
+    }
+
+    fn time_precision(&self) -> TimePrecision {
+        match self.head.has_single_step() {
+            true => TimePrecision::SingleStep,
+            false => TimePrecision::Double,
+        }
     }
 
     fn missing_times(&self) -> Option<String> {

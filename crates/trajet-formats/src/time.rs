@@ -7,8 +7,10 @@ use crate::text::{decimal, integer, words};
 pub enum TimePrecision {
     /// Single precision.
     Single,
-    /// Double precision, or computed from a header.
+    /// Double precision.
     Double,
+    /// Multiples, in double precision, of a time step in single precision.
+    SingleStep,
     /// Decimal digits.
     Text,
 }
@@ -18,7 +20,7 @@ impl TimePrecision {
     pub fn name(self) -> &'static str {
         match self {
             TimePrecision::Single => "single",
-            TimePrecision::Double => "double",
+            TimePrecision::Double | TimePrecision::SingleStep => "double",
             TimePrecision::Text => "text",
         }
     }

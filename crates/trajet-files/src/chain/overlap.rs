@@ -11,6 +11,13 @@ use crate::reader::Reader;
 
 /// Largest number of files that a remark names.
 const MOST_NAMED: usize = 5;
+/// Frames that are closer than this share of the distance to their neighbours are one frame, written twice.
+const REPEATED: f64 = 1e-3;
+/// Relative deviation of times that a DCD file may have: its writer takes equal steps for what is this close to them.
+const OF_EQUAL_STEPS: f64 = 1e-6;
+/// Largest share of the distance to neighbours by which times of double precision may have been rounded to single
+/// precision, or text been cut.
+const MOST_ROUNDED: f64 = 0.1;
 
 /// Returns all frames of each file.
 pub(super) fn whole(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
@@ -70,13 +77,48 @@ impl<'a> FileTimes<'a> {
         readers.iter().map(FileTimes::of).collect()
     }
 
-    /// Returns the difference below which two times around `time` count as equal: each may be rounded once.
+    /// Returns the difference that two equal times around `time` may have by rounding: each may be rounded once.
     fn rounding(&self, time: f64) -> f64 {
         let relative = match self.precision {
             TimePrecision::Double => 4.0 * f64::EPSILON,
-            TimePrecision::Single | TimePrecision::Text => f64::from(f32::EPSILON),
+            TimePrecision::Single | TimePrecision::SingleStep | TimePrecision::Text => {
+                f64::from(f32::EPSILON)
+            }
         };
         relative * time.abs()
+    }
+
+    /// Returns the difference up to which a time of this file and `time` are the same, where neighbouring frames are
+    /// `gap` away (infinite if there are none).
+    fn tolerance(&self, time: f64, gap: f64) -> f64 {
+        let single = f64::from(f32::EPSILON) * time.abs();
+        let rounding = match self.precision {
+            TimePrecision::Single => single,
+            TimePrecision::SingleStep => OF_EQUAL_STEPS * time.abs(),
+            // Copies of other formats, and sums of a step in single precision, are stored as doubles, too.
+            TimePrecision::Double if single <= MOST_ROUNDED * gap => single,
+            TimePrecision::Double => self.rounding(time),
+            TimePrecision::Text if gap.is_finite() => MOST_ROUNDED * gap,
+            TimePrecision::Text => single,
+        };
+        if gap.is_finite() { rounding.max(REPEATED * gap).min(gap / 2.0) } else { rounding }
+    }
+
+    /// Returns the distance of frame `k` to the frame before it, or to the next one; infinite if times do not rise there.
+    fn gap_before(&self, k: usize) -> f64 {
+        k.checked_sub(1).map_or(f64::INFINITY, |before| rise(self.times[before], self.times[k]))
+    }
+
+    fn gap_behind(&self, k: usize) -> f64 {
+        self.times.get(k + 1).map_or(f64::INFINITY, |&next| rise(self.times[k], next))
+    }
+
+    /// Returns whether frame `k` has the time of frame `first` of a later file, or a later time.
+    fn is_from(&self, k: usize, (later, first): (&Self, usize)) -> bool {
+        let time = later.times[first];
+        let own = if k == 0 { self.gap_behind(k) } else { self.gap_before(k) };
+        let gap = own.min(later.gap_behind(first));
+        self.times[k] >= time - self.tolerance(time, gap).max(later.tolerance(time, gap))
     }
 
     /// Returns whether times around `time` are stored finely enough to tell frames apart.
@@ -84,19 +126,17 @@ impl<'a> FileTimes<'a> {
         self.rounding(time) <= self.usual_step / 2.0
     }
 
-    /// Returns half the distance of frame `k` to the frame before it, or to the next for the first one.
-    fn half_a_step(&self, k: usize) -> f64 {
-        let (a, b) = (k.saturating_sub(1), k.max(1));
-        self.times.get(b).map_or(f64::INFINITY, |t| (t - self.times[a]).abs()) / 2.0
-    }
-
-    /// Returns whether frame `k` goes back to the time of an earlier one.
+    /// Returns whether frame `k` has the time of the frame before it, or an earlier time.
     fn is_restart(&self, k: usize) -> bool {
         let (before, time) = (self.times[k - 1], self.times[k]);
         // Equal times repeat a frame, unless they are rounded to the same number.
         let repeats =
             || self.tells(time) || (self.has_steps && is_later(self.steps[k - 1], self.steps[k]));
-        time < before || (time == before && repeats())
+        let is_same = || {
+            let gap = self.gap_before(k - 1).min(self.gap_behind(k));
+            time - before <= self.tolerance(time, gap)
+        };
+        time < before || (time == before || is_same()) && repeats()
     }
 
     /// Returns the frames as ranges in which times rise.
@@ -126,13 +166,12 @@ impl<'a> FileTimes<'a> {
         (later, limit): (&Self, usize),
     ) -> Result<usize, PathBuf> {
         let (time, step) = (later.times[limit], later.steps[limit]);
-        let slack = self.rounding(time).max(later.rounding(time));
         let resolves = self.tells(time) && later.tells(time);
         let of = |is_from: &dyn Fn(usize) -> bool| {
             Ok(range.clone().find(|&k| is_from(k)).unwrap_or(range.end) - range.start)
         };
-        if resolves || self.times[range.end - 1] < time - slack {
-            return of(&|k| self.times[k] >= time - slack.min(self.half_a_step(k)));
+        if resolves || !self.is_from(range.end - 1, (later, limit)) {
+            return of(&|k| self.is_from(k, (later, limit)));
         }
         if self.has_steps && later.has_steps {
             return of(&|k| is_later(self.steps[k], step));
@@ -141,18 +180,30 @@ impl<'a> FileTimes<'a> {
     }
 }
 
+/// Returns how far `b` lies above `a`; infinite if it does not.
+fn rise(a: f64, b: f64) -> f64 {
+    if b > a { b - a } else { f64::INFINITY }
+}
+
 /// Returns whether step `a` is `b` or a later one, also if steps were cut to 32 bits.
 fn is_later(a: i64, b: i64) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
-/// Sorts files by their first times; returns a remark if that changes their order.
+/// Sorts files by their first times, with files that begin at the same time in the given order; returns a remark if that
+/// changes their order.
 pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<String> {
-    let first = |reader: &Arc<dyn Reader>| reader.index().times()[0];
-    if readers.is_sorted_by(|a, b| first(a).total_cmp(&first(b)).is_le()) {
+    let files = FileTimes::all(readers);
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by(|&a, &b| files[a].times[0].total_cmp(&files[b].times[0]));
+    for same in order.chunk_by_mut(|&a, &b| files[a].is_from(0, (&files[b], 0))) {
+        same.sort_unstable();
+    }
+    if order.is_sorted() {
         return None;
     }
-    readers.sort_by(|a, b| first(a).total_cmp(&first(b)));
+    let sorted: Vec<_> = order.iter().map(|&k| Arc::clone(&readers[k])).collect();
+    readers.clone_from_slice(&sorted);
     let names: Vec<String> = readers.iter().take(MOST_NAMED).map(name).collect();
     let more = if readers.len() > MOST_NAMED { ", …" } else { "" };
     Some(format!("files are in the order of their first times: {}{more}", names.join(", ")))
@@ -251,7 +302,7 @@ fn n_lost(readers: &[Arc<dyn Reader>], kept: &[Vec<Range<usize>>]) -> usize {
             let n = is_kept[range.clone()].iter().take_while(|&&is_kept| is_kept).count();
             let is_covered = |k: usize| {
                 let time = file.times[k];
-                let slack = file.rounding(time).min(file.half_a_step(k));
+                let slack = file.tolerance(time, file.gap_before(k).min(file.gap_behind(k)));
                 let span = spans.get(spans.partition_point(|&(first, _)| first > time + slack));
                 span.is_some_and(|&(_, last)| time <= last + slack)
             };
@@ -271,9 +322,8 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
         let [one, next] = [FileTimes::of(&pair[0]), FileTimes::of(&pair[1])];
         let states_times = pair.iter().all(|reader| unstated(reader).is_none());
         let (last, limit) = (one.times.len() - 1, next.times[0]);
-        let slack = one.rounding(limit).max(next.rounding(limit)).min(one.half_a_step(last));
         let tells = one.tells(limit) && next.tells(limit);
-        states_times && (one.times[last] > limit || tells && one.times[last] >= limit - slack)
+        states_times && (one.times[last] > limit || tells && one.is_from(last, (&next, 0)))
     };
     let overlaps: Vec<_> = readers.windows(2).filter(back).collect();
     let [a, b] = overlaps.first()? else { unreachable!("windows of two") };
@@ -292,9 +342,12 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
 /// Returns remarks on files within which times step back or repeat.
 pub(super) fn restart_remarks(readers: &[Arc<dyn Reader>]) -> Vec<String> {
     let remark = |reader: &Arc<dyn Reader>| {
-        // One pass is enough for most files.
-        let rises = reader.index().times().windows(2).all(|pair| pair[0] < pair[1]);
-        if rises || unstated(reader).is_some() {
+        // One pass is enough for most files: times closer than half of the distance to their neighbours repeat.
+        let gaps = reader.index().times().windows(2).map(|pair| pair[1] - pair[0]);
+        let (least, most) = gaps.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), gap| {
+            (least.min(gap), most.max(gap))
+        });
+        if least > most / 2.0 || unstated(reader).is_some() {
             return None;
         }
         let file = FileTimes::of(reader);

@@ -255,6 +255,11 @@ impl Head {
         }
     }
 
+    /// Returns whether the time step is stored in single precision, as by all programs but X-PLOR.
+    pub fn has_single_step(&self) -> bool {
+        self.is_charmm()
+    }
+
     /// Returns the time between frames, ps. The time step of LAMMPS is taken to be in fs.
     pub fn time_step(&self) -> f64 {
         let steps = self.steps() as f64;
