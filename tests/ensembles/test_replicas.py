@@ -85,8 +85,8 @@ def test_error_within_replicas_and_its_ratio() -> None:
 
 
 def test_differences_equal_those_of_scipy() -> None:
-    """Welch's test, and probabilities corrected by Benjamini and Hochberg."""
-    a, b = normal(3, 5), normal(5, 6) + np.linspace(0, 4, RESIDUES)
+    """Of groups of equal sizes; probabilities are corrected by Benjamini and Hochberg."""
+    a, b = normal(5, 5), normal(5, 6) + np.linspace(0, 4, RESIDUES)
     result = ensemble_of({"wt": list(map(fluctuations, a)), "mut": list(map(fluctuations, b))})
     found = result.difference("wt", "mut")
     twin = stats.ttest_ind(b, a, equal_var=False)

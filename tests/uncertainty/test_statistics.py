@@ -308,3 +308,12 @@ def test_frames_in_no_order_have_no_beginning() -> None:
     for discard in (5.0, "auto"):
         with pytest.raises(ValueError, match=r"times are not even|not in the order of the simul"):
             result.statistics(discard=discard)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.1, 1.0, 7.3])
+@pytest.mark.parametrize(("n", "cut"), [(100, 1), (100, 10), (1000, 7), (1000, 100)])
+def test_rounding_does_not_choose_the_equilibration(n: int, cut: int, offset: float) -> None:
+    """Of series that become constant, the first cut after which nothing changes is suggested."""
+    values = np.full(n, offset)
+    values[:cut] += 1.0
+    assert tj.statistics(values, np.arange(n) * 1.0).equilibration == cut

@@ -11,6 +11,7 @@ from trajet.result.contact_map import NamedPair
 from trajet.result.member_outcome import Key, MemberOutcome
 from trajet.result.profiles import Aligned, Profile, aligned, circular, profile_of
 from trajet.result.result import Result
+from trajet.uncertainty.replicas import mean_and_variance
 from trajet.uncertainty.student_t import quantile
 
 # Replicas whose first frames differ by less, Å, started from one place.
@@ -69,7 +70,7 @@ class GroupMean:
     @property
     def mean(self) -> NDArray[np.float64]:
         """`(n_rows,)`: mean over the replicas."""
-        mean: NDArray[np.float64] = self.members.mean(axis=0)
+        mean = self.members[0] if self.n_replicas < 2 else mean_and_variance(self.members)[0]
         return mean if self.period is None else circular(mean, self.period)
 
     @property
@@ -77,7 +78,7 @@ class GroupMean:
         """`(n_rows,)`: error of the mean by the spread of the replicas; NaN for one replica."""
         if self.n_replicas < 2:
             return np.full(self.members.shape[1], np.nan)
-        error: NDArray[np.float64] = self.members.std(axis=0, ddof=1) / np.sqrt(self.n_replicas)
+        error: NDArray[np.float64] = np.sqrt(mean_and_variance(self.members)[1] / self.n_replicas)
         return error
 
     @property

@@ -15,7 +15,9 @@ from trajet.result.group_mean import GroupMean, first_copies
 from trajet.result.profiles import abscissas_of, chosen_series, circular, matched_rows
 from trajet.result.result import write_csv
 from trajet.result.sentences import sentences_of_difference
-from trajet.uncertainty.student_t import quantile, two_sided_p
+from trajet.uncertainty.replicas import ROUNDING, mean_and_variance
+from trajet.uncertainty.student_t import quantile
+from trajet.uncertainty.welch import freedom_of, level_of_interval, probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +31,9 @@ _LEVEL = 0.05
 class ReplicaDifference:
     """Difference of the means of two groups of replicas; made by `EnsembleResult.difference`.
 
-    Welch's test: B. L. Welch, Biometrika 34, 28 (1947). Probabilities of many rows are corrected by
-    Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 289 (1995).
+    Welch's test, with probabilities and intervals that hold for small groups of unequal sizes, if
+    the larger variance is up to three times the smaller: `trajet.uncertainty.welch`. Probabilities
+    of many rows are corrected by Y. Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57, 289 (1995).
 
     Attributes
     ----------
@@ -88,7 +91,8 @@ class ReplicaDifference:
         """`(n_rows,)`: half of the 95 % interval of each difference by itself."""
         half_width = np.full(len(self.difference), np.nan)
         known = np.isfinite(self.p)
-        half_width[known] = self.standard_error[known] * quantile(self.freedom[known])
+        level = level_of_interval(self.n_replicas)
+        half_width[known] = self.standard_error[known] * quantile(self.freedom[known], level)
         return half_width
 
     @property
@@ -245,13 +249,17 @@ def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDiff
             )
     rows, remarks = matched_rows([first.axes, second.axes], [first.label, second.label])
     a, b = first.members[:, rows[0]], second.members[:, rows[1]]
-    change = b.mean(axis=0) - a.mean(axis=0)
+    sizes = first.n_replicas, second.n_replicas
+    (mean_a, variance_a), (mean_b, variance_b) = mean_and_variance(a), mean_and_variance(b)
+    change = mean_b - mean_a
+    change[np.abs(change) <= ROUNDING * np.maximum(np.abs(mean_a), np.abs(mean_b))] = 0
     if first.period is not None:
         change = circular(change, first.period)
-    error, freedom = _welch(a, b)
+    squares = variance_a / sizes[0], variance_b / sizes[1]
+    error, freedom = np.sqrt(squares[0] + squares[1]), freedom_of(*squares, sizes)
     is_known = error > 0
     p = np.full(len(change), np.nan)
-    p[is_known] = two_sided_p(change[is_known] / error[is_known], freedom[is_known])
+    p[is_known] = probability(change[is_known] / error[is_known], freedom[is_known], sizes)
     return ReplicaDifference(
         name,
         first.label,
@@ -262,7 +270,7 @@ def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDiff
         freedom,
         p,
         adjusted(p),
-        (first.n_replicas, second.n_replicas),
+        sizes,
         tuple(_remarks(first, second, remarks, is_known)),
     )
 
@@ -290,23 +298,6 @@ def _remarks(
             f"{int((~is_known).sum())} of {len(is_known)} rows have the same number in all replicas"
             " of both groups, or one that is not finite: no probability is given for them"
         )
-
-
-def _welch(
-    a: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return standard error and degrees of freedom of the differences of two means.
-
-    Parameters
-    ----------
-    a, b
-        `(n_replicas, n_rows)`.
-    """
-    parts = [of.var(axis=0, ddof=1) / len(of) for of in (a, b)]
-    total = parts[0] + parts[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        freedom = total**2 / (parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1))
-    return np.sqrt(total), freedom
 
 
 def adjusted(p: NDArray[np.float64]) -> NDArray[np.float64]:

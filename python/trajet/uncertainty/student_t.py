@@ -51,23 +51,29 @@ def two_sided_p(t: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
     return shaped
 
 
-def quantile(freedom: ArrayLike, level: float = LEVEL) -> NDArray[np.float64]:
+def quantile(
+    freedom: ArrayLike, level: float = LEVEL, *, log_p: float | None = None
+) -> NDArray[np.float64]:
     """Return the t that |T| stays below with probability `level`, for each degrees of freedom.
 
     Parameters
     ----------
     freedom
         Degrees of freedom, positive, of any shape; infinite ones give the normal distribution's.
+    log_p
+        Logarithm of the probability that |T| is larger, in place of `level`.
     """
     given = np.asarray(freedom, np.float64)
     # Many series of one length share a few values.
     nu, which = np.unique(np.minimum(given.ravel(), 1e17), return_inverse=True)
-    wanted = math.log1p(-level)
-    log_t, step = np.full(nu.shape, math.log(2.0)), np.ones(nu.shape)
+    wanted = math.log1p(-level) if log_p is None else log_p
+    # P(|T| > t) is at most (1 + t²/ν)^(-ν/2): from the t of this bound, Newton's steps go down.
+    log_t = np.log(nu * np.expm1(np.minimum(-2 * wanted / nu, 700))) / 2
+    step = np.ones(nu.shape)
     for _ in range(_MOST_STEPS):
         t = np.exp(log_t)
         p = two_sided_p(t, nu)
-        # log p falls ever faster in log t, so that Newton's steps come from the right after one.
+        # log p falls ever faster in log t, so that Newton's steps come from the right.
         slope = -2 * t * _density(t, nu) / p
         # The error of a step is of the order of its square. Each t has its own number of steps, so
         # that its bits do not depend on others.
