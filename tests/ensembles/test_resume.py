@@ -379,3 +379,16 @@ def test_masses_in_a_topology_in_hdf5_count(tmp_path: Path) -> None:
             molecule["mass"][...] = masses
     new = radius(verify=False), radius(verify=True)
     assert new[0] == new[1] != old[0] == old[1]
+
+
+def test_files_that_are_named_like_words_of_the_digest_do_no_harm(
+    own_adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text that is the name of a file in the working folder is compared with its bytes."""
+    monkeypatch.chdir(tmp_path)
+    about = topology(own_adk, tmp_path)
+    before = place_of(about, tmp_path, verify=False)
+    for name in ("file", "protein", "selection", "trajectory", "atoms", "transform"):
+        (tmp_path / name).write_text("x")
+    after = place_of(about, tmp_path, verify=False)
+    assert after != before and place_of(about, tmp_path, verify=False) == after
