@@ -120,7 +120,6 @@ def test_full_or_closed_output_is_an_error(adk: Adk) -> None:
         'info "$1" --json',
         'split "$1" --segments 2 -o parts',
         'store add md/run --topology "$0" --trajectory "$1"',
-        'rmsd "$0" "$1" --select protein -o out.csv --pool processes --workers 2',
         'rmsd "$0" "$1" --select nothing -o out.csv',
     ],
 )
