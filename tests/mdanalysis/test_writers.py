@@ -384,6 +384,40 @@ def test_frames_of_a_full_disk_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
         assert tj.open(None, kept, allow_truncated_tail=True).n_frames > 5
 
 
+class Interrupted:
+    """A native writer during one call of which Ctrl-C comes."""
+
+    def __init__(self, native: Any, name: str) -> None:
+        self.native, self.name = native, name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method, which is interrupted when it is done if it is the chosen one."""
+        call = getattr(self.native, name)
+
+        def interrupted(*arguments: Any, **options: Any) -> None:
+            call(*arguments, **options)
+            raise KeyboardInterrupt
+
+        return interrupted if name == self.name else call
+
+
+@pytest.mark.parametrize("name", ["append_gromacs", "sync"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_interrupt_while_a_writer_is_closed_leaves_the_frames(suffix: str, name: str) -> None:
+    """The interrupt names their file; it does not become another error."""
+    universe = random_universe(12)
+    with guest.install():
+        writer: Any = mda.Writer(f"out.{suffix}", N_ATOMS)
+        for _ in universe.trajectory[:6]:
+            writer.write(universe)
+        writer._native = Interrupted(writer._native, name)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            writer.close()
+    (kept,) = Path().iterdir()
+    assert stopped.value.__notes__[0].endswith(f"in {kept.absolute()}")
+    assert tj.open(None, kept).n_frames == 6
+
+
 def test_other_arguments_and_files_are_for_mdanalysis() -> None:
     """Native units, other endings; a file without frames is not made."""
     with guest.install():

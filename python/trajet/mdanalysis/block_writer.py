@@ -233,7 +233,10 @@ class Writer(WriterBase):  # type: ignore[misc]
             self._discard()
             if kept is None:
                 raise error
-            raise OutputError(f"{error}; the frames before it are in {kept}") from error
+            if isinstance(error, Exception):
+                raise OutputError(f"{error}; the frames before it are in {kept}") from error
+            error.add_note(f"the frames before it are in {kept}")
+            raise error
 
     def _flush(self) -> None:
         """Encode all frames, without another thread: none can be started at the end of Python."""
@@ -264,6 +267,11 @@ class Writer(WriterBase):  # type: ignore[misc]
                     self._errors.append(error)
                     self._wait()
                 self._native.finish()
+        except BaseException as error:
+            # Ctrl-C may come at any moment.
+            if self._native is not None and (kept := self._native.keep()) is not None:
+                error.add_note(f"the frames are in {kept}")
+            raise
         finally:
             self._discard()
 
