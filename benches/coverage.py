@@ -2,6 +2,7 @@
 
 .venv/bin/python benches/coverage.py            print the tables of docs/statistics.md anew
 .venv/bin/python benches/coverage.py --skewed   print only those of rare states and skewed series
+.venv/bin/python benches/coverage.py --text     print only the numbers in the text
 .venv/bin/python benches/coverage.py --quick    a tenth of the series
 
 Each case has 1,000 series of each of three lengths; of a mean that no estimator knows, an interval
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from trajet.uncertainty.estimates import Estimates, estimates_of_blocks
 from trajet.uncertainty.statistics import Statistics, statistics
+from trajet.uncertainty.student_t import quantile
 
 LENGTHS = (100, 1000, 10_000)
 RATIOS = (100, 50, 20, 10)
@@ -192,15 +194,37 @@ def print_skewed(n_series: int) -> None:
             print(f"| {shape} | {' | '.join(cells)} |", flush=True)
 
 
+def print_text(n_series: int) -> None:
+    """Print the numbers in the text of docs/statistics.md."""
+    stats, mean = statistics_of("AR(1)", 1000, n_series, 10, 1)
+    reach = 1.96 * stats.estimates.standard_error
+    held = np.mean(np.abs(stats.estimates.mean - mean) <= reach)
+    print(f"\nAR(1), N/τ = 10: mean ± 1.96 standard errors hold the mean in {100 * held:.1f} %")
+    found, mean = occupancies(np.random.default_rng(1), n_series, 0.05, 10)
+    reach = quantile(found.freedom) * found.standard_error
+    # Without a visit, nothing changes, and there is no interval.
+    known = np.isfinite(reach)
+    by_t = np.mean(np.abs(found.mean - mean)[known] <= reach[known])
+    held = np.mean((found.low <= mean)[known] & (mean <= found.high)[known])
+    print(f"0.05, 10 visits: Student's t {100 * by_t:.1f} %, our interval {100 * held:.1f} %")
+    for ratio in (2, 5):
+        stats, _ = statistics_of("switch", 1000, n_series, ratio, 3)
+        print(f"switch, N/τ = {ratio}: {100 * np.mean(stats.resolved):.1f} % look resolved")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--skewed", action="store_true")
+    parser.add_argument("--text", action="store_true")
     given = parser.parse_args()
     n_series, many = (100, 1000) if given.quick else (1000, 10_000)
-    print_skewed(many)
-    if given.skewed:
+    if not given.text:
+        print_skewed(many)
+    if not given.skewed:
+        print_text(many)
+    if given.skewed or given.text:
         return
     print(f"| series | frames | {' | '.join(f'N/τ = {ratio}' for ratio in RATIOS)} |")
     print("|---|---|" + "---|" * len(RATIOS))

@@ -137,6 +137,13 @@ def test_visits_are_in_the_reason() -> None:
     assert reason.endswith(" times, fewer than 8")
 
 
+def test_numbers_of_visits_in_reasons_are_below_the_limit() -> None:
+    """7.98 visits are not "8, fewer than 8"."""
+    values = (np.arange(1024) % 128 == 0).astype(float)
+    before, _, after = str(tj.statistics(values).reason).partition(" times, fewer than ")
+    assert float(before.rpartition(" ")[2]) < float(after)
+
+
 def test_rare_contacts_have_intervals_that_hold_their_occupancy(tmp_path: Path) -> None:
     """Maps of contacts between pairs of atoms that meet now and then."""
     share, n_pairs, n = 0.05, 40, 2000

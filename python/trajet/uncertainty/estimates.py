@@ -264,7 +264,7 @@ def _add_errors(
         elif visits[which] < LEAST_VISITS:
             reasons.append(
                 "too short to tell: the rarer side of the mean was visited about"
-                f" {visits[which]:.2g} times, fewer than {LEAST_VISITS}"
+                f" {np.floor(10 * visits[which]) / 10:g} times, fewer than {LEAST_VISITS}"
             )
         found.reasons[index] = "; ".join(reasons)
 
