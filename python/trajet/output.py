@@ -175,17 +175,9 @@ def temporary_in(folder: Path, suffix: str = "") -> Path:
     return unfinished(folder / (_trajet.temporary_name(folder) + suffix))
 
 
-def unfinished(own: Path, *, becomes: Path | None = None) -> Path:
-    """Register a path that `remove_unfinished` will remove if it exists, and return it.
-
-    Parameters
-    ----------
-    own
-        The path.
-    becomes
-        The `destination` of the output that it becomes.
-    """
-    _unfinished[own] = becomes
+def unfinished(own: Path) -> Path:
+    """Register a path that `remove_unfinished` will remove if it exists, and return it."""
+    _unfinished[own] = None
     return own
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import MDAnalysis as mda
 import numpy as np
@@ -262,3 +263,24 @@ def test_a_file_that_gets_no_name_is_kept_and_named(tmp_path: Path) -> None:
             path.mkdir()
         kept = str(failed.value).split("the complete file is ")[1].split(": rename")[0]
         assert Path(kept).read_bytes() == content
+
+
+def test_parts_of_workers_that_get_no_name_are_kept_and_named(
+    traj: tj.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder takes the name of a part while workers write it; their own folder is removed."""
+    first, _ = _parts(traj, tmp_path / "plain", None)
+    taken = tmp_path / "pool" / first.name
+    do_jobs = tj.DaskPool.do_jobs
+
+    def work(*arguments: Any, **options: Any) -> Any:
+        answers = do_jobs(*arguments, **options)
+        taken.mkdir()
+        return answers
+
+    monkeypatch.setattr(tj.DaskPool, "do_jobs", work)
+    with one_worker() as pool, pytest.raises(tj.OutputError, match="the complete file") as failed:
+        _parts(traj, taken.parent, pool)
+    kept = Path(str(failed.value).split("the complete file is ")[1].split(": rename")[0])
+    assert kept.read_bytes() == first.read_bytes()
+    assert {path.name for path in taken.parent.iterdir()} == {taken.name, kept.name}

@@ -349,15 +349,19 @@ class _Copies:
                 (folders[place.parent] / path.name, path)
                 for place, (path, _) in zip(places, self.parts, strict=True)
             ]
-            for (own, _), place in zip(names, places, strict=True):
-                output.unfinished(own, becomes=place)
             jobs = [
                 Job(n_frames_of(frames), CopyJob(own, path, frames, reader.slice(frames)))
                 for (own, path), (_, frames) in zip(names, self.parts, strict=True)
             ]
             answers = pool.do_jobs(spec, jobs, asked.progress)
             for own, path in names:
-                output.give_name(own, path, force=asked.force)
+                # Out of the folder, which is removed: a file that gets no name is kept.
+                beside = output.name_beside(path)
+                try:
+                    own.rename(beside)
+                except OSError as error:
+                    raise output.refused(path, error) from error
+                output.give_name(beside, path, force=asked.force)
         return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
 
 
