@@ -16,11 +16,19 @@ from trajet.topology import Atoms, listed
 HYDROGENS = ("H", "D", "T")
 # Most names of atoms that an error asks to leave out.
 _MOST_LEFT_OUT = 8
-# Advice for errors: an alternative that needs no masses.
-EQUAL_WEIGHTS = 'weigh all atoms equally (weights="equal", --weights equal)'
 
 
-def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> NDArray[np.float64]:
+def equal_weights(parameter: str = "weights", option: str | None = "--weights") -> str:
+    """Return advice that needs no masses, by the names of the weights where they are given."""
+    words = f'{parameter}="equal"' + (f", {option} equal" if option else "")
+    return f"weigh all atoms equally ({words})"
+
+
+# Advice of analyses whose weights are `weights`.
+EQUAL_WEIGHTS = equal_weights()
+
+
+def masses(atoms: Atoms, remarks: list[str], instead: str) -> NDArray[np.float64]:
     """Return the masses of atoms, u; append a remark if they are guessed from names.
 
     Stated masses of 0, as virtual sites have, are masses.
@@ -32,7 +40,7 @@ def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> ND
     remarks
         Remarks of the analysis.
     instead
-        Advice for the error: an alternative that needs no masses.
+        Advice for the error and the remark: an alternative that needs no masses.
 
     Raises
     ------
@@ -60,7 +68,7 @@ def masses(atoms: Atoms, remarks: list[str], instead: str = EQUAL_WEIGHTS) -> ND
             f"masses{_some(named)} are guessed from the names of atoms, as {where} has neither"
             f" masses nor elements{_theirs(named)}: {listed(words)}; coarse-grained and united"
             " atoms have other masses: use a topology with masses, such as a TPR, PSF or PRMTOP, or"
-            " give weights as numbers"
+            f" {instead}"
         )
     return np.ascontiguousarray(values, np.float64)
 
@@ -96,17 +104,22 @@ def guessed_elements_text(named: NDArray[np.bool_], where: str) -> str:
 def _without_masses(atoms: Atoms, known: NDArray[np.bool_], where: str, instead: str) -> str:
     """Return the error on atoms without known mass; its advice leaves some atom."""
     without = np.flatnonzero(~known)
-    names = atoms.column("names")
-    leave_out = ""
-    if names is not None:
-        unknown = np.unique(names[without])
-        if known[~np.isin(names, unknown)].any() and len(unknown) <= _MOST_LEFT_OUT and unknown[0]:
-            leave_out = f"leave these atoms out ('… and not name {' '.join(unknown.tolist())}'), "
     return (
         f"the mass of {without.size} of {len(known)} atoms is unknown in {where}, the first is"
-        f" {atoms.describe(int(without[0]))}: {leave_out}{instead}, or use a topology with masses,"
-        " such as a TPR, PSF or PRMTOP"
+        f" {atoms.describe(int(without[0]))}: {_leave_out(atoms, without)}{instead}, or use a"
+        " topology with masses, such as a TPR, PSF or PRMTOP"
     )
+
+
+def _leave_out(atoms: Atoms, unknown: NDArray[np.int64]) -> str:
+    """Return the advice to leave atoms out by their names; empty if no atom would be left."""
+    names = atoms.column("names")
+    if names is None:
+        return ""
+    words = np.unique(names[unknown])
+    if len(words) > _MOST_LEFT_OUT or not words[0] or np.isin(names, words).all():
+        return ""
+    return f"leave these atoms out ('… and not name {' '.join(words.tolist())}'), "
 
 
 def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
@@ -135,7 +148,9 @@ def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
     if unknown.size:
         raise SelectionError(
             f"{unknown.size} atoms have neither element nor mass, the first is"
-            f" {atoms.describe(int(unknown[0]))}: select heavy atoms by their names"
+            f" {atoms.describe(int(unknown[0]))}: {_leave_out(atoms, unknown)}choose heavy atoms by"
+            " their names and give heavy_only=False (--no-heavy-only), or use a topology with"
+            " elements or masses, such as a PDB, TPR or PRMTOP"
         )
     heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > HEAVIEST_HYDROGEN) & ~no_atoms
     return heavy
@@ -156,7 +171,11 @@ def known_elements(atoms: Atoms) -> NDArray[np.str_]:
 
 
 def masses_as_weights(
-    atoms: Atoms, remarks: list[str], sizes: list[int] | None = None, labels: tuple[str, ...] = ()
+    atoms: Atoms,
+    remarks: list[str],
+    sizes: list[int] | None = None,
+    labels: tuple[str, ...] = (),
+    instead: str = EQUAL_WEIGHTS,
 ) -> NDArray[np.float64]:
     """Return the masses of atoms that are weights of the centres of groups.
 
@@ -166,7 +185,7 @@ def masses_as_weights(
     ----------
     atoms
         The atoms of one group after the other.
-    remarks
+    remarks, instead
         As for `masses`.
     sizes, labels
         Number of atoms and name of each group; None for one group of all atoms.
@@ -176,7 +195,7 @@ def masses_as_weights(
     SelectionError
         If a mass is unknown, or the atoms of a group have no mass together.
     """
-    weights = masses(atoms, remarks)
+    weights = masses(atoms, remarks, instead)
     groups = np.array([len(atoms)] if sizes is None else sizes, np.int64)
     starts = np.cumsum(groups) - groups
     for k in np.flatnonzero(np.add.reduceat(weights, starts) == 0).tolist():
@@ -184,7 +203,7 @@ def masses_as_weights(
             name = f"{labels[k]}: " if labels else ""
             raise SelectionError(
                 f"{name}the {groups[k]} atoms from {atoms.describe(int(starts[k]))} on have no mass"
-                f" together, and so no centre of mass: leave them out, or {EQUAL_WEIGHTS}"
+                f" together, and so no centre of mass: leave them out, or {instead}"
             )
         weights[starts[k]] = 1.0
     return weights

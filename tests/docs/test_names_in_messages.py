@@ -144,3 +144,29 @@ def test_keywords_in_messages_exist(messages: list[tuple[str, str]]) -> None:
         if name not in keywords | OTHER_KEYWORDS
     }
     assert not unknown
+
+
+# Names in modules of analyses that are not of the analysis itself: of opening, transforms and runs.
+OF_OTHERS = {"continuous", "time_step", "view"}
+
+
+def test_names_in_modules_of_analyses_are_of_their_analysis(
+    messages: list[tuple[str, str]],
+) -> None:
+    """Errors and remarks of an analysis name its own parameters and options, in both languages."""
+    commands = {names[0]: command for names, command in every_command() if len(names) == 1}
+    checked, unknown = set[tuple[str, str]](), set[str]()
+    for place, text in messages:
+        name = Path(place.split(":")[0]).stem
+        # Examples of help texts are executed by another test.
+        if name not in tj.ANALYSES or text.lstrip().startswith("trajet "):
+            continue
+        known = {*inspect.signature(getattr(tj, name)).parameters, *OF_OTHERS}
+        if (command := commands.get(name.replace("_", "-"))) is not None:
+            known |= {each for one in command.params for each in (*one.opts, *one.secondary_opts)}
+        words = re.findall(r"""(?<![\w.?&-])([a-z_]+)=(?=True|False|None|["'\d]|\W|$)""", text)
+        words += re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)
+        checked |= {(name, word) for word in words}
+        unknown |= {f"{place}: {name} {word}" for word in words if word not in known}
+    assert {("rmsf", "align"), ("rmsf", "--align"), ("hbonds", "--max-memory")} <= checked
+    assert not unknown

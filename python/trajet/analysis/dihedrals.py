@@ -201,7 +201,7 @@ def _backbone(
     if not bonded.any():
         raise SelectionError(
             f"{trajectory.topology}: selection {quoted(main.label)}: no residue is bonded to its"
-            " neighbours: give four atoms of each angle (quadruples=)"
+            " neighbours: give four atoms of each angle (quadruples=, --quadruples)"
         )
     kept[kept] = bonded
     whole = np.repeat(kept, 2)

@@ -19,7 +19,7 @@ from trajet.atom_matching import check_pairs
 from trajet.box import Box
 from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.formats import FormatOptions
-from trajet.particles import masses_as_weights
+from trajet.particles import EQUAL_WEIGHTS, masses_as_weights
 from trajet.quoting import quoted
 from trajet.selection_text import depends_on_order
 from trajet.topology import Atoms, Structure
@@ -87,12 +87,17 @@ def frame_of(reference: Reference, trajectory: Trajectory) -> int | None:
 
 
 def weights_of(
-    weights: Weights, selection: Selection, remarks: list[str]
+    weights: Weights, selection: Selection, remarks: list[str], instead: str = EQUAL_WEIGHTS
 ) -> NDArray[np.float64] | None:
-    """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses."""
+    """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses.
+
+    `instead` is advice that needs no masses.
+    """
     if not isinstance(weights, str):
         return checked_weights(weights, selection.n_atoms)
-    return masses_as_weights(selection.topology_atoms, remarks) if weights == "mass" else None
+    if weights != "mass":
+        return None
+    return masses_as_weights(selection.topology_atoms, remarks, instead=instead)
 
 
 @dataclass(frozen=True)
@@ -115,13 +120,17 @@ class Coordinates:
 
 
 def group_of(
-    selection: Selection, target: Coordinates, weights: Weights, remarks: list[str]
+    selection: Selection,
+    target: Coordinates,
+    weights: Weights,
+    remarks: list[str],
+    instead: str = EQUAL_WEIGHTS,
 ) -> dict[str, object]:
     """Return a selection with its reference and weights, as plans have it (`rmsd::Group`)."""
     return {
         "atoms": selection.columns,
         "reference": target.positions,
-        "weights": weights_of(weights, selection, remarks),
+        "weights": weights_of(weights, selection, remarks, instead),
     }
 
 

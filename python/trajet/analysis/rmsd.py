@@ -28,9 +28,11 @@ from trajet.analysis.runner import (
     main_selection,
     selection_seconds,
 )
+from trajet.particles import equal_weights
 from trajet.result import Series
 from trajet.trajectory import few_atoms_remarks
 
+_EQUAL_GROUP_WEIGHTS = equal_weights("group_weights", "--group-weights")
 # Names of motions in plans.
 _FITS = {"superposition": "superposition", "translation": "centre", "none": "none"}
 
@@ -137,7 +139,7 @@ def rmsd(
             "rmsd",
             main=group_of(main, targets[0], weights, remarks),
             groups=[
-                group_of(group, target, group_weights, remarks)
+                group_of(group, target, group_weights, remarks, _EQUAL_GROUP_WEIGHTS)
                 for group, target in zip(others, targets[1:], strict=True)
             ],
             fit=_FITS[motion],

@@ -17,7 +17,7 @@ from trajet.checked_numbers import (
     checked_weights,
     word_of_weights,
 )
-from trajet.particles import masses_as_weights
+from trajet.particles import equal_weights, masses_as_weights
 from trajet.quoting import quoted
 from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
@@ -538,16 +538,20 @@ def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = Fa
 
 
 def _weights(
-    selection: SelectedAtoms, weights: TransformWeights
+    selection: SelectedAtoms, weights: TransformWeights, option: str | None
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Return one weight per atom or None for equal ones, and remarks on guessed masses."""
+    """Return one weight per atom or None for equal ones, and remarks on guessed masses.
+
+    `option` is the option of the command for these weights.
+    """
     word = word_of_weights(weights)
     if word is None:
         return checked_weights(weights, selection.n_atoms), ()
     remarks: list[str] = []
     if word == "equal":
         return None, ()
-    return masses_as_weights(selection.topology_atoms, remarks), tuple(remarks)
+    instead = equal_weights(option=option)
+    return masses_as_weights(selection.topology_atoms, remarks, instead=instead), tuple(remarks)
 
 
 def _masses_of_groups(
@@ -558,7 +562,8 @@ def _masses_of_groups(
     order = np.argsort(groups, kind="stable")
     sizes = np.unique(groups, return_counts=True)[1].tolist()
     numbers = np.empty(len(atoms))
-    numbers[order] = masses_as_weights(atoms[order], remarks, sizes)
+    instead = equal_weights(option="--wrap-weights")
+    numbers[order] = masses_as_weights(atoms[order], remarks, sizes, instead=instead)
     return numbers, tuple(remarks)
 
 
@@ -579,7 +584,7 @@ def _describe_weights(weights: TransformWeights) -> dict[str, object]:
 
 def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeights) -> Step:
     selection = chosen_atoms(trajectory, atoms)
-    numbers, remarks = _weights(selection, weights)
+    numbers, remarks = _weights(selection, weights, None)
     remarks = (*remarks, *_location_remarks("centre", selection))
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
     return Step("center", {"atoms": selection.columns, "weights": numbers}, words, remarks)
@@ -668,7 +673,7 @@ def _fit(
         positions = checked_positions(positions, positions.shape, "the reference")
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
-    numbers, remarks = _weights(selection, weights)
+    numbers, remarks = _weights(selection, weights, "--fit-weights")
     remarks = (*remarks, *_location_remarks("fit", selection))
     if motion == "superposition":
         remarks = (*remarks, *few_atoms_remarks(selection))
