@@ -88,7 +88,7 @@ def displacement(
     legend
         Name of the line.
     half_widths
-        `(n_lags,)`, half of the 95 % intervals, drawn as a band; None for none.
+        `(n_lags,)`, longer sides of the 95 % intervals, drawn as a band; None for none.
     """
     axes = axes_of(ax, (6.4, 4.4))
     shown = (lags > 0) & (values > 0)

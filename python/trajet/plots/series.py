@@ -341,7 +341,7 @@ def profile(
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw one value per atom (`(n_atoms,)`), with half of its interval if that is known.
+    """Draw one value per atom (`(n_atoms,)`), with the longer side of its interval if known.
 
     The x axis has residue numbers if each residue has one atom and the numbers increase within
     each chain; otherwise it has atoms, some of which are named by their `labels`. Chains are drawn

@@ -38,7 +38,7 @@ class Diffusion(NamedTuple):
     first, last
         The shortest and the longest fitted lag, ps.
     coefficient, error, half_width
-        The coefficient, its standard error and half of its 95 % interval, Å²/ps.
+        The coefficient, its standard error and the longer side of its 95 % interval, Å²/ps.
     reason
         Why the error is not resolved; an empty text if it is.
     intercept
@@ -101,8 +101,8 @@ class MeanSquaredDisplacement(Result):
     report
         Timings and counters of the run.
     standard_errors, half_widths
-        `(n_lags,)`, float64, Å²: standard errors of `values`, and half of their 95 % intervals; NaN
-        where unknown.
+        `(n_lags,)`, float64, Å²: standard errors of `values`, and longer sides of their 95 %
+        intervals; NaN where unknown.
     blocks
         `(n_lags, n_blocks)`, float64, Å²: means over 64 to 127 blocks of time origins (fewer of a
         trajectory of fewer frames), of up to four particles; NaN for blocks of which an origin has

@@ -28,7 +28,7 @@ class Errors:
     Attributes
     ----------
     standard_errors, half_widths
-        `(n_numbers,)`, standard errors, and half of the 95 % intervals; NaN where unknown.
+        `(n_numbers,)`, standard errors, and longer sides of the 95 % intervals; NaN where unknown.
     reasons
         Why a number is not resolved; an empty text if it is.
     """

@@ -1,14 +1,15 @@
 """Differences of the means of two small groups whose variances differ up to threefold.
 
-Welch's test (B. L. Welch, Biometrika 34, 28 (1947), doi:10.1093/biomet/34.1-2.28) takes its
-degrees of freedom from the variances of the groups. If the smaller group comes out with a small
-variance by chance, they are far too many: of 2 and 10 numbers, probabilities below 0.0005 are 18 to
-49 times as frequent as they should be, and corrections for many rows need such small ones. The
-frequency is an integral over the ratio of the two variances (Y. Y. Wang, J. Am. Stat. Assoc. 66,
-605 (1971), doi:10.1080/01621459.1971.10482315). The probability given here is the largest
-frequency, over ratios of the true variances from 1/3 to 3, of a Welch's probability as small as
-the one found, and at least that one (R. L. Berger and D. D. Boos, J. Am. Stat. Assoc. 89, 1012
-(1994), doi:10.1080/01621459.1994.10476836, on such maxima). The tests compare it with simulations.
+Welch's test (B. L. Welch, Biometrika 34, 28 (1947), doi:10.1093/biomet/34.1-2.28) takes its degrees
+of freedom from the variances of the groups. If the smaller group comes out with a small variance by
+chance, they are far too many: for 2 and 10 numbers of equal variance, probabilities below 0.0005
+are 18 times as frequent as they should be, 49 times if the two have three times the variance, and
+corrections for many rows need such small ones. The frequency is an integral over the ratio of the
+two variances (Y. Y. Wang, J. Am. Stat. Assoc. 66, 605 (1971), doi:10.1080/01621459.1971.10482315).
+The probability given here is the largest frequency, over ratios of the true variances from 1/3 to
+3, of a Welch's probability as small as the one found, and at least that one (R. L. Berger and D. D.
+Boos, J. Am. Stat. Assoc. 89, 1012 (1994), doi:10.1080/01621459.1994.10476836, on such maxima). The
+tests compare it with simulations.
 """
 
 import math
