@@ -1,6 +1,7 @@
 """The RDF equals MDAnalysis' InterRDF and a naive search through all images."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -273,6 +274,15 @@ def test_uncountable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
     ca = tj.open(adk.psf, adk.xtc).select("name CA")
     with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 5: it has no unit cell"):
         tj.rdf(ca, frames=[5])
+    flat = trr_bytes.write_trr(
+        tmp_path / "flat.trr", np.zeros((1, 2, 3)), boxes=[np.diag([2.0, 2.0, 0.0])]
+    )
+    two = tj.open(None, flat).select(range(2))
+    number_density = partial(tj.linear_density, quantity="number")
+    for run in (tj.rdf, lambda of: tj.rdf_pairs([(of, of)]), number_density):
+        # None of them has `pbc`.
+        with pytest.raises(tj.AnalysisError, match=r"flat\.trr: frame 0: .*leave such frames out"):
+            run(two)
     traj = tj.open(None, made(tmp_path, "cube"))
     every = traj.select(np.arange(N_ATOMS))
     for options, words in (

@@ -6,7 +6,7 @@ use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::density::add_to_slices;
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, required_cell};
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
 
@@ -126,13 +126,7 @@ impl Analysis for LinearDensity {
         let mut slices = vec![0.0; self.bins];
         for i in 0..block.n_frames() {
             let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
-            let cell = cell_of(block, i)?.ok_or_else(|| {
-                refused(
-                    "it has no unit cell, whose slices a linear density needs: leave such frames \
-                     out, or take a trajectory that has cells"
-                        .to_owned(),
-                )
-            })?;
+            let cell = required_cell(block, i, "whose slices a linear density needs")?;
             state.n_frames += 1;
             state.volume += cell.volume();
             state.height += cell.heights()[self.axis];

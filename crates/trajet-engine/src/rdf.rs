@@ -8,10 +8,10 @@ use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, no_position};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, no_position, required_cell};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
-use crate::error::{FrameError, InvalidArgument, Result};
+use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
 
 /// Upper bound on the memory that a thread needs for one bin.
@@ -172,15 +172,8 @@ impl Analysis for Rdf {
         let labels = self.labels.as_ref().map(|[first, second]| [&first[..], &second[..]]);
         let mut counts = vec![0; self.bins.count()];
         for i in 0..block.n_frames() {
-            let refused =
-                |why: &str| FrameError { frame: block.meta.frames[i], why: why.to_owned() };
             let misplaced = |misplaced| no_position(block.meta.frames[i], misplaced);
-            let cell = cell_of(block, i)?.ok_or_else(|| {
-                refused(
-                    "it has no unit cell, whose volume an RDF needs: leave such frames out, or \
-                     take a trajectory that has cells",
-                )
-            })?;
+            let cell = required_cell(block, i, "whose volume an RDF needs")?;
             let a = self.maps[0].gather(block.frame(i), &mut gathered);
             let groups = match self.maps.get(1) {
                 None => Groups::Same(a),

@@ -10,7 +10,7 @@ use trajet_kernels::centers::{AtomGroups, centers};
 use trajet_kernels::pairs::{Bins, Groups, Misplaced, PairCounter};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_weights};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, check_weights, required_cell};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
@@ -190,13 +190,7 @@ impl RdfPairs {
         state: &mut Histograms,
     ) -> Result<(), FrameError> {
         let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
-        let cell = cell_of(block, i)?.ok_or_else(|| {
-            refused(
-                "it has no unit cell, whose volume an RDF needs: leave such frames out, or take a \
-                 trajectory that has cells"
-                    .to_owned(),
-            )
-        })?;
+        let cell = required_cell(block, i, "whose volume an RDF needs")?;
         let mut sites = std::mem::take(&mut buffers.sites);
         sites.resize(self.lists.len(), Vec::new());
         for (list, sites) in self.lists.iter().zip(&mut sites) {
