@@ -1,8 +1,9 @@
 //! Atoms at alternate locations, of which those at different locations exclude each other.
 //!
-//! A residue is a position in its chain: chain, number and insertion code. Parts of it need not be neighbours in the
-//! file, and may have different names (microheterogeneity; wwPDB file format 3.30, "Alternate location indicator").
-//! A part in which a name repeats at one location is another residue of that number: chains may lack names.
+//! A residue is a place in its chain ([`crate::places`]), with further parts of its chain, number and insertion code,
+//! such as hydrogens at the end of a file. Parts may have different names (microheterogeneity; wwPDB file format 3.30,
+//! "Alternate location indicator"). A part in which a name repeats at one location is another residue of that number:
+//! chains may lack names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -49,9 +50,19 @@ impl Topology {
         reserve(&mut locations, n, "alternate locations")?;
         residues.resize(n, 0);
         locations.extend(column.codes().iter().map(|&code| of_codes[code as usize]));
-        let key = self.residue_keys();
-        let located: HashSet<_> = (0..n).filter(|&i| locations[i] != 0).map(&key).collect();
+        let places = self.places().map(|found| found.places);
+        let place = |atom: usize| {
+            let row = self.atoms.residues[atom];
+            places.as_ref().map_or(row, |places| places[row as usize])
+        };
+        let mut firsts = vec![0; self.n_residues()];
+        (0..n).rev().for_each(|atom| firsts[place(atom) as usize] = atom);
+        // Parts of a place may lack the name of their chain.
+        let key_of_atom = self.residue_keys();
+        let key = |atom: usize| key_of_atom(firsts[place(atom) as usize]);
+        let located: HashSet<_> = (0..n).filter(|&i| locations[i] != 0).map(key).collect();
         let name = |atom: usize| self.atoms.names.codes().get(atom).copied().unwrap_or(0);
+        let mut of_places = HashMap::new();
         let mut last = HashMap::new();
         let mut seen = HashSet::new();
         let mut n_found = 0;
@@ -63,13 +74,17 @@ impl Topology {
             if !located.contains(&of_part) {
                 continue;
             }
-            let known = last.get(&of_part).copied().filter(|&residue| {
+            let place = place(atoms.start);
+            let has_room = |&residue: &u32| {
                 !atoms.clone().any(|i| seen.contains(&(residue, name(i), locations[i])))
-            });
+            };
+            let known = of_places.get(&place).copied();
+            let known = known.or_else(|| last.get(&of_part).copied().filter(has_room));
             let residue = known.unwrap_or_else(|| {
                 n_found += 1;
                 n_found
             });
+            of_places.insert(place, residue);
             last.insert(of_part, residue);
             for i in atoms {
                 residues[i] = residue;

@@ -132,11 +132,11 @@ impl Topology {
         let locations = self.alternate_locations()?;
         bonds.retain(|&pair| {
             let [a, b] = pair.map(|atom| positions[atom as usize]);
-            // The search decides about all others.
-            let is_long = || pair.iter().all(|&atom| limits.symbol(atom).is_none());
+            // The search found others by their radii alone.
+            let has_radii_only = || pair.iter().all(|&atom| limits.symbol(atom).is_none());
             !pair.iter().any(|&atom| is_unknown[atom as usize])
                 && !locations.as_ref().is_some_and(|found| found.differ(pair))
-                && (is_long() || square_between(cell, a, b).sqrt() < limits.longest(pair))
+                && (has_radii_only() || square_between(cell, a, b).sqrt() < limits.longest(pair))
         });
         self.bonds = Some(Bonds::new(bonds));
         self.guessed.bonds = true;

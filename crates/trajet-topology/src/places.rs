@@ -152,8 +152,9 @@ struct Search<'a> {
     residues: Vec<u32>,
     /// Likewise: it is at that one's place.
     places: Vec<u32>,
-    /// The last place with alternate locations of each number, insertion code, chain and segment.
-    located: HashMap<(i64, u32, u32, u32), Group>,
+    /// The last place with alternate locations of each number, insertion code, chain and segment, and its first residue
+    /// of each name.
+    located: HashMap<(i64, u32, u32, u32), (Group, HashMap<u32, usize>)>,
 }
 
 impl<'a> Search<'a> {
@@ -219,19 +220,22 @@ impl<'a> Search<'a> {
         }
         let run = self.runs[place.first()];
         let key = (run.number, run.code, run.chain, run.segment);
-        let earlier = self.located.get_mut(&key).filter(|earlier| {
+        let earlier = self.located.get_mut(&key).filter(|(earlier, _)| {
             earlier.content.is_apart(&place.content) && !earlier.content.clashes(&place.content)
         });
-        let Some(earlier) = earlier else {
-            self.located.insert(key, place);
+        let Some((earlier, of_names)) = earlier else {
+            let names = place.members.iter().rev().map(|&row| (self.runs[row].name, row)).collect();
+            self.located.insert(key, (place, names));
             return;
         };
         self.places[place.first()] = earlier.first() as u32;
-        for &residue in &place.members {
-            let has_name = |&&other: &&usize| self.runs[other].name == self.runs[residue].name;
-            if let Some(&same) = earlier.members.iter().find(has_name) {
-                self.residues[residue] = same as u32;
+        for &row in &place.members {
+            if let Some(&same) = of_names.get(&self.runs[row].name) {
+                self.residues[row] = same as u32;
             }
+        }
+        for &row in &place.members {
+            of_names.entry(self.runs[row].name).or_insert(row);
         }
         earlier.add(place);
     }
@@ -356,8 +360,8 @@ fn numbered(firsts: &[u32]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Returns the residues and places of a PDB file's atoms: location, name of the residue, chain, number, segment, name.
-    fn of_pdb(atoms: &[(char, &str, char, i64, &str, &str)]) -> (Vec<u32>, Vec<u32>) {
+    /// Returns the topology of a PDB file with atoms: location, name of the residue, chain, number, segment, name.
+    fn topology(atoms: &[(char, &str, char, i64, &str, &str)]) -> Topology {
         let line = |&(location, residue, chain, number, segment, name): &(_, _, _, _, _, _)| {
             format!(
                 "ATOM      1  {name:<3}{location}{residue:>3} {chain}{number:4}       1.000   2.000   3.000  1.00  0.00      \
@@ -365,7 +369,12 @@ mod tests {
             )
         };
         let text: String = atoms.iter().map(line).collect();
-        let topology = crate::pdb::read(text.as_bytes(), false).unwrap().topology;
+        crate::pdb::read(text.as_bytes(), false).unwrap().topology
+    }
+
+    /// Returns the residues and places of the atoms of a PDB file.
+    fn of_pdb(atoms: &[(char, &str, char, i64, &str, &str)]) -> (Vec<u32>, Vec<u32>) {
+        let topology = topology(atoms);
         let own: Vec<u32> = (0..topology.n_residues() as u32).collect();
         let found = topology.places().unwrap_or(Places { residues: own.clone(), places: own });
         let of_atoms = |rows: &[u32]| {
@@ -483,6 +492,7 @@ mod tests {
                 })
                 .collect();
             let (residues, places) = of_pdb(&atoms);
+            let located = topology(&atoms).alternate_locations().unwrap();
             for (i, one) in atoms.iter().enumerate() {
                 for (k, other) in atoms.iter().enumerate().take(i) {
                     if residues[i] == residues[k] {
@@ -491,6 +501,9 @@ mod tests {
                     }
                     if places[i] == places[k] {
                         proptest::prop_assert_eq!(one.3, other.3);
+                        if let Some(found) = &located {
+                            proptest::prop_assert_eq!(found.residues[i], found.residues[k]);
+                        }
                     }
                 }
             }
