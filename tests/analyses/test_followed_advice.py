@@ -22,6 +22,7 @@ from helpers.advised_calls import (
     located,
     one_location,
     pairs_of,
+    pairs_of_beads,
     peptide,
     selected,
     some_cells,
@@ -433,7 +434,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "dihedrals without residues": Advice(
         lambda at: tj.dihedrals(beads(at).select("all")),
-        r"give (other angles as quadruples|four atoms of each angle \(quadruples=)",
+        r"give four atoms of each angle \(quadruples=, --quadruples\)",
         lambda at: tj.dihedrals(beads(at), quadruples=[[0, 1, 2, 3]]),
     ),
     "no dihedrals": Advice(
@@ -520,6 +521,44 @@ ADVICE: dict[str, Advice] = {
         "to pairwise_rmsd, or give a selection",
         lambda at: tj.cluster_rmsd(
             tj.pairwise_rmsd(beads(at).select("all"), weights=[2, 1, 1, 1, 1, 1]), cutoff=1.5
+        ),
+    ),
+    "angles of features": Advice(
+        lambda at: tj.features([tj.dihedrals.job(beads(at).select("all"))]),
+        r"four atoms of each angle \(quadruples=",
+        lambda at: tj.features([tj.dihedrals.job(beads(at), quadruples=[[0, 1, 2, 3]])]),
+    ),
+    "native contacts beyond the cell": Advice(
+        lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=14.0),
+        r"pbc=False, --no-pbc",
+        lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=14.0, pbc=False),
+    ),
+    "native contacts of a shorter cut-off": Advice(
+        lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=14.0),
+        "choose a shorter cut-off or a smaller factor",
+        lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=4.5),
+    ),
+    "pairs of sites within larger ones": Advice(
+        lambda at: pairs_of_beads(at, by="molecule", exclude="residue"),
+        "exclude pairs of one molecule, or take smaller sites",
+        lambda at: pairs_of_beads(at, by="residue", exclude="residue"),
+    ),
+    "blocks of pairs": Advice(
+        lambda at: tj.rdf(beads(at).select("all"), exclude=(3, 3), range=(0, 9)),
+        "choose atoms and sizes so that each block is one molecule",
+        lambda at: tj.rdf(beads(at).select("all"), exclude=(2, 2), range=(0, 9)),
+    ),
+    "frames of one of several jobs": Advice(
+        lambda at: tj.run([tj.rmsd.job(flat(at), frames=[0])]),
+        r"give it to tj\.run",
+        lambda at: tj.run([tj.rmsd.job(flat(at))], frames=[0]),
+    ),
+    "one trajectory resumed": Advice(
+        lambda at: tj.run([tj.rmsd.job(flat(at))], resume=at / "kept"),  # type: ignore[arg-type]
+        r"make one with tj\.ensemble",
+        lambda at: tj.run(
+            [tj.rmsd.job(tj.ensemble([{"trajectory": WET[1]}], topology=WET[0]).select("protein"))],
+            resume=at / "kept",
         ),
     ),
 }

@@ -200,6 +200,12 @@ def least_memory(folder: Path) -> int:
     return int(found[1].replace(",", ""))
 
 
+def pairs_of_beads(folder: Path, **options: Any) -> object:
+    """Compute the RDF of sites of the beads."""
+    atoms = beads(folder).select("all")
+    return tj.rdf_pairs([(atoms, atoms)], range=(0, 9), weights="equal", **options)
+
+
 def two_of_one(folder: Path) -> tuple[tj.Selection, tj.Selection]:
     """Select from one trajectory twice."""
     traj = flat(folder).trajectory

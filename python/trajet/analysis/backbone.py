@@ -94,8 +94,8 @@ def backbone_dihedrals(atoms: Atoms, label: str, remarks: list[str]) -> Backbone
     if not both.any():
         raise SelectionError(
             f"selection {quoted(label)}: none of its {len(selected)} residues has both φ and ψ:"
-            " they need the atoms N, CA and C, and neighbours in the sequence; give other angles as"
-            " quadruples" + "".join(f"; {remark}" for remark in remarks)
+            " they need the atoms N, CA and C, and neighbours in the sequence; give four atoms of"
+            " each angle (quadruples=, --quadruples)" + "".join(f"; {remark}" for remark in remarks)
         )
     names = residue_labels(topology)[rows[here[both]]].tolist()
     return BackboneAngles(
