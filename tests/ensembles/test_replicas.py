@@ -478,6 +478,13 @@ def test_a_difference_needs_replicas_and_known_groups() -> None:
     assert np.isnan(found.p[0])
     assert not found.is_significant[0]
     assert "1 of 30 rows have the same number in all replicas" in found.remarks[-1]
+    # Equal replicas do not make a mean certain.
+    mean = both.mean()["a"]
+    assert mean.mean[0] == 1
+    assert np.isnan(
+        [mean.standard_error[0], mean.half_width[0], *np.transpose(mean.interval)[0]]
+    ).all()
+    assert np.isfinite(mean.half_width[1:]).all()
 
 
 def test_results_without_common_rows_have_no_mean(adk: Adk) -> None:

@@ -75,11 +75,14 @@ class GroupMean:
 
     @property
     def standard_error(self) -> NDArray[np.float64]:
-        """`(n_rows,)`: error of the mean by the spread of the replicas; NaN for one replica."""
+        """`(n_rows,)`: error of the mean by the spread of the replicas.
+
+        NaN for one replica, and for equal ones: constants do not say how far another would be.
+        """
         if self.n_replicas < 2:
             return np.full(self.members.shape[1], np.nan)
-        error: NDArray[np.float64] = np.sqrt(mean_and_variance(self.members)[1] / self.n_replicas)
-        return error
+        error = np.sqrt(mean_and_variance(self.members)[1] / self.n_replicas)
+        return np.where(error > 0, error, np.nan)
 
     @property
     def half_width(self) -> NDArray[np.float64]:
