@@ -30,6 +30,22 @@ def test_small_probabilities_are_as_rare_as_they_say(sizes: tuple[int, int], rat
     assert missed.mean() <= 0.05 + 4 * np.sqrt(0.05 / N_DRAWN)
 
 
+@pytest.mark.parametrize(("sizes", "ratio"), [((2, 10), 3.0), ((3, 5), 3.0), ((10, 10), 1.0)])
+def test_probabilities_are_no_larger_than_needed(sizes: tuple[int, int], ratio: float) -> None:
+    """With the worst variances, small ones are as frequent as they say."""
+    rng = np.random.default_rng(sizes)
+    first, second = (
+        rng.normal(0, np.sqrt(variance), (n, N_DRAWN))
+        for n, variance in zip(sizes, (ratio, 1.0), strict=True)
+    )
+    (mean_a, of_a), (mean_b, of_b) = mean_and_variance(first), mean_and_variance(second)
+    squares = of_a / sizes[0], of_b / sizes[1]
+    t, freedom = (mean_b - mean_a) / np.sqrt(sum(squares)), freedom_of(*squares, sizes)
+    for level in (0.05, 0.005):
+        found = (probability(t, freedom, sizes) < level).mean()
+        assert abs(found - level) <= 0.05 * level + 4 * np.sqrt(level / N_DRAWN), level
+
+
 @pytest.mark.parametrize("freedom", [1.0, 1.43, 9.0, 38.0, 499.0, 1e6])
 @pytest.mark.parametrize("log_p", [-3.0, -20.0, -90.0])
 def test_far_quantiles_have_their_probability(freedom: float, log_p: float) -> None:
