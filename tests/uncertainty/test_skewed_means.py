@@ -1,6 +1,7 @@
 """Intervals of means of rare states and skewed series, and when they are resolved."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -167,3 +168,63 @@ def test_rare_contacts_have_intervals_that_hold_their_occupancy(tmp_path: Path) 
     assert resolved.mean() < 0.6
     assert (resolved & (np.abs(values - share) > half)).mean() <= 0.1
     assert "too short to tell" in str(found.report["remarks"])
+
+
+def density_of(path: Path, states: NDArray[np.float64]) -> tj.Density:
+    """Return densities of atoms, each of which is now and then in a voxel of its own."""
+    n, n_atoms = states.shape
+    positions = np.ones((n, n_atoms, 3), np.float32)
+    positions[:, :, 0] = 2.0 * np.arange(n_atoms) + 1
+    positions[:, :, 1] = np.where(states == 1, 1.0, 3.0)
+    tj.write(path, positions, times=np.arange(float(n)))
+    atoms = tj.open(None, path).select(np.arange(n_atoms))
+    size = (2.0 * n_atoms, 4.0, 2.0)
+    return tj.density(
+        atoms, spacing=2.0, grid_center=(size[0] / 2, 2.0, 1.0), grid_size=size, errors=True
+    )
+
+
+def rdf_of(path: Path, states: NDArray[np.float64]) -> tj.RadialDistribution:
+    """Return g of pairs, each of which is now and then at a distance of its own."""
+    n, n_pairs = states.shape
+    positions = np.zeros((n, 2 * n_pairs, 3), np.float32)
+    positions[:, 0::2, 0] = positions[:, 1::2, 0] = 50.0 * np.arange(n_pairs)
+    positions[:, 1::2, 1] = np.where(states == 1, 0.2 * np.arange(n_pairs) + 0.1, 20.0)
+    cells = np.tile([50.0 * n_pairs, 60.0, 60.0, 90.0, 90.0, 90.0], (n, 1))
+    tj.write(path, positions, times=np.arange(float(n)), cells=cells)
+    trajectory = tj.open(None, path)
+    one, other = (trajectory.select(np.arange(k, 2 * n_pairs, 2)) for k in (0, 1))
+    return tj.rdf(one, other=other, range=(0, 0.2 * n_pairs), bins=n_pairs, errors=True)
+
+
+@pytest.mark.parametrize(("visits", "is_rare"), [(5, True), (60, False)])
+@pytest.mark.parametrize("of", [density_of, rdf_of])
+def test_rare_voxels_and_bins_have_intervals_that_hold_their_occupancy(
+    of: Callable[[Path, NDArray[np.float64]], tj.Density | tj.RadialDistribution],
+    visits: float,
+    is_rare: bool,
+    tmp_path: Path,
+) -> None:
+    """Values are the occupancy times a factor; few visits are resolved in few."""
+    n_series = 40
+    states, share = with_visits(0.05, visits, 4000, n_series)
+    found = of(tmp_path / "made.trr", states)
+    assert found.half_widths is not None
+    assert found.resolved is not None
+    values, half, resolved = (
+        np.asarray(each)[:, 0, 0] if np.ndim(each) == 3 else np.asarray(each)
+        for each in (
+            found.values if isinstance(found, tj.Density) else found.g,
+            found.half_widths,
+            found.resolved,
+        )
+    )
+    occupied = states.mean(axis=0)
+    known = occupied > 0
+    truth = share * values[known] / occupied[known]
+    assert np.allclose(values[~known], 0)
+    holds = np.abs(values[known] - truth) <= half[known]
+    # Three binomial errors of 40 series.
+    assert holds.mean() > 0.85
+    assert (resolved[known] & ~holds).mean() <= 0.15
+    assert (resolved.mean() < 0.6) if is_rare else (resolved.mean() > 0.75)
