@@ -116,3 +116,30 @@ def test_a_restart_repeats_a_time_up_to_its_last_bits(tmp_path: Path, ending: st
     uneven = np.cumsum(10.0 ** np.arange(-3, 4))
     tj.write(tmp_path / f"b.{ending}", positions[: len(uneven)], times=uneven)
     assert len(tj.open(None, tmp_path / f"b.{ending}", continuous=True)) == len(uneven)
+
+
+def text_frames(path: Path, times: np.ndarray, first: int) -> Path:
+    """Write a GRO file with numbered frames, whose times have three decimals."""
+    frames = [
+        f"t= {time:.3f}\n    1\n    1ALA     CA    1{0.1 * k:8.3f}   0.000   0.000\n   9 9 9\n"
+        for k, time in enumerate(times, first)
+    ]
+    path.write_text("".join(frames))
+    return path
+
+
+@pytest.mark.parametrize("step", [0.0209, 0.02, 1.0, 10.0])
+def test_times_in_text_are_rounded_to_their_decimals_only(tmp_path: Path, step: float) -> None:
+    """A file that goes on soon after the last frame repeats none; one that is rounded does."""
+    times = step * np.arange(8)
+    positions = np.zeros((8, 1, 3), np.float32)
+    positions[:, 0, 0] = np.arange(8)
+    tj.write(tmp_path / "a.nc", positions, times=times)
+    for name in ("a.nc", "a.gro"):
+        text_frames(tmp_path / "a.gro", times, 0)
+        same = text_frames(tmp_path / "same.gro", times[7] + step * np.arange(4), 7)
+        joined = tj.open(None, tmp_path / name, same, continuous=True)
+        assert np.array_equal(np.rint(joined.read().positions[:, 0, 0]), np.arange(11)), name
+        soon = text_frames(tmp_path / "soon.gro", times[7] + step * (np.arange(4) + 0.095), 8)
+        joined = tj.open(None, tmp_path / name, soon, continuous=True)
+        assert len(joined) == 12, name

@@ -16,8 +16,10 @@ const REPEATED: f64 = 1e-3;
 /// Relative deviation of times that a DCD file may have: its writer takes equal steps for what is this close to them.
 const OF_EQUAL_STEPS: f64 = 1e-6;
 /// Largest share of the distance to neighbours by which times of double precision may have been rounded to single
-/// precision, or text been cut.
+/// precision, or those in text to their decimals.
 const MOST_ROUNDED: f64 = 0.1;
+/// Largest difference (ps) of a time to its text: GROMACS writes at least three decimals.
+const ROUNDED_IN_TEXT: f64 = 0.5001e-3;
 
 /// Returns all frames of each file.
 pub(super) fn whole(readers: &[Arc<dyn Reader>]) -> Vec<Vec<Range<usize>>> {
@@ -98,8 +100,7 @@ impl<'a> FileTimes<'a> {
             // Copies of other formats, and sums of a step in single precision, are stored as doubles, too.
             TimePrecision::Double if single <= MOST_ROUNDED * gap => single,
             TimePrecision::Double => self.rounding(time),
-            TimePrecision::Text if gap.is_finite() => MOST_ROUNDED * gap,
-            TimePrecision::Text => single,
+            TimePrecision::Text => single.max(ROUNDED_IN_TEXT.min(MOST_ROUNDED * gap)),
         };
         if gap.is_finite() { rounding.max(REPEATED * gap).min(gap / 2.0) } else { rounding }
     }
