@@ -50,6 +50,7 @@ def become(request: dict[str, object], streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[call-overload]
     os.chdir(str(request["folder"]))
+    os.umask(request["umask"])  # type: ignore[arg-type]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin = os.fdopen(0, encoding="utf-8")
     sys.stdout = os.fdopen(1, "w", encoding="utf-8")

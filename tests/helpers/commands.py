@@ -43,7 +43,9 @@ class CommandServer:
         TimeoutError
             If it does not end within `PATIENCE`; it is killed then.
         """
+        os.umask(umask := os.umask(0o022))
         request = {"arguments": arguments, "folder": str(folder), "environment": environment}
+        request["umask"] = umask
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             with open(os.devnull, "rb") as nothing:
                 streams = [nothing.fileno(), output.fileno(), errors.fileno()]

@@ -38,9 +38,9 @@ def shown_progress(
 
     from tqdm.auto import tqdm
 
-    # Standard error is None if it is closed.
-    hidden = sys.stderr is None or None
-    with tqdm(total=0, desc=name, unit=unit, unit_scale=True, disable=hidden) as bar:
+    # Standard error is None if it is closed. With None, tqdm would hide bars outside of terminals.
+    is_closed = sys.stderr is None
+    with tqdm(total=0, desc=name, unit=unit, unit_scale=True, disable=is_closed) as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total
