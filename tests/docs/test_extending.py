@@ -95,7 +95,8 @@ def test_format_of_the_page_is_read(
 def test_the_format_page_lists_all_files_of_its_model() -> None:
     """A format that is decoded whole is in at most six files, its folder counted as one.
 
-    GRO is a format of topologies too, which has files of its own.
+    GRO is a format of topologies too, which has files of its own, and MDAnalysis reads its cells
+    in a way of its own.
     """
     listed = re.findall(r"^\| `(\S+/\S+)` \|", FORMAT.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(listed) <= 6
@@ -110,6 +111,7 @@ def test_the_format_page_lists_all_files_of_its_model() -> None:
     of_topologies = re.compile(
         r"crates/trajet-topology/|crates/trajet-(?:py/src/topology|files/src/topology_sidecar)\.rs"
         r"|fuzz/src/(?:targets/topology_gro|topology)\.rs|python/trajet/structure_output\.py"
+        r"|python/trajet/mdanalysis/conventions\.py"
         r"|tests/(?:docs/test_extending|store/test_store_profile)\.py"
     )
     found = {
