@@ -144,6 +144,9 @@ impl Topology {
     }
 }
 
+/// A place with alternate locations, and its first residue of each name.
+type LocatedPlace = (Group, HashMap<u32, usize>);
+
 /// The search for residues that are one residue or one place.
 struct Search<'a> {
     runs: Vec<Run>,
@@ -152,9 +155,8 @@ struct Search<'a> {
     residues: Vec<u32>,
     /// Likewise: it is at that one's place.
     places: Vec<u32>,
-    /// The last place with alternate locations of each number, insertion code, chain and segment, and its first residue
-    /// of each name.
-    located: HashMap<(i64, u32, u32, u32), (Group, HashMap<u32, usize>)>,
+    /// The last place with alternate locations of each number, insertion code, chain and segment.
+    located: HashMap<(i64, u32, u32, u32), LocatedPlace>,
 }
 
 impl<'a> Search<'a> {
