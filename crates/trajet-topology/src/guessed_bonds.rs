@@ -89,7 +89,7 @@ fn reach(symbol: Option<&str>) -> f64 {
 }
 
 impl Topology {
-    /// Guesses bonds from distances, if the file has none; see [the module](self). The `positions` are in Å; `cell` is
+    /// Guesses bonds from distances, if the file has none. The `positions` are in Å; `cell` is
     /// `None` without periodic boundaries.
     ///
     /// Returns the atoms whose radius is unknown, such as coarse-grained beads: they have no bonds.
