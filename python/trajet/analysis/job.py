@@ -271,9 +271,10 @@ def _analysis(
 
 def _completed(running: Steps[_R]) -> _R:
     """Run an analysis on its own, and return its result."""
-    outcome = None
-    while not isinstance(done := advanced(running, outcome), Finished):
-        outcome = run(done)
+    # No outcome is held while the next is computed: each may take all memory that a run may have.
+    outcomes: list[AnalysisOutcome | None] = [None]
+    while not isinstance(done := advanced(running, outcomes.pop()), Finished):
+        outcomes.append(run(done))
     return with_scalars(done.result)
 
 
