@@ -469,8 +469,7 @@ def test_copy_that_fails_leaves_nothing(together: dict[str, Path]) -> None:
     assert len(words) == len(expected)
     for message, pattern in zip(words, expected, strict=True):
         assert re.match(pattern, message)
-    # Complete parts that get no name are kept in their folder.
-    assert found["left"] == ["out"]
+    assert found["left"] == []
     assert found["parts"] == 3
 
 

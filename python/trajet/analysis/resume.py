@@ -114,7 +114,7 @@ class ResumeFolder:
         digest = hashlib.sha256()
         # Arguments by name and by position are the same only if they are given in the same way.
         arguments = [job.name, list(job.args), dict(job.kwargs), frames]
-        about = [__version__, self._code, self.verify, *arguments]
+        about = [__version__, self._code, *arguments]
         options, files = opened.member.options, opened.files
         feed = _Feed(digest, opened, job.name, verify=self.verify)
         feed.value([*about, _files(files, options, verify=self.verify)])

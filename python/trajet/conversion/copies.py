@@ -361,7 +361,11 @@ class _Copies:
                     own.rename(beside)
                 except OSError as error:
                     raise output.refused(path, error) from error
-                output.give_name(beside, path, force=asked.force)
+                try:
+                    output.give_name(beside, path, force=asked.force)
+                finally:
+                    # If it was interrupted before: `give_name` keeps files whose name is refused.
+                    output.remove(beside)
         return [_outcome(pool.kind, number, done) for number, done in enumerate(answers)]
 
 
