@@ -71,8 +71,14 @@ pub fn create_beside(beside: &Path, place: &Path) -> io::Result<File> {
     let mode = before.mode() & PERMISSIONS;
     let file = options.mode(mode).open(beside)?;
     // The mask of the process does not apply to a file that was there.
-    file.set_permissions(Permissions::from_mode(mode))?;
-    Ok(file)
+    match file.set_permissions(Permissions::from_mode(mode)) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            // Nobody else knows of it yet.
+            let _ = fs::remove_file(beside);
+            Err(error)
+        }
+    }
 }
 
 /// A file that is being written. If it is dropped before [`Output::finish`], it is removed.
