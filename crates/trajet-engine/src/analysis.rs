@@ -51,14 +51,16 @@ pub fn check_weights(weights: Option<&[f64]>, n_atoms: usize) -> Result<(), Inva
     Ok(())
 }
 
-/// Returns the unit cell of the `i`-th frame of a block, for an analysis that has no way without.
+/// Returns the unit cell of the `i`-th frame of a block, for an analysis that needs one.
 ///
 /// # Errors
-/// [`FrameError`] if there is none, or it has no volume; `need` says what it is needed for.
+/// [`FrameError`] if there is none, or it has no volume; `need` is a sentence that says what needs it.
 pub(crate) fn required_cell(block: &Block, i: usize, need: &str) -> Result<Cell, FrameError> {
     let refused = |what: String| FrameError {
         frame: block.meta.frames[i],
-        why: format!("{what}, {need}: leave such frames out, or take a trajectory that has cells"),
+        why: format!(
+            "{what}, and {need}: leave such frames out, or take a trajectory that has cells"
+        ),
     };
     Cell::of_frame(block.meta.cells[i], block.meta.turned[i])
         .map_err(|no_cell| refused(no_cell.to_string()))?

@@ -156,6 +156,7 @@ impl Topology {
         let mut sure = self.ions().unwrap_or_default();
         sure.extend(self.decided_elements());
         sure.sort_unstable();
+        sure.dedup_by_key(|&mut (atom, _)| atom);
         let mut sure = sure.into_iter().peekable();
         let has_mass = rules.masses.is_some();
         let has_no_number = |atom: usize| {
