@@ -37,6 +37,17 @@ def test_residues_are_near_along_bonded_backbones(tmp_path: Path, most: int) -> 
     assert (apart(tj.open(peptides.write_pdb(tmp_path / "ca.pdb", alone)), most) == near).all()
 
 
+@pytest.mark.parametrize(("residue", "near"), [("CA", False), ("CAL", False), ("ALA", True)])
+def test_an_ion_of_calcium_is_no_neighbour(tmp_path: Path, residue: str, near: bool) -> None:
+    """Its atom has the name of an alpha carbon, and it may touch the residue before it."""
+    rows = peptides.helix(4)
+    end = next(row for row in rows if row.number == 4 and row.name == "C")
+    ion = end._replace(number=5, residue=residue, name="CA").moved((2.4, 0.0, 0.0))
+    found = apart(tj.open(peptides.write_pdb(tmp_path / "ion.pdb", [*rows, ion])), 1)
+    assert found[3, 4] == near
+    assert found[3, 2]
+
+
 def test_disulfides_and_numbers_make_no_neighbours(tmp_path: Path) -> None:
     """Bonds of SG, and residues that follow one another in the file, join no chains."""
     rows = [*peptides.helix(4), *(row._replace(chain="B") for row in peptides.helix(4))]

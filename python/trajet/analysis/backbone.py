@@ -18,6 +18,8 @@ from trajet.trajectory import Trajectory
 
 # Stand for an atom that a residue lacks, or has several of.
 _NONE, _SEVERAL = -1, -2
+# Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
+PEPTIDE_BOND = 2.0
 # Largest distance of the backbones of residues of which one lacks C or N, Å: neighbouring CA are
 # 3.8 Å apart.
 _NEAR = 5.0
@@ -295,6 +297,24 @@ def _one_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np
     alone = np.bincount(owners, minlength=len(one))[owners] == 1
     one[owners[alone]] = found[alone]
     return one
+
+
+def atoms_of_places(topology: Topology, names: tuple[str, ...]) -> NDArray[np.int64] | None:
+    """Return the first atom of each name at each place, -1 for none; None without names.
+
+    Returns
+    -------
+    numpy.ndarray
+        `(n_places, n_names)`, int64.
+    """
+    if topology.native.column("names") is None:
+        return None
+    atoms = np.full((topology.n_places, len(names)), _NONE, np.int64)
+    for k, name in enumerate(names):
+        # If several values are assigned to one element, the last one stays.
+        found = topology.atoms.named(name)[::-1]
+        atoms[topology.places[found], k] = found
+    return atoms
 
 
 def first_of_each(atoms: Atoms, names: NDArray[np.str_], name: str) -> NDArray[np.int64]:

@@ -5,13 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.analysis.backbone import are_bonded, chains_of_places
+from trajet.analysis.backbone import (
+    PEPTIDE_BOND,
+    are_bonded,
+    atoms_of_places,
+    chains_of_places,
+    has_backbone,
+    residues_of_places,
+)
 from trajet.box import Box
 from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
-# Largest distance of bonded C and N, or O3' and P, Å.
-_BOND = 2.0
+# Largest distance of bonded O3' and P, Å.
+_PHOSPHATE_BOND = 2.0
 # Fewest residues of a ring.
 _RING = 3
 
@@ -42,7 +49,7 @@ class ChainNeighbours:
         topology = trajectory.topology
         n_places = topology.n_places
         along = np.stack([np.arange(n_places - 1), np.arange(1, n_places)], axis=1)
-        backbone = _atoms(topology, ("N", "CA", "C", "BB"))
+        backbone = atoms_of_places(topology, ("N", "CA", "C", "BB"))
         if backbone is None:
             # Without names, those that follow one another in a chain.
             chains = chains_of_places(topology)
@@ -51,9 +58,11 @@ class ChainNeighbours:
             bonded = _are_connected(topology)
         else:
             bonded = np.zeros(len(along), np.bool_)
-            has_some = np.asarray((backbone >= 0).any(axis=1))
-            rows = np.flatnonzero(has_some[1:] & has_some[:-1])
-            bonded[rows] = are_bonded(trajectory, backbone, along[rows], _BOND)
+            # An ion of calcium is called CA, and beads have BB alone.
+            is_in_chain = has_backbone(topology, backbone, residues_of_places(topology.atoms))
+            is_in_chain |= backbone[:, 3] >= 0
+            rows = np.flatnonzero(is_in_chain[1:] & is_in_chain[:-1])
+            bonded[rows] = are_bonded(trajectory, backbone, along[rows], PEPTIDE_BOND)
             bonded |= _nucleotides(trajectory)
         chains = np.cumsum(np.concatenate([[0], ~bonded]))[:n_places]
         rings = np.zeros(n_places, np.int64)
@@ -63,7 +72,7 @@ class ChainNeighbours:
             sizes = last - first + 1
             may_close = (sizes >= _RING) & (backbone[last, 2] >= 0) & (backbone[first, 0] >= 0)
             ends = np.stack([last, first], axis=1)[may_close]
-            closed = np.flatnonzero(may_close)[are_bonded(trajectory, backbone, ends, _BOND)]
+            closed = np.flatnonzero(may_close)[are_bonded(trajectory, backbone, ends, PEPTIDE_BOND)]
             for chain in closed.tolist():
                 rings[first[chain] : last[chain] + 1] = sizes[chain]
         return cls(chains, rings)
@@ -77,17 +86,6 @@ class ChainNeighbours:
         apart = np.where(rings > 0, np.minimum(apart, rings - apart), apart)
         near: NDArray[np.bool_] = (self.chains[one] == self.chains[other]) & (apart <= most)
         return near
-
-
-def _atoms(topology: Topology, names: tuple[str, ...]) -> NDArray[np.int64] | None:
-    """Return an atom of each name at each place, -1 for none; None without names."""
-    if topology.native.column("names") is None:
-        return None
-    atoms = np.full((topology.n_places, len(names)), -1, np.int64)
-    for k, name in enumerate(names):
-        found = topology.atoms.named(name)[::-1]
-        atoms[topology.places[found], k] = found
-    return atoms
 
 
 def _are_connected(topology: Topology) -> NDArray[np.bool_]:
@@ -106,7 +104,7 @@ def _are_connected(topology: Topology) -> NDArray[np.bool_]:
 def _nucleotides(trajectory: Trajectory) -> NDArray[np.bool_]:
     """Return which places have an O3' near P of the next one in frame 0, `(n_places - 1,)`."""
     topology = trajectory.topology
-    ends = [_atoms(topology, names) for names in (("O3'", "O3*"), ("P", "P"))]
+    ends = [atoms_of_places(topology, names) for names in (("O3'", "O3*"), ("P", "P"))]
     assert ends[0] is not None and ends[1] is not None
     pairs = np.stack([ends[0].max(axis=1)[:-1], ends[1][1:, 0]], axis=1)
     columns, there = trajectory.columns_of(np.maximum(pairs, 0))
@@ -115,5 +113,5 @@ def _nucleotides(trajectory: Trajectory) -> NDArray[np.bool_]:
         wanted, where = np.unique(columns[bonded], return_inverse=True)
         frame = trajectory.read_columns([0], wanted, None, counted=False)
         one, other = np.moveaxis(frame.positions[0][where.reshape(-1, 2)], 1, 0)
-        bonded[bonded] = Box.of(frame).distances(one, other) <= _BOND
+        bonded[bonded] = Box.of(frame).distances(one, other) <= _PHOSPHATE_BOND
     return bonded

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
-from trajet.analysis.backbone import backbone_dihedrals, listed_bonds
+from trajet.analysis.backbone import PEPTIDE_BOND, backbone_dihedrals, listed_bonds
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
 from trajet.box import Box
@@ -16,9 +16,6 @@ from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.startup import Stopwatch
 from trajet.trajectory import Selection
-
-# Longest peptide bond, Å: bonds have 1.33 Å, atoms that are not bonded are 3 Å apart.
-PEPTIDE_BOND = 2.0
 
 
 def _four_atoms(text: str) -> list[int]:

@@ -8,15 +8,18 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import TrajetError
-from trajet.analysis.backbone import are_bonded, residues_of_places
+from trajet.analysis.backbone import (
+    PEPTIDE_BOND,
+    are_bonded,
+    atoms_of_places,
+    residues_of_places,
+)
 from trajet.labels import residue_labels
 from trajet.quoting import quoted
 from trajet.selection_text import parsed
 from trajet.topology import Topology, listed
 from trajet.trajectory import Trajectory
 
-# Largest distance of C and N of bonded residues, Å.
-_PEPTIDE_BOND = 2.0
 # N, CA, C and O of each place, and the places with all that have no protein's name, of topologies
 # in use.
 _known: "WeakKeyDictionary[Topology, tuple[NDArray[np.int64], NDArray[np.int64]]]" = (
@@ -96,7 +99,7 @@ def _left_out(trajectory: Trajectory, chosen: NDArray[np.int64]) -> NDArray[np.i
         [np.stack([unknown - 1, unknown], axis=1), np.stack([unknown, unknown + 1], axis=1)]
     )
     try:
-        bonded = are_bonded(trajectory, backbone, pairs, _PEPTIDE_BOND)
+        bonded = are_bonded(trajectory, backbone, pairs, PEPTIDE_BOND)
     except (TrajetError, OSError):
         # The analysis may not have needed frame 0.
         return unknown[:0]
@@ -108,10 +111,8 @@ def _backbones(topology: Topology) -> tuple[NDArray[np.int64], NDArray[np.int64]
     """Return N, CA, C and O of each place, and the places that have all but no protein's name."""
     if (known := _known.get(topology)) is not None:
         return known
-    backbone = np.full((topology.n_places, 4), -1, np.int64)
-    for k, name in enumerate(("N", "CA", "C", "O")):
-        found = topology.atoms.named(name)
-        backbone[topology.places[found], k] = found
+    backbone = atoms_of_places(topology, ("N", "CA", "C", "O"))
+    assert backbone is not None
     whole = np.flatnonzero((backbone >= 0).all(axis=1))
     names = topology.column("resnames")
     assert names is not None

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import SelectionError
-from trajet.analysis.backbone import backbone_dihedrals, listed_bonds
-from trajet.analysis.dihedrals import PEPTIDE_BOND, bonded_in_first_frame, dihedrals
+from trajet.analysis.backbone import PEPTIDE_BOND, backbone_dihedrals, listed_bonds
+from trajet.analysis.dihedrals import bonded_in_first_frame, dihedrals
 from trajet.analysis.job import Job
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
