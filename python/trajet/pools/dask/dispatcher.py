@@ -117,7 +117,7 @@ class Dispatcher(Submissions[BatchResult]):
         instructions = self._dispatch.failed(sent.copy, error)
         if GiveUp(sent.copy) not in instructions:
             self._timing.retry(sent.tasks[0], error)
-            del self._sent[sent.copy]
+            self._forget(sent)
             self._follow(instructions)
             return
         if isinstance(error, KilledWorker):
@@ -143,7 +143,7 @@ class Dispatcher(Submissions[BatchResult]):
                 if GiveUp(sent.copy) in instructions:
                     raise _placed(answer.error, failed, answer.address)
                 self._timing.retry(failed, answer.error)
-        del self._sent[sent.copy]
+        self._forget(sent)
         self._follow(instructions)
         if answer is None or Take(sent.copy) not in instructions:
             return

@@ -104,7 +104,7 @@ class _JobDispatcher(Submissions[JobAnswer], Generic[Outcome]):
         """Take the result of a job, if the core says so."""
         if sent.copy not in self._sent:
             return
-        del self._sent[sent.copy]
+        self._forget(sent)
         if answer is None:
             # Dask took the worker for dead, and then found it again.
             self._follow(self._dispatch.lost(sent.copy))

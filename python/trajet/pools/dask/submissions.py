@@ -204,6 +204,12 @@ class Submissions(ABC, Generic[_Answer]):
         for (only, prefer), submitted in by_place.items():
             self._submit(submitted, [only] if only else list(prefer), anywhere=only is None)
 
+    def _forget(self, sent: SubmittedCopy) -> None:
+        """Forget a copy that has ended."""
+        del self._sent[sent.copy]
+        # The traceback of a later error keeps the future until the next garbage collection.
+        sent.future.release()
+
     # Events.
 
     def _progressed(self, message: TaskProgress) -> None:
