@@ -1,4 +1,4 @@
-"""Elements that a file does not state are guessed atom by atom, and every guess is told."""
+"""Elements that a file does not state are guessed atom by atom, and remarks list the guesses."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +92,7 @@ def remarks_on(report: tj.Report, word: str) -> list[str]:
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
 @pytest.mark.parametrize("seed", range(8))
-def test_guesses_are_told_and_right(
+def test_guesses_are_right_and_have_a_remark(
     write: Callable[[Path, Elements], Path], seed: int, tmp_path: Path
 ) -> None:
     """Random atoms without element; the numbers are those of the elements that they have."""
@@ -123,13 +123,13 @@ def test_guesses_are_told_and_right(
             assert f" {mass:.3f}" in remarks[0]
         if named.any() and not named.all():
             assert f"of {named.sum()} of 6 atoms" in remarks[0]
-        told = remarks_on(tj.sasa(atoms).report, "radii")
+        remarks = remarks_on(tj.sasa(atoms).report, "radii")
         # Elements of a PSF file follow from masses and names.
-        assert len(told) == (named.any() or WRITERS[write] == "none")
+        assert len(remarks) == (named.any() or WRITERS[write] == "none")
 
 
 @pytest.mark.parametrize("n_blank", [0, 1, 3])
-def test_guessed_donors_and_acceptors_are_told(n_blank: int, tmp_path: Path) -> None:
+def test_guessed_donors_and_acceptors_have_a_remark(n_blank: int, tmp_path: Path) -> None:
     """With the number of atoms whose element is guessed."""
     lines = [
         f"ATOM  {i:5d}  {name:<3s} HOH A   1    {x:8.3f}{y:8.3f}{0:8.3f}  1.00  0.00"
@@ -139,10 +139,10 @@ def test_guessed_donors_and_acceptors_are_told(n_blank: int, tmp_path: Path) -> 
     path = tmp_path / "x.pdb"
     path.write_text("\n".join([*lines, "END", ""]))
     traj = tj.open(path, path, sidecar=False)
-    told = remarks_on(tj.hbonds(traj.select("all"), guess_bonds=True).report, "acceptors")
-    assert len(told) == (n_blank > 0)
+    remarks = remarks_on(tj.hbonds(traj.select("all"), guess_bonds=True).report, "acceptors")
+    assert len(remarks) == (n_blank > 0)
     if n_blank == 1:
-        assert "none of 1 of 3 atoms" in told[0]
+        assert "none of 1 of 3 atoms" in remarks[0]
 
 
 @pytest.mark.parametrize("name", ["SE", "BA", "MN", "MO", "NI", "PT", "OS", "SB", "MN1", "PT2"])

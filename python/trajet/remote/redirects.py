@@ -97,7 +97,7 @@ class _Unfollowed(HTTPRedirectHandler):
 
 
 class _Answer(HTTPResponse):
-    """An answer whose headers have an end: Python would read interim answers for ever."""
+    """HTTP response with limits on interim answers, which Python reads for ever, and on time."""
 
     def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
         super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]
