@@ -1,0 +1,129 @@
+"""Records of results of analyses: in tests, `python -m helpers.recorded_results` renews them.
+
+The commands run on the sample of a peptide in water. `python -m helpers.recorded_results FOLDER`
+also writes CSV files and figures of this environment into a folder, so that their bytes can be
+compared with those of another version: PNG files depend on the versions of matplotlib and FreeType.
+"""
+
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import trajet as tj
+from trajet.result import Result
+
+from helpers import commands
+
+SNAPSHOT = Path(__file__).parents[1] / "laws" / "results.txt"
+
+_HEAVY = '--select "protein and not name H*"'
+_WATER = '--select "water and name O*"'
+_PEPTIDE = "--select protein --whole"
+# Commands without the files: each analysis, and each form of its table.
+COMMANDS = (
+    "apply",
+    f"center-distances {_PEPTIDE} --by residue",
+    f'center-distances {_PEPTIDE} --other "resname IPH"',
+    f"centers {_PEPTIDE}",
+    f"cluster-rmsd {_HEAVY} --whole --cutoff 1.5",
+    f"contact-map {_PEPTIDE} --errors",
+    f'contact-map {_PEPTIDE} --other "resname IPH"',
+    f"contact-map {_PEPTIDE} --by atom --heavy-only --cutoff 3",
+    'contacts --select protein --other "water and name O*"',
+    'count --select "water and around 4 protein"',
+    f"density {_WATER} --spacing 8",
+    f"density {_WATER} --spacing 8 --errors",
+    f"dihedrals {_PEPTIDE}",
+    f"dihedrals {_PEPTIDE} --sin-cos",
+    "dihedrals --quadruples 0,4,6,8",
+    'distances --select "protein and name CA"',
+    'distances --select "protein and name CA" --other "resname IPH"',
+    'distances --select "protein and name CA" --reference 0',
+    f"dssp {_PEPTIDE}",
+    f"dssp {_PEPTIDE} --simplified",
+    f"end-to-end {_PEPTIDE}",
+    f"gyration {_PEPTIDE}",
+    f"gyration {_PEPTIDE} --per-axis",
+    f"gyration-moments {_PEPTIDE}",
+    f"hbonds {_PEPTIDE}",
+    f"hbonds {_PEPTIDE} --lifetimes --list-bonds --errors",
+    f"hbonds {_PEPTIDE} --by residue",
+    f"linear-density {_WATER} --bins 12",
+    f"linear-density {_WATER} --select protein --bins 12 --errors",
+    'min-distance --select protein --other "resname IPH"',
+    'min-distance --select protein --other "resname IPH" --cutoff 6',
+    f"msd {_WATER} --nojump --max-lag 40",
+    'msd --select "protein" --whole --nojump --by residue --max-lag 40',
+    f"native-contacts {_PEPTIDE}",
+    f"pairwise-rmsd {_HEAVY} --whole",
+    f"pca {_HEAVY} --whole --n-components 3",
+    f"rdf {_WATER} --range 0 8 --bins 16",
+    'rdf --select protein --other "water and name O*" --range 0 8 --bins 16 --errors',
+    'rdf-pairs --pairs "protein" "water and name O*" --range 0 8 --bins 16',
+    f"rmsd {_HEAVY} --whole",
+    f'rmsd {_HEAVY} --whole --groups "name CA" --groups "resname IPH"',
+    f"rmsf {_HEAVY} --whole --align same",
+    f"rmsf {_HEAVY} --whole --align same --errors",
+    f"sasa {_PEPTIDE}",
+    f"sasa {_PEPTIDE} --by residue",
+    f"sasa {_PEPTIDE} --by atom",
+)
+# Columns of a header that are shown.
+_MOST = 12
+
+
+def run(command: str, folder: Path) -> tuple[list[str], Result]:
+    """Run a command on a copy of the sample; return what it prints, and its result."""
+    files = [shutil.copy(path, folder) for path in tj.samples.peptide_in_water().files]
+    name, *options = shlex.split(command)
+    saved = folder / "result.npz"
+    done = commands.run(name, *files, *options, "-o", saved)
+    assert done.returncode == 0, done
+    return f"{done.stdout}{done.stderr}".replace(f"{folder}/", "").splitlines(), tj.load(saved)
+
+
+def applied() -> Result:
+    """Return the result of `apply`, which has no command."""
+    protein = tj.samples.peptide_in_water().open().select("protein")
+    return tj.apply(protein, lambda positions: positions.max(axis=0) - positions.min(axis=0))
+
+
+def record(command: str, folder: Path) -> tuple[str, Result]:
+    """Return what a command prints without times, with repr and columns of its result."""
+    printed, result = ([], applied()) if command == "apply" else run(command, folder)
+    lines = [re.sub(r" in \d.*", " in …", line) for line in printed]
+    summary, head = result.summary(), result.csv_header()
+    more = ", …" * (len(head) > _MOST)
+    return (
+        "\n".join(
+            [
+                f"$ trajet {command}",
+                *(line for line in lines if "result.npz" not in line),
+                f"repr: {result!r}",
+                f"summary: {summary.title}: {summary.count} rows, {len(summary.columns)} columns",
+                f"csv: {len(head)} columns: {', '.join(head[:_MOST])}{more}",
+                "",
+            ]
+        ),
+        result,
+    )
+
+
+def main() -> None:
+    """Write the record of all commands; write CSV files and figures into a folder."""
+    parts = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for number, command in enumerate(COMMANDS):
+            text, result = record(command, Path(temporary))
+            parts.append(text)
+            for folder in sys.argv[1:]:
+                result.save(Path(folder, f"{number}.csv"))
+                result.plot().savefig(Path(folder, f"{number}.png"))
+    SNAPSHOT.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""What commands print, and repr, summary, columns and files of results, are those of the record."""
+
+from pathlib import Path
+
+import pytest
+import trajet as tj
+from helpers.recorded_results import COMMANDS, SNAPSHOT, record
+from helpers.result_laws import assert_restored
+
+PARTS = dict(zip(COMMANDS, SNAPSHOT.read_text(encoding="utf-8").split("\n\n"), strict=True))
+
+
+def test_record_has_all_analyses() -> None:
+    """Each has a command or several."""
+    assert {name.split()[0].replace("-", "_") for name in PARTS} == set(tj.ANALYSES)
+
+
+@pytest.mark.parametrize("command", PARTS)
+def test_results_are_those_of_the_record(command: str, tmp_path: Path) -> None:
+    """If a change is intended, `python -m helpers.recorded_results` writes the record anew."""
+    text, result = record(command, tmp_path)
+    assert text.rstrip("\n") == PARTS[command].rstrip("\n")
+    assert_restored(result, tmp_path / "again.npz")
