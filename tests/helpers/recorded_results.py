@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 
 import trajet as tj
-from trajet.result import Result
+from trajet.advise import first_advice
+from trajet.result import Result, entries_of
 
 from helpers import commands
 
@@ -95,13 +96,15 @@ def record(command: str, folder: Path) -> tuple[str, Result]:
     """Return what a command prints without times, with repr and columns of its result."""
     printed, result = ([], applied()) if command == "apply" else run(command, folder)
     lines = [re.sub(r" in \d.*", " in …", line) for line in printed]
+    # Advice follows from times.
+    left_out = ("result.npz", *first_advice(entries_of(result.report)))
     summary, head = result.summary(), result.csv_header()
     more = ", …" * (len(head) > _MOST)
     return (
         "\n".join(
             [
                 f"$ trajet {command}",
-                *(line for line in lines if "result.npz" not in line),
+                *(line for line in lines if line not in left_out),
                 f"repr: {result!r}",
                 f"summary: {summary.title}: {summary.count} rows, {len(summary.columns)} columns",
                 f"csv: {len(head)} columns: {', '.join(head[:_MOST])}{more}",
