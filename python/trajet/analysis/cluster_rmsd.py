@@ -15,7 +15,7 @@ from trajet.analysis.runner import RunOptions, main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
-from trajet.result import Clusters, PairwiseRmsd, Report, entries_of
+from trajet.result import Clusters, PairwiseRmsd, analysis_of
 from trajet.trajectory import Selection, resolve_frames
 
 if TYPE_CHECKING:
@@ -158,19 +158,13 @@ def cluster_rmsd(
         parts = [("the matrix", known), ("linkage", _LINKAGE * values.size)]
         check_memory(parts, max_memory, f"choose fewer frames{_FEWER}")
         labels = hierarchical(values, method, cutoff=cutoff, n_clusters=n_clusters)
-    entries = entries_of(pairs.report).copy()
     found = len(values) < 2 or int(labels.max()) + 1 < len(labels)
-    entries["remarks"] = [
-        *looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no two frames are"),
-        *entries["remarks"],
-    ]
-    entries["analysis"] = "cluster_rmsd"
-    entries["parameters"] = {
-        **entries["parameters"],
-        "method": method,
-        "cutoff": cutoff,
-        "n_clusters": n_clusters,
-    }
+    remarks = looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no two frames are")
+    report = pairs.report.changed(
+        remarks=[*remarks, *analysis_of(pairs.report)["remarks"]],
+        parameters={"method": method, "cutoff": cutoff, "n_clusters": n_clusters},
+        analysis="cluster_rmsd",
+    )
     return Clusters(
         labels=labels,
         sizes=np.bincount(labels),
@@ -181,5 +175,5 @@ def cluster_rmsd(
         pairs=pairs,
         selection=atoms,
         label=pairs.columns[0],
-        report=Report(entries),
+        report=report,
     )

@@ -43,6 +43,7 @@ from trajet.result.report import COUNTS as COUNTS
 from trajet.result.report import REPORT_SUFFIXES as REPORT_SUFFIXES
 from trajet.result.report import STAGES as STAGES
 from trajet.result.report import Report as Report
+from trajet.result.report import analysis_of as analysis_of
 from trajet.result.report import bytes_by_place as bytes_by_place
 from trajet.result.report import counting_of as counting_of
 from trajet.result.report import entries_of as entries_of

@@ -15,6 +15,7 @@ from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.distances import Distances
 from trajet.result.member_outcome import MemberOutcome
+from trajet.result.report import analysis_of
 from trajet.result.result import Result
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import GroupSeries
@@ -175,8 +176,7 @@ def _fields(result: Result) -> Iterator[_Names]:
 
 def _fields_of_groups(result: Centers | CenterDistances | GroupSeries) -> Iterator[_Names]:
     """Yield those of a result of groups of atoms, which are residues, molecules or others."""
-    parameters = result.report["parameters"]
-    by = parameters.get("by") if isinstance(parameters, Mapping) else None
+    by = analysis_of(result.report)["parameters"].get("by")
     if by not in ("residue", "molecule"):
         return
     of: Literal["residue", "molecule"] = "residue" if by == "residue" else "molecule"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from trajet.quoting import quoted
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
-from trajet.result.report import Report, entries_of
+from trajet.result.report import Report, analysis_of
 from trajet.result.result import Result, Table, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.times import ROUNDING, decimals_within
@@ -183,7 +183,7 @@ class MeanSquaredDisplacement(Result):
         is_fitted = np.isfinite(self.fit_first)
         before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
         of_before = fit_remarks(before, self.lags)
-        kept = [one for one in entries_of(self.report)["remarks"] if one not in of_before]
+        kept = [one for one in analysis_of(self.report)["remarks"] if one not in of_before]
         fitted = replace(
             self,
             fit_first=found.first,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from trajet.result.contact_map import NamedPair
 from trajet.result.member_outcome import Key, MemberOutcome
 from trajet.result.profiles import Aligned, Profile, aligned, circular, profile_of
+from trajet.result.report import analysis_of
 from trajet.result.result import Result
 from trajet.uncertainty.replicas import mean_and_variance
 from trajet.uncertainty.student_t import quantile
@@ -224,9 +226,8 @@ def remarks_of_members(members: Sequence[MemberOutcome[Result]]) -> list[str]:
     for one in members:
         if one.result is None:
             continue
-        remarks = one.result.report["remarks"]
-        assert isinstance(remarks, Sequence)
-        seen = {re.sub(r"[\d.]+", "#", str(remark)): str(remark) for remark in remarks}
+        remarks = analysis_of(one.result.report)["remarks"]
+        seen = {re.sub(r"[\d.]+", "#", remark): remark for remark in remarks}
         for kind, remark in seen.items():
             text, label, count = kinds.get(kind, (remark, one.label, 0))
             kinds[kind] = (text, label, count + 1)
@@ -271,9 +272,7 @@ def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) ->
 
 def _n_frames(result: Result) -> int:
     """Return the number of frames of a result."""
-    parameters = result.report["parameters"]
-    assert isinstance(parameters, Mapping)
-    return int(parameters["n_frames"])
+    return cast(int, analysis_of(result.report)["parameters"]["n_frames"])
 
 
 def _started_together(members: Sequence[MemberOutcome[Result]]) -> bool:

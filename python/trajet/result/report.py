@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, cast, get_args
@@ -89,15 +90,17 @@ class Report(Mapping[str, object]):
     Parameters
     ----------
     entries
-        The entries.
+        The entries, all of them or those of `AnalysisEntries`.
     conclude
-        Returns the entries with those that follow from them; called when an entry is first read.
+        Returns all entries, given these; called when another one is first read.
     """
 
     def __init__(
-        self, entries: Entries, conclude: Callable[[Entries], Entries] | None = None
+        self,
+        entries: Entries | AnalysisEntries,
+        conclude: Callable[[Entries], Entries] | None = None,
     ) -> None:
-        self._recorded: Entries = {**entries}
+        self._recorded = cast(Entries, {**entries})
         self._conclude = conclude
 
     @classmethod
@@ -166,8 +169,8 @@ class Report(Mapping[str, object]):
 
     def __getitem__(self, name: str) -> object:
         """Return one entry; the list of tasks is made when it is read."""
-        entries: Mapping[str, object] = self._entries
-        found = entries[name]
+        entries: Mapping[str, object] = self._recorded
+        found = entries[name] if name in entries else self._entries[name]  # type: ignore[literal-required]
         return list(found) if isinstance(found, TaskColumns) else found
 
     def __iter__(self) -> Iterator[str]:
@@ -241,12 +244,18 @@ class Report(Mapping[str, object]):
         environment = None if storage is None else advise.Environment.load(storage)
         return advise.allocate(self._entries, workers, environment)
 
-    def changed(self, *, remarks: list[str], parameters: Mapping[str, object]) -> "Report":
-        """Return a report with other remarks, and with some other parameters of the analysis."""
-        entries = self._entries
-        changed = Report(entries)
+    def changed(
+        self, *, remarks: list[str], parameters: Mapping[str, object], analysis: str | None = None
+    ) -> "Report":
+        """Return a report with other remarks, some other parameters, and another analysis if given.
+
+        It shares everything else with this one.
+        """
+        changed = Report(self._recorded, self._conclude)
         changed._recorded["remarks"] = remarks
-        changed._recorded["parameters"] = {**entries["parameters"], **parameters}
+        changed._recorded["parameters"] = {**self._recorded["parameters"], **parameters}
+        if analysis is not None:
+            changed._recorded["analysis"] = analysis
         return changed
 
     def record_scalars(self, scalars: Mapping[str, object]) -> None:
@@ -376,6 +385,11 @@ def entries_of(report: Report) -> Entries:
     return report._entries
 
 
+def analysis_of(report: Report) -> AnalysisEntries:
+    """Return the entries on the analysis, its inputs and remarks, which need no conclusions."""
+    return report._recorded
+
+
 def bytes_by_place(entries: Iterable[PlaceBytes]) -> PlaceBytes:
     """Return the bytes read from each tier and each tag of a store, summed over `entries`.
 
@@ -451,8 +465,31 @@ def make_report(
     tags
         Open tags of the data set, in the order of `bytes_by_tag`.
     """
-    opening, host, counting = reader.opening(), os.uname().nodename, run.get("counting")
-    workers, tasks = _workers_and_tasks(run, host)
+    versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
+    if (loaded := sys.modules.get("MDAnalysis")) is not None:
+        versions["MDAnalysis"] = loaded.__version__
+    here = {
+        "cores": available_threads(),
+        "opening": reader.opening(),
+        "versions": {**versions, **run.get("versions", {})},
+        "cpu": machine.processor(),
+        "instruction_set": INSTRUCTION_SET,
+        "host": os.uname().nodename,
+        "platform": machine.system(),
+    }
+    return Report(analysis, partial(_concluded, run, here, tiers, tags))
+
+
+def _concluded(
+    run: RunReport,
+    here: Mapping[str, object],
+    tiers: Sequence[str],
+    tags: Sequence[str],
+    analysis: Entries,
+) -> Entries:
+    """Return all entries of a report: sums over workers, and ratios and advice that follow."""
+    opening, counting = cast(OpeningEntry, here["opening"]), run.get("counting")
+    workers, tasks = _workers_and_tasks(run, cast(str, here["host"]))
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
     stages: dict[str, float] = {name: sum(worker[name] for worker in workers) for name in STAGES}
@@ -470,9 +507,6 @@ def make_report(
             stages[stage] += counting[stage]
         for count in COUNTS:
             counts[count] += counting[count]
-    versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
-    if (loaded := sys.modules.get("MDAnalysis")) is not None:
-        versions["MDAnalysis"] = loaded.__version__
     hosts_and_workers = {(worker["host"], worker["worker"]) for worker in workers}
     by_place = bytes_by_place([*workers, *([] if counting is None else [counting])])
     found: dict[str, object] = {
@@ -489,32 +523,21 @@ def make_report(
         "tags": dict(zip(tags, by_place.get("bytes_by_tag", [0] * len(tags)), strict=True)),
         "passes": run["passes"],
         "threads": len(workers),
-        "cores": available_threads(),
         "ranks_per_node": dict(sorted(Counter(host for host, _ in hosts_and_workers).items())),
         "workers": workers,
         "tasks": tasks,
         "retried": run.get("retried", []),
         "repeated": run.get("repeated", []),
-        "opening": opening,
-        "versions": {**versions, **run.get("versions", {})},
-        "cpu": machine.processor(),
-        "instruction_set": INSTRUCTION_SET,
-        "host": host,
-        "platform": machine.system(),
+        **here,
     }
     del found["t_total"]
-    return Report(cast(Entries, found), _with_conclusions)
-
-
-def _with_conclusions(measured: Entries) -> Entries:
-    """Return the entries of a report with those that follow from them: ratios and advice."""
-    workers, stages = measured["workers"], measured["stages"]
+    measured = cast(Entries, found)
     serial: Stages | None = workers[0] if len(workers) == 1 else measured.get("sample")
     entries: Entries = {
         **measured,
         "r_comp_io": advise.computing_to_input(serial),
         "r_comp_comm": finite_ratio(stages["t_comp"], stages["t_comm"]),
-        "stragglers": advise.stragglers(workers, measured["tasks"], stages["t_total"]),
+        "stragglers": advise.stragglers(workers, tasks, stages["t_total"]),
     }
     return {
         **entries,

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from trajet import output
 from trajet._trajet import MissingPackageError
-from trajet.result.report import Report, entries_of
+from trajet.result.report import Report, analysis_of
 from trajet.result.summary import Column, Summary
 from trajet.result.times import shortest_times
 
@@ -543,5 +543,5 @@ def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64], report: 
     """Return the first columns of a table with one row per frame."""
     return [
         ("frame", frames),
-        ("time_ps", shortest_times(times, entries_of(report).get("inputs", ()))),
+        ("time_ps", shortest_times(times, analysis_of(report).get("inputs", ()))),
     ]
