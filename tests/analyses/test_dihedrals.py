@@ -496,6 +496,8 @@ def test_report_describes_the_request(systems: Systems) -> None:
         "last_frame": 3,
         "n_frames": 2,
         "selections": ["resid 5-9"],
+        "n_atoms": [selection.n_atoms],
+        "quadruples": None,
         "n_dihedrals": 10,
         "backbone": True,
         "sin_cos": True,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from trajet._trajet import Plan
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.trajectory import Selection, UpdatingSelection
@@ -180,23 +180,17 @@ def apply(
 
     # A function that gets cells can take nearest images.
     fixed = [] if has_cell or not isinstance(main, Selection) else [main]
-    outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(*chosen), as_written=fixed, **run
-    )
+    outcome = yield RunRequest(plan, chosen, as_written=fixed)
     if reducer is None:
         values = outcome.floats("values")
     else:
         values = outcome.floats("reduced").reshape(shape)
     remarks += outcome.cells.missing_for(chosen)
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
-    parameters = {
-        "selections": [one.label for one in chosen],
-        "n_atoms": [None if isinstance(one, UpdatingSelection) else one.n_atoms for one in chosen],
+    recorded = {
         "updating": updating,
         "function": name,
-        "per": per,
         "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
-        "thread_safe": thread_safe,
     }
     return Applied(
         values=values,
@@ -204,7 +198,7 @@ def apply(
         frames=outcome.frames,
         name=name,
         reduced=reducer is not None,
-        report=outcome.report("apply", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded=recorded),
         names=None if parts is None else tuple(parts),
         shapes=None if parts is None else tuple("x".join(map(str, one)) for one in parts.values()),
     )

@@ -123,9 +123,3 @@ OtherUpdatingAtoms: TypeAlias = Annotated[
 
 # Distances that are counted, from the least to the largest.
 DistanceRange: TypeAlias = Annotated[tuple[float, float], ANGSTROM, Metavar("FROM TO")]
-
-# Command-line note of analyses that take positions as they are in the file.
-STORED_POSITIONS = (
-    "Positions are used as stored: if molecules are broken over the box, make them whole with"
-    " --whole."
-)

@@ -26,10 +26,10 @@ def interval_of(outcome: AnalysisOutcome) -> float:
     AnalysisError
         If there are fewer than two frames, or their times are not evenly spaced.
     """
-    n_frames, label = len(outcome.frames), outcome.trajectory.label
-    if n_frames < 2:
-        raise AnalysisError(f"{label}: lifetimes need at least two frames, not {n_frames}")
-    return equal_step(outcome.trajectory, outcome.frames, "lifetimes need")
+    trajectory, n = outcome.request.trajectory, len(outcome.frames)
+    if n < 2:
+        raise AnalysisError(f"{trajectory.label}: lifetimes need at least two frames, not {n}")
+    return equal_step(trajectory, outcome.frames, "lifetimes need")
 
 
 def frames_of_lag(max_lag: float | None, interval: float, n_frames: int) -> int:

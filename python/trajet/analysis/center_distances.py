@@ -2,11 +2,7 @@
 
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet._trajet import Plan, SelectionError
-from trajet.analysis.arguments import STORED_POSITIONS
 from trajet.analysis.atom_groups import (
     AtomGroups,
     GroupBy,
@@ -16,7 +12,7 @@ from trajet.analysis.atom_groups import (
 )
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import RunOptions, RunRequest, describe, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.quoting import quoted
 from trajet.result import CenterDistances
 
@@ -33,7 +29,7 @@ def _check(selection: object, other: object, by: str) -> None:
 
 @analysis(
     check=_check,
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet center-distances adk.psf adk.xtc --select "resid 122-159" --other "resid 1-29"
     trajet center-distances adk.psf adk.xtc --select protein --by residue --plot matrix.png
@@ -81,17 +77,15 @@ def center_distances(
         or there is only one group and `other` is None.
     MemoryError
         If the distances of all frames do not fit into memory: choose fewer groups or frames.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
-    Centres are computed from positions as stored, then the nearest image of the difference is
-    taken. A molecule that is broken over the box has a wrong centre: make molecules whole with
-    `traj.whole()` before the selection; `report["remarks"]` say in how many frames neighbouring
-    atoms lie on either side of the box. Nearest
-    images are those of `distances`. With `pbc`, a remark names the number of frames without a cell,
-    whose distances are those of the positions as they are.
+    A molecule that is broken over the box has a wrong centre. Select all groups from `traj.whole()`
+    if there are several: they must be of one trajectory.
+
+    With `pbc`, the nearest image of the difference of two centres is taken, as by `distances`. A
+    remark names the number of frames without a cell, whose distances are those of the positions as
+    they are.
 
     Examples
     --------
@@ -107,7 +101,8 @@ def center_distances(
     if others and not isinstance(weights, str):
         raise ValueError("weights of several selections are 'mass' or 'equal', not numbers")
     remarks: list[str] = []
-    groups = AtomGroups.of([*own, *others], by, weights, remarks)
+    selections = [*own, *others]
+    groups = AtomGroups.of(selections, by, weights, remarks)
     n_a = groups.n_groups_of(len(own))
     if other is None and n_a < 2:
         raise SelectionError(
@@ -115,45 +110,31 @@ def center_distances(
             " selection, a list of selections, or divide it (by='residue')"
         )
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "centers",
-            atoms=groups.columns,
-            sizes=groups.sizes,
-            weights=groups.weights,
-            quantity="within" if other is None else {"between": n_a},
-            periodic=pbc,
-        )
-
+    plan = Plan(
+        "centers",
+        atoms=groups.columns,
+        sizes=groups.sizes,
+        weights=groups.weights,
+        quantity="within" if other is None else {"between": n_a},
+        periodic=pbc,
+    )
     outcome = yield RunRequest(
-        main.trajectory,
-        plan,
-        t_select=selection_seconds(*own, *others),
-        as_written=[*own, *others],
-        chains_apart=by != "selection",
-        **run,
+        plan, selections, as_written=selections, chains_apart=by != "selection"
     )
     remarks += outcome.cells.missing() if pbc else []
     values = outcome.floats("distances")
     if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
-    parameters = {
-        "selections": [one.label for one in (*own, *others)],
-        "n_atoms": [one.n_atoms for one in (*own, *others)],
-        "by": by,
-        "n_groups": [n_a] if other is None else [n_a, len(groups.sizes) - n_a],
-        "weights": describe(weights),
-        "pbc": pbc,
-    }
     labels, partners = groups.labels[:n_a], groups.labels[n_a:]
+    n_groups = [n_a] if other is None else [n_a, len(partners)]
     return CenterDistances(
         values=values,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=tuple(one.label for one in (*own, *others)),
+        columns=tuple(one.label for one in selections),
         name="distance",
-        report=outcome.report("center_distances", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded={"n_groups": n_groups}),
         labels=labels,
         partners=None if other is None else partners,
     )

@@ -12,7 +12,6 @@ from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtom
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.chain_neighbours import ChainNeighbours
-from trajet.analysis.contacts import pairs_entries
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
@@ -21,7 +20,6 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.labels import atom_labels, residue_labels, residues_of
@@ -59,8 +57,6 @@ def contact_map(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The second group, whose residues are the columns of the map. Selection text, a Selection or
         an AtomGroup. None for `selection`.
@@ -99,8 +95,6 @@ def contact_map(
         If the map does not fit into memory.
     ValueError
         If the cut-off is not positive, or the number of neighbours is negative.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -129,7 +123,8 @@ def contact_map(
             "neighbours of residues are unknown without a topology: open the trajectory with one"
         )
     others = None if other is None else further_selection(other, main.trajectory)
-    groups = [_Groups.of(each, by, heavy_only) for each in (main, others) if each is not None]
+    chosen = [main] if others is None else [main, others]
+    groups = [_Groups.of(each, by, heavy_only) for each in chosen]
     rows, columns = groups[0], groups[-1]
     plan = Plan(
         "contact_map",
@@ -137,22 +132,14 @@ def contact_map(
         others=None if others is None else columns.atoms,
         cutoff=float(cutoff),
         periodic=pbc,
-        locations=selected_locations([main] if others is None else [main, others]),
+        locations=selected_locations(chosen),
     )
-    t_select = selection_seconds(main, others)
     fewer = "choose fewer atoms"
     if by == "atom":
         fewer += ", or residues instead of atoms (by='residue', --by residue)"
     shape = (len(rows.atoms), len(columns.atoms))
     _check_map(shape, fewer, within=others is None)
-    outcome = yield RunRequest(
-        main.trajectory,
-        lambda _: plan,
-        t_select=t_select,
-        smaller_state=fewer,
-        in_blocks=errors,
-        **run,
-    )
+    outcome = yield RunRequest(plan, chosen, smaller_state=fewer, in_blocks=errors)
     n_frames = len(outcome.frames)
     neighbours = ChainNeighbours.of(main.trajectory) if exclude_neighbors else None
     left_out = _left_out(rows, columns, exclude_neighbors, neighbours)
@@ -171,15 +158,6 @@ def contact_map(
         values = counts / np.float64(n_frames)
     values[left_out] = np.nan
     of_errors = _errors(outcome) if errors else None
-    parameters = {
-        **pairs_entries(main, others),
-        "cutoff": float(cutoff),
-        "heavy_only": heavy_only,
-        "exclude_neighbors": exclude_neighbors,
-        "by": by,
-        "pbc": pbc,
-        "errors": errors,
-    }
     remarks = outcome.cells.missing() if pbc else []
     remarks += [] if of_errors is None else of_errors.remarks
     found = bool(counts.any()) or not n_frames
@@ -195,7 +173,7 @@ def contact_map(
         within=others is None,
         of=by,
         cutoff=float(cutoff),
-        report=outcome.report("contact_map", parameters, remarks=remarks, uses_times=False),
+        report=outcome.report(remarks, uses_times=False),
         row_residue_names=rows.residue_names,
         row_residues=rows.residue_numbers,
         column_residue_names=columns.residue_names,

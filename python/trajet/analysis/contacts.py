@@ -1,6 +1,6 @@
 """`contacts`: the number of contacts of two groups."""
 
-from typing import Annotated, Protocol, Unpack
+from typing import Annotated, Unpack
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from trajet.analysis.arguments import ANGSTROM, Above, OtherUpdatingAtoms, Updat
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set, selected_locations
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.analysis.runner import Chosen, RunOptions, RunRequest
 from trajet.result import Series
 
 
@@ -58,8 +58,6 @@ def contacts(
         position.
     ValueError
         If the cut-off is not positive.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -84,33 +82,24 @@ def contacts(
     check_for_pairs(main, others)
     cutoff = float(cutoff)
     plan = contacts_plan(main, others, nearest=False, cutoff=cutoff, pbc=pbc)
-    t_select = main.t_select + (0.0 if others is None else others.t_select)
-    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
-    updating = [None if each is None else each.updating for each in (main, others)]
+    sets = [main] if others is None else [main, others]
+    outcome = yield RunRequest(plan, sets)
+    updating = [each.updating for each in sets]
     cells = outcome.cells
     remarks = cells.missing() if pbc else cells.missing_for(updating)
     remarks += shared_remarks(main, others)
     found = bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
-    texts = [
-        each.label for each in (main, others) if each is not None and each.updating is not None
-    ]
+    texts = [each.label for each in sets if each.updating is not None]
     remarks += selections_in_nm(texts, found=found)
-    label = between(main, others)
-    parameters = {
-        **pairs_entries(main, others),
-        "updating": any(each is not None for each in updating),
-        "cutoff": cutoff,
-        "pbc": pbc,
-    }
     return Series(
         values=outcome.integers("count").astype(np.float64),
         times=outcome.times,
         frames=outcome.frames,
         units="",
-        columns=(label,),
+        columns=(between(main, others),),
         name="contacts",
-        report=outcome.report("contacts", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded={"updating": any(updating)}),
     )
 
 
@@ -131,20 +120,6 @@ def contacts_plan(
     )
 
 
-class Labelled(Protocol):
-    """Atoms with a name, such as a Selection or an AtomSet."""
-
-    @property
-    def label(self) -> str:
-        """Name in figures and reports."""
-        ...
-
-    @property
-    def n_atoms(self) -> int | None:
-        """Number of atoms; None if it is another in each frame."""
-        ...
-
-
 def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
     """Raise an error if there is no pair of different atoms.
 
@@ -159,18 +134,9 @@ def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
         raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
 
 
-def between(main: Labelled, other: Labelled | None) -> str:
+def between(main: Chosen, other: Chosen | None) -> str:
     """Return the names of the two groups, or of the only one."""
     return main.label if other is None else f"{main.label} and {other.label}"
-
-
-def pairs_entries(main: Labelled, other: Labelled | None) -> dict[str, object]:
-    """Return the entries of the report on one group or two."""
-    chosen = [main] if other is None else [main, other]
-    return {
-        "selections": [each.label for each in chosen],
-        "n_atoms": [each.n_atoms for each in chosen],
-    }
 
 
 def shared_remarks(main: AtomSet, other: AtomSet | None) -> list[str]:

@@ -3,13 +3,12 @@
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import Series
 from trajet.trajectory import Selection, UpdatingSelection
 
@@ -51,10 +50,6 @@ def count(
     AnalysisError
         If an atom on which the selection depends has no position, or the cell of a frame has no
         volume.
-    FrameError
-        If a frame is out of range.
-    FormatError
-        If a frame is corrupt.
 
     Notes
     -----
@@ -70,25 +65,16 @@ def count(
     array([6., 6., 6.])
     """
     main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
-    native, columns, n_atoms = None, None, None
     if isinstance(main, UpdatingSelection):
         native, columns = main.prepared(has_selected=False)
+        plan = Plan("count", atoms=columns, selection=native.to_bytes())
     else:
-        columns, n_atoms = main.columns, main.n_atoms
-
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan("count", atoms=columns, selection=None if native is None else native.to_bytes())
-
-    outcome = yield RunRequest(main.trajectory, plan, t_select=selection_seconds(main), **run)
+        plan = Plan("count", atoms=main.columns, selection=None)
+    outcome = yield RunRequest(plan, [main])
     remarks = selections_in_nm(
         [main.label], found=bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     )
     remarks += outcome.cells.missing_for([main])
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [n_atoms],
-        "updating": native is not None,
-    }
     return Series(
         values=outcome.integers("count").astype(np.float64),
         times=outcome.times,
@@ -96,5 +82,5 @@ def count(
         units="atoms",
         columns=(main.label,),
         name="N",
-        report=outcome.report("count", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded={"updating": isinstance(main, UpdatingSelection)}),
     )

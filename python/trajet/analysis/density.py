@@ -94,8 +94,6 @@ def density(
         If an atom has no position.
     ValueError
         If the grid has no voxel, or more than 134,217,728 (1 GiB): choose a larger spacing.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -132,19 +130,10 @@ def density(
         n_bytes = _BLOCK_BYTES * int(counts.prod())
         check_memory([("errors of voxels", n_bytes)], None, smaller)
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "density", atoms=main.atoms.columns, selection=main.native, amounts=amounts, grid=grid
-        )
-
-    outcome = yield RunRequest(
-        main.trajectory,
-        plan,
-        t_select=main.t_select,
-        smaller_state=smaller,
-        in_blocks=errors,
-        **run,
+    plan = Plan(
+        "density", atoms=main.atoms.columns, selection=main.native, amounts=amounts, grid=grid
     )
+    outcome = yield RunRequest(plan, [main], smaller_state=smaller, in_blocks=errors)
     n_frames = outcome.number("n_frames")
     counted, inside = outcome.number("n_atoms"), outcome.number("n_inside")
     units, factor = UNITS[quantity]
@@ -171,15 +160,10 @@ def density(
         series = np.array(of_blocks).reshape(len(of_blocks), values.size)
         found = block_errors(series, "voxels")
         remarks += found.remarks
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
+    recorded = {
         "updating": main.updating is not None,
-        "quantity": quantity,
-        "spacing": float(spacing),
         "origin": low.tolist(),
         "shape": counts.tolist(),
-        "errors": errors,
     }
     x, y, z = (np.linspace(a, b, n + 1) for n, (a, b) in grid)
     return Density(
@@ -191,7 +175,7 @@ def density(
         units=units,
         label=main.label,
         name=f"{quantity} density",
-        report=outcome.report("density", parameters, remarks=remarks, uses_times=False),
+        report=outcome.report(remarks, recorded=recorded, uses_times=False),
         standard_errors=None if found is None else found.standard_errors.reshape(values.shape),
         half_widths=None if found is None else found.half_widths.reshape(values.shape),
         resolved=None if found is None else found.resolved.reshape(values.shape),

@@ -10,7 +10,7 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
 from trajet.analysis.backbone import PEPTIDE_BOND, backbone_dihedrals, listed_bonds
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
@@ -86,8 +86,6 @@ def dihedrals(
     ------
     SelectionError
         If no residue has both angles, or an index is out of range.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -118,23 +116,16 @@ def dihedrals(
         atom_columns = main.trajectory.columns(fours.ravel()).reshape(fours.shape)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = yield RunRequest(
-        main.trajectory,
-        lambda _: Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
-        t_select=selection_seconds(main) + watch.seconds(),
-        **run,
+        Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
+        [main],
+        seconds=watch.seconds(),
     )
     if pbc:
         remarks += outcome.cells.missing_in_some()
     columns = names
     if sin_cos:
         columns = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))
-    parameters = {
-        "selections": [main.label],
-        "n_dihedrals": len(fours),
-        "backbone": backbone,
-        "sin_cos": sin_cos,
-        "pbc": pbc,
-    }
+    recorded = {"n_dihedrals": len(fours), "backbone": backbone}
     return Dihedrals(
         values=outcome.floats("dihedrals"),
         times=outcome.times,
@@ -142,7 +133,7 @@ def dihedrals(
         units="" if sin_cos else "degrees",
         columns=columns,
         name="dihedral features" if sin_cos else "dihedral angles",
-        report=outcome.report("dihedrals", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded=recorded),
         atoms=fours,
         backbone=backbone,
         sin_cos=sin_cos,

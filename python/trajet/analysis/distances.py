@@ -18,10 +18,8 @@ from trajet.analysis.reference import (
 from trajet.analysis.runner import (
     RunOptions,
     RunRequest,
-    describe,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.labels import atom_labels
 from trajet.result import Distances
@@ -57,8 +55,6 @@ def distances(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The second group. Selection text, a Selection or an AtomGroup. None for each pair within
         `selection` once, without a reference.
@@ -81,8 +77,6 @@ def distances(
         If atoms and reference do not fit each other.
     MemoryError
         If the distances of all frames do not fit into memory: choose fewer atoms or frames.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -116,12 +110,11 @@ def distances(
             partner = {"positions": target.positions}
         return Plan("distances", atoms=main.columns, partner=partner, periodic=pbc)
 
+    selections = [main] if others is None else [main, others]
     outcome = yield RunRequest(
-        main.trajectory,
         plan,
-        t_select=selection_seconds(main, others),
+        selections,
         reference=None if reference is None else frame_of(reference, main.trajectory),
-        **run,
     )
     partners = None if others is None and reference is None else (others or main)
     values = outcome.floats("distances")
@@ -129,22 +122,15 @@ def distances(
         values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
     if pbc:
         remarks += outcome.cells.missing_in_some()
-    labels = [main.label] if others is None else [main.label, others.label]
-    parameters = {
-        "selections": labels,
-        "n_atoms": [main.n_atoms] if others is None else [main.n_atoms, others.n_atoms],
-        "reference": describe(reference),
-        "pbc": pbc,
-    }
     inputs = [] if reference is None else describe_reference(reference)
     return Distances(
         values=values,
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=tuple(labels),
+        columns=tuple(one.label for one in selections),
         name="distance",
-        report=outcome.report("distances", parameters, inputs, remarks),
+        report=outcome.report(remarks, inputs=inputs),
         atoms=main.indices,
         partners=None if partners is None else partners.indices,
         labels=_labels(main),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
-from trajet.analysis.arguments import STORED_POSITIONS, Atoms
+from trajet.analysis.arguments import Atoms
 from trajet.analysis.backbone import (
     are_bonded,
     chains_of_places,
@@ -16,7 +16,7 @@ from trajet.analysis.backbone import (
     residues_of_places,
 )
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import residue_labels
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
@@ -38,7 +38,7 @@ _PEPTIDE_BOND = 2.5
 @analysis(
     counts_repeats=False,
     select="protein",
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet dssp adk.psf adk.xtc --plot dssp.png
     trajet dssp top.gro run.xtc --select "protein and resid 1:100" --simplified -o dssp.csv
@@ -74,8 +74,6 @@ def dssp(
         If no residue has all atoms of the backbone.
     AnalysisError
         If an atom has no position.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -90,9 +88,6 @@ def dssp(
     bend goes across, and the residue behind donates no bond. Residues that lack atoms, or that are
     not selected, keep their place in the sequence but have no class; `report["remarks"]` name those
     that lack atoms, and those in which chains go on beyond the selection.
-
-    Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`.
 
     Examples
     --------
@@ -109,29 +104,22 @@ def dssp(
     remarks: list[str] = []
     sequence = _sequence(main, remarks)
     outcome = yield RunRequest(
-        main.trajectory,
-        lambda _: sequence.plan(),
-        t_select=selection_seconds(main) + watch.seconds(),
+        sequence.plan(),
+        [main],
+        seconds=watch.seconds(),
         # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
         as_written=[main],
-        **run,
     )
-    codes = outcome.codes("codes")
-    parameters = {
-        "selections": [main.label],
-        "n_residues": len(sequence.residues),
-        "simplified": simplified,
-    }
     topology = main.topology_atoms.topology
     result = SecondaryStructure(
-        codes=codes,
+        codes=outcome.codes("codes"),
         classes=tuple(CLASSES),
         times=outcome.times,
         frames=outcome.frames,
         residues=sequence.residues,
         columns=tuple(residue_labels(topology)[sequence.residues].tolist()),
         label=main.label,
-        report=outcome.report("dssp", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded={"n_residues": len(sequence.residues)}),
     )
     return result.simplified() if simplified else result
 

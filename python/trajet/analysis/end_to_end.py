@@ -3,19 +3,18 @@
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
-from trajet.analysis.arguments import STORED_POSITIONS, Atoms
+from trajet.analysis.arguments import Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import GroupSeries
 
 
 @analysis(
     counts_repeats=False,
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet end-to-end adk.psf adk.xtc --select "name CA" -o ends.csv --plot ends.png
     trajet end-to-end top.tpr melt.xtc --select "name C*" --by molecule --whole -o ends.npz
@@ -50,16 +49,10 @@ def end_to_end(
     SelectionError
         If a chain has only one selected atom, or molecules are requested and the topology has no
         bonds.
-    FrameError
-        If a frame is out of range.
-    FormatError
-        If a frame is corrupt.
 
     Notes
     -----
-    Positions are used as stored, since the ends of a long chain may be further apart than half of
-    the box: make chains that are broken over the box whole with `selection.whole()`.
-    `report["remarks"]` say in how many frames neighbouring atoms of a chain lie on either side of
+    Nearest images are not taken, since the ends of a long chain may be further apart than half of
     the box.
 
     Examples
@@ -79,32 +72,17 @@ def end_to_end(
             " leave it out"
         )
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "centers",
-            # All atoms, as those between the ends show whether a chain is broken.
-            atoms=groups.columns,
-            sizes=groups.sizes,
-            weights=None,
-            quantity="ends",
-            periodic=False,
-        )
-
-    outcome = yield RunRequest(
-        main.trajectory,
-        plan,
-        t_select=selection_seconds(main),
-        as_written=[main],
-        chains_apart=by != "selection",
-        **run,
+    plan = Plan(
+        "centers",
+        # All atoms, as those between the ends show whether a chain is broken.
+        atoms=groups.columns,
+        sizes=groups.sizes,
+        weights=None,
+        quantity="ends",
+        periodic=False,
     )
+    outcome = yield RunRequest(plan, [main], as_written=[main], chains_apart=by != "selection")
     distances = outcome.floats("distances")
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
-        "by": by,
-        "n_groups": len(sizes),
-    }
     return GroupSeries(
         values=distances[:, 0] if len(sizes) == 1 else distances,
         times=outcome.times,
@@ -112,5 +90,5 @@ def end_to_end(
         units="Å",
         columns=groups.labels,
         name="end-to-end distance",
-        report=outcome.report("end_to_end", parameters),
+        report=outcome.report(recorded={"n_groups": len(sizes)}),
     )

@@ -2,26 +2,17 @@
 
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet._trajet import Plan
-from trajet.analysis.arguments import STORED_POSITIONS, Atoms
+from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import (
-    RunOptions,
-    RunRequest,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.quoting import quoted
 from trajet.result import AxisRadii, Series
 
 
 @analysis(
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png
     trajet gyration top.gro run.xtc --select "name CA" --weights equal
@@ -41,8 +32,6 @@ def gyration(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     per_axis
         Also compute the radii about the x, y and z axes through the centre. They are the roots of
         the weighted mean squared distances from these axes.
@@ -55,21 +44,8 @@ def gyration(
         `values` `(n_frames,)`, float64, Å; with `per_axis` `(n_frames, 4)`: the radius, and those
         about the x, y and z axes.
 
-    Raises
-    ------
-    SelectionError
-        If masses are requested and missing.
-    FrameError
-        If a frame is out of range.
-    FormatError
-        If a frame is corrupt.
-
     Notes
     -----
-    Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a
-    molecule lie on either side of the box.
-
     Radii and axes are those of `gmx gyrate`, which takes masses; `gyration_moments` has the
     principal moments.
 
@@ -86,31 +62,19 @@ def gyration(
         remarks.append(
             f"{quoted(main.label)} is one atom, whose radius of gyration is 0: choose more"
         )
-
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "gyration",
-            atoms=main.columns,
-            weights=weights_of(weights, main, remarks),
-            quantity="axes" if per_axis else "radius",
-        )
-
-    outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+    plan = Plan(
+        "gyration",
+        atoms=main.columns,
+        weights=weights_of(weights, main, remarks),
+        quantity="axes" if per_axis else "radius",
     )
-    values = outcome.floats("radii" if per_axis else "radius")
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
-        "per_axis": per_axis,
-        "weights": describe(weights),
-    }
+    outcome = yield RunRequest(plan, [main], as_written=[main])
     return (AxisRadii if per_axis else Series)(
-        values=values,
+        values=outcome.floats("radii" if per_axis else "radius"),
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
         columns=(main.label, *(f"about {axis}" for axis in "xyz" if per_axis)),
         name="Rg",
-        report=outcome.report("gyration", parameters, remarks=remarks),
+        report=outcome.report(remarks),
     )

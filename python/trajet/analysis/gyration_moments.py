@@ -2,25 +2,16 @@
 
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from trajet._trajet import Plan
-from trajet.analysis.arguments import STORED_POSITIONS, Atoms
+from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import (
-    RunOptions,
-    RunRequest,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import GyrationMoments
 
 
 @analysis(
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png
     trajet gyration-moments top.gro run.xtc --select "name CA" --weights equal
@@ -40,8 +31,6 @@ def gyration_moments(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     weights
         Weights of the atoms. "mass", "equal", or one number per atom.
 
@@ -51,21 +40,8 @@ def gyration_moments(
         `values` `(n_frames, 3)`, float64, Å², in ascending order; `radius`, `asphericity`,
         `acylindricity` and `anisotropy` (κ²) follow from them.
 
-    Raises
-    ------
-    SelectionError
-        If masses are requested and missing.
-    FrameError
-        If a frame is out of range.
-    FormatError
-        If a frame is corrupt.
-
     Notes
     -----
-    Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a
-    molecule lie on either side of the box.
-
     Moments and shape: D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985),
     doi:10.1021/ma00148a028. With `weights="equal"` the moments are those of mdtraj, with masses
     those of MDAnalysis' `gyration_moments`.
@@ -81,29 +57,19 @@ def gyration_moments(
     main = main_selection(selection)
     remarks: list[str] = []
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "gyration",
-            atoms=main.columns,
-            weights=weights_of(weights, main, remarks),
-            quantity="moments",
-        )
-
-    outcome = yield RunRequest(
-        main.trajectory, plan, t_select=selection_seconds(main), as_written=[main], **run
+    plan = Plan(
+        "gyration",
+        atoms=main.columns,
+        weights=weights_of(weights, main, remarks),
+        quantity="moments",
     )
-    moments = outcome.floats("moments")
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
-        "weights": describe(weights),
-    }
+    outcome = yield RunRequest(plan, [main], as_written=[main])
     return GyrationMoments(
-        values=moments,
+        values=outcome.floats("moments"),
         times=outcome.times,
         frames=outcome.frames,
         units="Å²",
         columns=("smallest", "middle", "largest"),
         name="principal moment",
-        report=outcome.report("gyration_moments", parameters, remarks=remarks),
+        report=outcome.report(remarks),
     )

@@ -31,7 +31,7 @@ from trajet.analysis.bond_lifetimes import (
     unresolved,
 )
 from trajet.analysis.bond_search import BYTES_OF_KEY, BondSearch
-from trajet.analysis.contacts import between, pairs_entries
+from trajet.analysis.contacts import between
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.hydrogen_sites import hydrogen_sites
 from trajet.analysis.job import Steps, analysis
@@ -41,7 +41,6 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.checked_numbers import whole_number
 from trajet.result import (
@@ -188,8 +187,6 @@ def hbonds(
         or if a second run over the frames collects more or fewer bonds than they have.
     ValueError
         If a lag is longer than the trajectory, or a limit is impossible.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -253,13 +250,12 @@ def hbonds(
         "periodic": pbc,
     }
     requests = _Requests(
-        main=main,
+        selections=[first] if second is None else [first, second],
+        seconds=sum(one.t_select for one in chosen if one is not None),
         search=BondSearch(main, sites, groups, by),
         criterion=criterion,
-        t_select=selection_seconds(first, second, *chosen),
         errors=errors,
         max_memory=max_memory,
-        run=run,
     )
     outcome = yield requests.of_pairs()
     values = outcome.integers("count").astype(np.float64)
@@ -281,20 +277,12 @@ def hbonds(
         found=bool(values.any()) or not len(values),
         what="no hydrogen bond is",
     )
-    parameters = {
-        **pairs_entries(first, second),
+    recorded = {
         "n_donors": len(np.unique(sites.pairs[:, 0])),
         "n_hydrogens": len(np.unique(sites.pairs[:, 1])),
         "n_acceptors": len(sites.acceptors),
         **criterion,
         **({} if donor_angle is None else {"angle": None}),
-        "list_bonds": list_bonds,
-        "lifetimes": lifetimes,
-        "max_lag": max_lag,
-        "intermittency": intermittency,
-        "by": by,
-        "errors": errors,
-        "max_memory": max_memory,
     }
     if pbc:
         remarks += outcome.cells.missing()
@@ -305,7 +293,7 @@ def hbonds(
     members, counts, order = requests.search.table(outcome)
     of_pairs = _errors(outcome, order, remarks) if errors else None
     # The store remembers the analysis once.
-    report = outcome.report("hbonds", parameters, remarks=remarks)
+    report = outcome.report(remarks, recorded=recorded)
     return HydrogenBonds(
         values=values,
         times=outcome.times,
@@ -355,29 +343,26 @@ class _Requests:
 
     Attributes
     ----------
-    main
-        The atoms among which donors and acceptors are.
+    selections
+        The first group, and the second one if there are two.
+    seconds
+        Seconds of choosing donors, hydrogens and acceptors.
     search
         The search.
     criterion
         The criterion of a bond.
-    t_select
-        Seconds that the selections took.
     errors
         Whether occupancies are those of blocks of frames, too.
     max_memory
         Bytes that a table or list may take.
-    run
-        Options of the runs.
     """
 
-    main: Selection
+    selections: list[Selection]
+    seconds: float
     search: BondSearch
     criterion: _Criterion
-    t_select: float
     errors: bool
     max_memory: int
-    run: RunOptions
 
     def of_pairs(self) -> RunRequest:
         """Return the request of the table of pairs with their occupancies."""
@@ -406,20 +391,19 @@ class _Requests:
         most = max(1, self.max_memory // each)
         plan = self.search.plan(fold, labels, most=most, **self.criterion)
         return RunRequest(
-            self.main.trajectory,
-            lambda _: plan,
-            t_select=self.t_select,
+            plan,
+            self.selections,
+            seconds=self.seconds,
             too_large=too_large,
             in_blocks=self.errors and fold == "occupancies",
-            **self.run,
         )
 
     def _too_long(self, n_bonds: int) -> str:
         """Return the message on a list of bonds that does not fit into memory."""
         return (
-            f"{self.main.trajectory.label}: the {n_bonds} hydrogen bonds that were to be kept at a"
-            f" time take more than max_memory={self.max_memory} bytes (--max-memory): choose fewer"
-            " atoms or frames, or, if memory is left, raise max_memory"
+            f"{self.selections[0].trajectory.label}: the {n_bonds} hydrogen bonds that were to be"
+            f" kept at a time take more than max_memory={self.max_memory} bytes (--max-memory):"
+            " choose fewer atoms or frames, or, if memory is left, raise max_memory"
         )
 
 
@@ -486,7 +470,7 @@ def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:
     expected, collected = int(outcome.integers("count").sum()), len(outcome.arrays[name])
     if collected != expected:
         raise AnalysisError(
-            f"{outcome.trajectory.label}: the frames have {expected} hydrogen bonds, but"
+            f"{outcome.request.trajectory.label}: the frames have {expected} hydrogen bonds, but"
             f" {collected} were collected: run the analysis again, and report a bug if this stays"
         )
     return outcome

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import (
     TYPE_CHECKING,
@@ -21,8 +21,14 @@ import numpy as np
 
 from trajet.analysis.progress_bar import shown_progress
 from trajet.analysis.repeated_atoms import repeat_remarks
-from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, run
-from trajet.analysis.signatures import OF_RUN, shown, with_run_options, with_run_texts
+from trajet.analysis.runner import AnalysisOutcome, Asked, RunOptions, RunRequest, run
+from trajet.analysis.signatures import (
+    OF_RUN,
+    recorded_parameters,
+    shown,
+    with_run_options,
+    with_shared_texts,
+)
 from trajet.checked_numbers import word_of_weights
 from trajet.members import Ensemble, EnsembleSelection, OpenMember
 from trajet.pools.pool import Pool, Progress
@@ -56,6 +62,8 @@ class CommandDetails:
         Command lines for `--help`.
     notes
         Paragraphs for `--help`, after those of the docstring.
+    stored
+        Whether positions are taken as stored, which docstring and `--help` say.
     select
         Default of `--select`; None if it must be given.
     is_bounded
@@ -67,6 +75,7 @@ class CommandDetails:
 
     examples: str = ""
     notes: str = ""
+    stored: bool = False
     select: str | None = None
     is_bounded: bool = False
     check: Callable[..., None] | None = None
@@ -174,14 +183,17 @@ def analysis(
     check: Callable[..., None] | None = None,
     examples: str = "",
     notes: str = "",
+    stored: bool = False,
     select: str | None = None,
     is_bounded: bool = False,
     counts_repeats: bool = True,
 ) -> Callable[[Callable[_P, Steps[_R]]], AnalysisFunction[_P, _R]]:
     """Return a decorator that makes the function of an analysis of a generator.
 
-    The generator yields each `RunRequest` that it needs, and gets its `AnalysisOutcome`. Ranks of
-    MPI other than 0 ignore the arguments and take part in the run.
+    The generator yields each `RunRequest` that it needs, and gets its `AnalysisOutcome`. Requests
+    without frames, pool or progress have those of the analysis, reports have its arguments, and its
+    docstring gets the texts that all analyses share. Ranks of MPI other than 0 ignore the arguments
+    and take part in the run.
 
     Parameters
     ----------
@@ -189,13 +201,13 @@ def analysis(
         Called before anything else with those arguments of the analysis that it has as parameters;
         the command calls it before a file is opened, with selections as text. Raises ValueError or
         TypeError if they contradict each other; the command writes `parameter=value` as an option.
-    examples, notes, select, is_bounded
+    examples, notes, stored, select, is_bounded
         See `CommandDetails`.
     counts_repeats
         Whether an atom that is selected several times counts several times, which a remark says;
         false where it only has several columns.
     """
-    details = CommandDetails(examples, notes, select, is_bounded, check)
+    details = CommandDetails(examples, notes, stored, select, is_bounded, check)
     return lambda function: _analysis(function, details, counts_repeats)
 
 
@@ -203,6 +215,7 @@ def _analysis(
     function: Callable[_P, Steps[_R]], details: CommandDetails, counts_repeats: bool
 ) -> AnalysisFunction[_P, _R]:
     signature = with_run_options(inspect.signature(function))
+    recorded = recorded_parameters(signature)
 
     def bind(args: tuple[object, ...], kwargs: dict[str, object]) -> inspect.BoundArguments:
         """Raise an error if the arguments do not fit, with advice on those that do."""
@@ -225,8 +238,16 @@ def _analysis(
     def steps(*args: _P.args, **kwargs: _P.kwargs) -> Steps[_R]:
         bound = bind(args, kwargs)
         bound.apply_defaults()
-        details.check_arguments(bound.arguments)
-        result = yield from function(*args, **kwargs)
+        arguments = bound.arguments
+        details.check_arguments(arguments)
+        asked = Asked(function.__name__, {name: arguments[name] for name in recorded})
+        options = cast(RunOptions, {name: arguments[name] for name in OF_RUN})
+        running = function(*args, **kwargs)
+        # No outcome is held while the next is computed: each may take all memory of a run.
+        outcomes: list[AnalysisOutcome | None] = [None]
+        while not isinstance(done := advanced(running, outcomes.pop()), Finished):
+            outcomes.append(replace((yield done.with_options(options)), asked=asked))
+        result = done.result
         if counts_repeats and isinstance(result, Result):
             result.report.record_remarks(repeat_remarks(bound.arguments))
         return result
@@ -263,7 +284,7 @@ def _analysis(
     result = get_args(signature.return_annotation)[2]
     annotations = {name: each.annotation for name, each in signature.parameters.items()}
     call.__annotations__ = annotations | {"return": result}
-    call.__doc__ = with_run_texts(function.__doc__ or "")
+    call.__doc__ = with_shared_texts(function.__doc__ or "", signature, stored=details.stored)
     seen = shown(signature).replace(return_annotation=result)
     vars(call).update(__signature__=seen, job=job, command=details)
     return cast("AnalysisFunction[_P, _R]", call)

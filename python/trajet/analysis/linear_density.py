@@ -11,7 +11,7 @@ from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.block_errors import block_errors
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import RunOptions, RunRequest, selection_seconds
+from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.result import LinearDensity
 
 
@@ -68,8 +68,6 @@ def linear_density(
         If a frame has no unit cell, or an atom has no position.
     ValueError
         If axis, quantity or bins are none of those above.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -90,7 +88,6 @@ def linear_density(
     ((100,), '1/Å³')
     """
     chosen = main_selections(selection)
-    main = chosen[0]
     if axis not in ("x", "y", "z"):
         raise ValueError(f"axis must be 'x', 'y' or 'z', not {axis!r}")
     check_bins(bins)
@@ -98,25 +95,15 @@ def linear_density(
     found = [amounts_of(quantity, one, remarks) for one in chosen]
     amounts = [one for one in found if one is not None]
 
-    def plan(_: NDArray[np.int64]) -> Plan:
-        return Plan(
-            "linear_density",
-            atoms=np.concatenate([one.columns for one in chosen]),
-            sizes=[one.n_atoms for one in chosen],
-            amounts=np.concatenate(amounts) if amounts else None,
-            axis="xyz".index(axis),
-            bins=bins,
-        )
-
-    t_select = selection_seconds(*chosen)
-    outcome = yield RunRequest(
-        main.trajectory,
-        plan,
-        t_select=t_select,
-        smaller_state=FEWER_BINS,
-        in_blocks=errors,
-        **run,
+    plan = Plan(
+        "linear_density",
+        atoms=np.concatenate([one.columns for one in chosen]),
+        sizes=[one.n_atoms for one in chosen],
+        amounts=np.concatenate(amounts) if amounts else None,
+        axis="xyz".index(axis),
+        bins=bins,
     )
+    outcome = yield RunRequest(plan, chosen, smaller_state=FEWER_BINS, in_blocks=errors)
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     direction: str = axis
     if outcome.number("n_tilted"):
@@ -143,14 +130,8 @@ def linear_density(
         return np.ascontiguousarray(by_slice if several else by_slice[:, 0])
 
     several = isinstance(selection, (list, tuple))
-    parameters = {
-        "selections": [one.label for one in chosen],
-        "n_atoms": [one.n_atoms for one in chosen],
-        "axis": axis,
+    recorded = {
         "direction": direction,
-        "bins": bins,
-        "quantity": quantity,
-        "errors": errors,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return LinearDensity(
@@ -162,7 +143,7 @@ def linear_density(
         units=units,
         columns=tuple(one.label for one in chosen),
         name=f"{quantity} density",
-        report=outcome.report("linear_density", parameters, remarks=remarks, uses_times=False),
+        report=outcome.report(remarks, recorded=recorded, uses_times=False),
         standard_errors=None if found_errors is None else of_slices(found_errors.standard_errors),
         half_widths=None if found_errors is None else of_slices(found_errors.half_widths),
         resolved=None

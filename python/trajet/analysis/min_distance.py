@@ -11,7 +11,6 @@ from trajet.analysis.contacts import (
     between,
     check_for_pairs,
     contacts_plan,
-    pairs_entries,
 )
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -20,7 +19,6 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.labels import insertion_codes_of, residues_of
 from trajet.result import MinDistance
@@ -45,8 +43,6 @@ def min_distance(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The second group. Selection text, a Selection or an AtomGroup. None for pairs within
         `selection`.
@@ -70,8 +66,6 @@ def min_distance(
         position.
     ValueError
         If the cut-off is not positive.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -97,8 +91,7 @@ def min_distance(
     check_for_pairs(*sets)
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
-    t_select = selection_seconds(main, others)
-    outcome = yield RunRequest(main.trajectory, lambda _: plan, t_select=t_select, **run)
+    outcome = yield RunRequest(plan, [main] if others is None else [main, others])
     remarks = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
@@ -111,7 +104,6 @@ def min_distance(
         )
     first, second = nearest.T
     partners = main if others is None else others
-    parameters = {**pairs_entries(main, others), "cutoff": cutoff, "pbc": pbc}
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
     topology = main.trajectory.topology if main.trajectory.has_topology else None
     residue_names, residues = residues_of(topology, pairs)
@@ -122,7 +114,7 @@ def min_distance(
         units="Å",
         columns=(between(main, others),),
         name="minimum distance",
-        report=outcome.report("min_distance", parameters, remarks=remarks),
+        report=outcome.report(remarks),
         pairs=pairs,
         contacts=None if cutoff is None else outcome.integers("count"),
         residue_names=residue_names,

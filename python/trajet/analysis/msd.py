@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
@@ -15,14 +14,7 @@ from trajet.analysis.displacements import Displacements, Shape
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.origin_blocks import Origins
 from trajet.analysis.reference import Weights, weights_of
-from trajet.analysis.runner import (
-    AnalysisOutcome,
-    RunOptions,
-    RunRequest,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main_selection
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import Progress
@@ -128,8 +120,6 @@ def msd(
         some of x, y and z, or one particle does not fit into `max_memory`.
     SelectionError
         If masses, or bonds for molecules, are missing.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -185,18 +175,10 @@ def msd(
     found = diffusion(lags, values, sizes, len(axes), fit_range, blocks)
     remarks += [*checks.remarks, *fit_remarks(found, lags)]
     remarks += origins.remarks(values, sizes, lags, errors)
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
+    recorded = {
         "n_particles": moving.n_particles,
-        "axes": axes,
-        "max_lag": max_lag,
         "fit_range": [found.first, found.last] if np.isfinite(found.first) else None,
-        "fft": fft,
-        "unwrapped": unwrapped,
-        "by": by,
-        "weights": None if by == "atom" else describe(weights),
-        "max_memory": max_memory,
+        **({"weights": None} if by == "atom" else {}),
         "n_reads": n_reads,
     }
     return MeanSquaredDisplacement(
@@ -214,7 +196,7 @@ def msd(
         diffusion_error=found.error,
         intercept=found.intercept,
         exponent=found.exponent,
-        report=outcome.report("msd", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded=recorded),
         standard_errors=errors.standard_errors,
         half_widths=errors.half_widths,
         blocks=blocks,
@@ -280,7 +262,7 @@ class _Particles:
         return _Particles(self.columns[first:last], starts, weights, are_groups=self.are_groups)
 
 
-def _plan(moving: _Particles, axes: str, _: NDArray[np.int64]) -> Plan:
+def _plan(moving: _Particles, axes: str) -> Plan:
     """Return the plan that reads the positions of some particles."""
     sizes = np.diff(moving.starts) if moving.are_groups else None
     return Plan("particles", atoms=moving.columns, sizes=sizes, weights=moving.weights, axes=axes)
@@ -353,10 +335,8 @@ def _read(
         some = moving.part(begin, min(begin + n_together, moving.n_particles))
         # The rows of the run before are freed.
         outcome = None
-        of_part: RunOptions = {**run, "progress": _share(run.get("progress"), k, len(begins))}
-        outcome = yield RunRequest(
-            main.trajectory, partial(_plan, some, axes), t_select=selection_seconds(main), **of_part
-        )
+        progress = _share(run.get("progress"), k, len(begins))
+        outcome = yield RunRequest(_plan(some, axes), [main], progress=progress)
         checks.check_rows(outcome)
         for group, first, last in _portions(shape, begin, begin + some.n_particles):
             series = _series_of(outcome.floats("positions"), first - begin, last - begin)

@@ -11,7 +11,7 @@ from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.alternate_locations import exclude_each_other
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms, Unit
 from trajet.analysis.chain_neighbours import ChainNeighbours
-from trajet.analysis.contacts import between, pairs_entries
+from trajet.analysis.contacts import between
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
     ReferenceStructure,
@@ -24,10 +24,8 @@ from trajet.analysis.runner import (
     AnalysisOutcome,
     RunOptions,
     RunRequest,
-    describe,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.box import Box
 from trajet.checked_numbers import whole_number
@@ -75,8 +73,6 @@ def native_contacts(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The second group. Selection text, a Selection or an AtomGroup. None for pairs within
         `selection`.
@@ -120,8 +116,6 @@ def native_contacts(
         the first or last frame.
     ValueError
         If the cut-off, the factor or beta is not positive, or the method is unknown.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -177,27 +171,19 @@ def native_contacts(
         remarks=remarks,
     )
     outcome = yield RunRequest(
-        main.trajectory,
         native.plan,
-        t_select=selection_seconds(main, others),
+        [main] if others is None else [main, others],
         reference=frame_of(reference, main.trajectory),
-        **run,
     )
     remarks += native.remarks_on_cells(outcome)
     pairs = native.pairs
-    parameters = {
-        **pairs_entries(main, others),
-        "reference": describe(reference),
-        "cutoff": cutoff,
-        "method": method,
+    recorded = {
         "factor": scale,
         "beta": native.beta,
         "heavy_only": heavy_only,
         "exclude_neighbors": exclude_neighbors,
         "n_native": len(pairs),
-        "pbc": pbc,
     }
-    inputs = describe_reference(reference)
     return NativeContacts(
         values=outcome.floats("fraction"),
         times=outcome.times,
@@ -205,7 +191,7 @@ def native_contacts(
         units="",
         columns=(between(main, others),),
         name="Q",
-        report=outcome.report("native_contacts", parameters, inputs, remarks),
+        report=outcome.report(remarks, recorded=recorded, inputs=describe_reference(reference)),
         pairs=np.stack([main.indices[pairs[:, 0]], (others or main).indices[pairs[:, 1]]], axis=1),
         distances=native.distances,
     )

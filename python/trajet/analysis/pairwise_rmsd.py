@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import CentredFrames, Plan
-from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, FileOption
+from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, AtomsOption, FileOption
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
-from trajet.analysis.runner import (
-    AnalysisOutcome,
-    RunOptions,
-    RunRequest,
-    approve,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, approve, main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
@@ -47,7 +39,7 @@ _TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix-path FILE.np
 )
 def pairwise_rmsd(
     selection: Atoms,
-    other: Annotated["Selection | AtomGroup | None", PYTHON_ONLY] = None,
+    other: Annotated["Selection | AtomGroup | None", AtomsOption(), PYTHON_ONLY] = None,
     *,
     other_frames: Annotated[FrameChoice, PYTHON_ONLY] = None,
     matrix_path: Annotated[str | os.PathLike[str], FileOption((".npy",))] | None = None,
@@ -61,8 +53,6 @@ def pairwise_rmsd(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The same atoms of another trajectory, or of this one with `other_frames`: every frame of the
         first is compared with every frame of the second. None compares the frames of one.
@@ -91,8 +81,6 @@ def pairwise_rmsd(
         If positions and matrix need more than `max_memory`, or than is available.
     OutputError
         If the file cannot be written.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -151,18 +139,15 @@ def pairwise_rmsd(
     def centred(outcome: AnalysisOutcome) -> CentredFrames:
         return CentredFrames(outcome.floats("positions"), numbers, threads=threads)
 
-    outcome = yield RunRequest(
-        main.trajectory,
-        plan_of(main),
-        t_select=selection_seconds(main, second),
-        as_written=[main],
-        **run,
-    )
+    selections = [main] if second is None else [main, second]
+    outcome = yield RunRequest(plan_of(main), selections, as_written=[main])
     own, others, beside = centred(outcome), None, None
     if second is not None:
-        of_second: RunOptions = {**run, "frames": other_frames}
         beside = yield RunRequest(
-            second.trajectory, plan_of(second), t_select=0.0, as_written=[second], **of_second
+            plan_of(second),
+            [second],
+            frames=slice(None) if other_frames is None else other_frames,
+            as_written=[second],
         )
         others = centred(beside)
     if path is None:
@@ -175,12 +160,7 @@ def pairwise_rmsd(
         values = np.load(path, mmap_mode="r")
     if beside is not None:
         remarks += beside.broken
-    parameters = {
-        "selections": [main.label] if second is None else [main.label, second.label],
-        "n_atoms": [main.n_atoms],
-        "weights": describe(weights),
-        "n_other_frames": None if beside is None else len(beside.frames),
-    }
+    recorded = {"n_other_frames": None if beside is None else len(beside.frames)}
     inputs = [] if second is None else second.trajectory.describe_inputs()
     return PairwiseRmsd(
         values=values,
@@ -189,9 +169,9 @@ def pairwise_rmsd(
         other_times=None if beside is None else beside.times,
         other_frames=None if beside is None else beside.frames,
         units="Å",
-        columns=(main.label,) if second is None else (main.label, second.label),
+        columns=tuple(one.label for one in selections),
         name="RMSD",
-        report=outcome.report("pairwise_rmsd", parameters, inputs, remarks),
+        report=outcome.report(remarks, recorded=recorded, inputs=inputs),
     )
 
 

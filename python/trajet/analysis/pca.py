@@ -25,14 +25,7 @@ from trajet.analysis.reference import (
     is_equal,
     reference_positions,
 )
-from trajet.analysis.runner import (
-    AnalysisOutcome,
-    RunOptions,
-    RunRequest,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main_selection
 from trajet.checked_numbers import whole_number
 from trajet.memory import STATES, check_limit, check_memory
 from trajet.quoting import quoted
@@ -83,8 +76,6 @@ def pca(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
         Atoms by which each frame is superposed on the reference first. "same" for the selection
         itself, or selection text, a Selection or an AtomGroup. None for positions as stored. Then
@@ -118,8 +109,6 @@ def pca(
     AnalysisError
         If there are fewer than two frames, if an atom has no position in a frame, or if no atom
         moves.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -192,29 +181,23 @@ def pca(
 
     compared = None if onto is None else frame_of(reference, main.trajectory)
     outcome = yield RunRequest(
-        main.trajectory,
         plan,
-        t_select=selection_seconds(main, None if onto is main else onto),
+        [main],
+        seconds=0.0 if onto is None or onto is main else onto.t_select,
         reference=compared,
         as_written=[main] if onto is None or onto is main else [main, onto],
-        **run,
     )
     if _is_folded(len(outcome.frames), 3 * main.n_atoms):
-        found = yield from _projected(
-            main, outcome, prepared[0], n_components, reference=compared, run=run
-        )
+        found = yield from _projected(main, outcome, prepared[0], n_components, reference=compared)
     else:
         positions = outcome.floats("positions")
         found = _collected(positions, n_components, threads_of(run.get("pool")), main.label)
     variances, components, projections, mean = found
     components = np.ascontiguousarray(components.T)
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
+    recorded = {
         "align": None if onto is None else onto.label,
-        "reference": None if onto is None else describe(reference),
+        **({"reference": None} if onto is None else {}),
         "n_components": len(components),
-        "weights": describe(weights),
     }
     inputs = [] if onto is None else describe_reference(reference)
     has_topology = main.trajectory.has_topology
@@ -229,7 +212,9 @@ def pca(
         topology_atoms=main.topology_atoms if has_topology else None,
         label=main.label,
         report=outcome.report(
-            "pca", parameters, inputs, [*remarks, *_fewer(n_components, projections, main)]
+            [*remarks, *_fewer(n_components, projections, main)],
+            recorded=recorded,
+            inputs=inputs,
         ),
     )
 
@@ -241,7 +226,6 @@ def _projected(
     n_components: int | None,
     *,
     reference: int | None,
-    run: RunOptions,
 ) -> Generator[RunRequest, AnalysisOutcome, _Components]:
     """Return components from merged covariances, and read the frames once more to project them.
 
@@ -261,13 +245,7 @@ def _projected(
     if len(average_structure):
         # Frames need not be read again for it.
         last["align"] = {**cast(dict[str, object], last["align"]), "reference": average_structure}
-    second = yield RunRequest(
-        main.trajectory,
-        lambda _: Plan("positions", **last),
-        t_select=0.0,
-        reference=reference,
-        **run,
-    )
+    second = yield RunRequest(Plan("positions", **last), [main], reference=reference)
     return variances, components, second.floats("projections"), mean
 
 

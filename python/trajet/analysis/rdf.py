@@ -15,7 +15,6 @@ from trajet.analysis.runner import (
     RunRequest,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
@@ -54,8 +53,6 @@ def rdf(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     other
         The second group. Selection text, a Selection or an AtomGroup. None for `selection`.
     range
@@ -83,8 +80,6 @@ def rdf(
         If a frame has no unit cell, or an atom has no position.
     ValueError
         If the bins have no width, or the blocks do not divide the groups.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -127,10 +122,7 @@ def rdf(
         bins=(bins, (first, last)),
         exclusion_block=exclude,
     )
-    t_select = selection_seconds(main, others)
-    outcome = yield RunRequest(
-        main.trajectory, lambda _: plan, t_select=t_select, in_blocks=errors, **run
-    )
+    outcome = yield RunRequest(plan, [main] if others is None else [main, others], in_blocks=errors)
     remarks = range_remarks(outcome.cells, last)
     if exclude is not None:
         remarks.extend(_across(main, others or main, exclude))
@@ -163,13 +155,9 @@ def rdf(
         found = block_errors(np.array(of_blocks).reshape(-1, bins), "bins")
         remarks += found.remarks
     labels = (main.label, main.label if others is None else others.label)
-    parameters = {
+    recorded = {
         "selections": list(labels),
         "n_atoms": [n_a, n_b],
-        "range": [first, last],
-        "bins": bins,
-        "exclude": None if exclude is None else list(exclude),
-        "errors": errors,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return RadialDistribution(
@@ -182,7 +170,7 @@ def rdf(
         standard_errors=None if found is None else found.standard_errors,
         half_widths=None if found is None else found.half_widths,
         resolved=None if found is None else found.resolved,
-        report=outcome.report("rdf", parameters, remarks=remarks, uses_times=False),
+        report=outcome.report(remarks, recorded=recorded, uses_times=False),
     )
 
 

@@ -13,13 +13,7 @@ from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.rdf import check_range, distance_range, range_remarks
 from trajet.analysis.reference import Weights
-from trajet.analysis.runner import (
-    RunOptions,
-    RunRequest,
-    further_selection,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
 from trajet.quoting import quoted
 from trajet.result import RadialDistributions
 from trajet.trajectory import Selection
@@ -88,8 +82,6 @@ def rdf_pairs(
     ValueError
         If the bins have no width, `by` or `exclude` are none of those above, or `exclude` is finer
         than `by`.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -151,14 +143,12 @@ def rdf_pairs(
     first, last = distance_range(range)
     plan = Plan("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
     outcome = yield RunRequest(
-        trajectory,
-        lambda _: plan,
-        t_select=selection_seconds(*selections),
+        plan,
+        selections,
         smaller_state=FEWER_BINS,
         # Centres of molecules that are broken lie between their parts.
         as_written=() if by == "atom" else selections,
         chains_apart=True,
-        **run,
     )
     remarks += range_remarks(outcome.cells, last)
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
@@ -179,15 +169,8 @@ def rdf_pairs(
         # Without frames there is no density, and g is NaN.
         g = counts / (n_pairs[:, None] / (volume / n_frames) * shells)
         density = np.array([n_sites[b] for _, b in numbers]) * n_frames / volume
-    parameters = {
-        "selections": [one.label for one in selections],
-        "n_atoms": [one.n_atoms for one in selections],
+    recorded = {
         "pairs": [list(pair) for pair in numbers],
-        "range": [first, last],
-        "bins": bins,
-        "exclude": exclude,
-        "by": by,
-        "weights": weights,
         "mean_volume": volume / n_frames if n_frames else None,
     }
     return RadialDistributions(
@@ -197,7 +180,7 @@ def rdf_pairs(
         edges=edges,
         labels=tuple(labels),
         density=density,
-        report=outcome.report("rdf_pairs", parameters, remarks=remarks, uses_times=False),
+        report=outcome.report(remarks, recorded=recorded, uses_times=False),
     )
 
 

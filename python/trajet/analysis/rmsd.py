@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan
-from trajet.analysis.arguments import STORED_POSITIONS, Atoms, OtherAtoms
+from trajet.analysis.arguments import Atoms, OtherAtoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
     Reference,
@@ -23,10 +23,8 @@ from trajet.analysis.reference import (
 from trajet.analysis.runner import (
     RunOptions,
     RunRequest,
-    describe,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.particles import equal_weights
 from trajet.result import Series
@@ -45,7 +43,8 @@ def _check(reference: Reference, motion: str) -> None:
 
 @analysis(
     check=_check,
-    notes=f"{STORED_POSITIONS} Selections are evaluated once, on frame 0.",
+    stored=True,
+    notes="Selections are evaluated once, on frame 0.",
     examples=r"""
     trajet rmsd adk.psf adk.xtc --select "name CA" -o rmsd.csv --plot rmsd.png
     trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --groups "resname LIG" \
@@ -67,8 +66,6 @@ def rmsd(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     reference
         The reference structure. A frame number of the same trajectory; the path of a structure
         file, in which the selections are evaluated again; an AtomGroup at its current positions; a
@@ -97,17 +94,9 @@ def rmsd(
     ------
     SelectionError
         If atoms and reference do not match, or masses are requested and missing.
-    FrameError
-        If a frame is out of range.
-    FormatError
-        If a frame is corrupt.
 
     Notes
     -----
-    Positions are used as stored: make molecules that are broken over the box whole with
-    `selection.whole()`. `report["remarks"]` name neighbouring atoms of a molecule that lie
-    on either side of the box in the reference, and say in how many frames there are some.
-
     The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A
     61, 478 (2005).
 
@@ -147,29 +136,15 @@ def rmsd(
         )
 
     outcome = yield RunRequest(
-        trajectory,
-        plan,
-        t_select=selection_seconds(*items),
-        reference=frame_of(reference, trajectory),
-        as_written=items,
-        **run,
+        plan, items, reference=frame_of(reference, trajectory), as_written=items
     )
     rmsds = outcome.floats("rmsd")
-    columns = tuple(item.label for item in items)
-    parameters = {
-        "selections": list(columns),
-        "n_atoms": [item.n_atoms for item in items],
-        "reference": describe(reference),
-        "motion": motion,
-        "weights": describe(weights),
-        "group_weights": group_weights,
-    }
     return Series(
         values=rmsds if others else rmsds[:, 0],
         times=outcome.times,
         frames=outcome.frames,
         units="Å",
-        columns=columns,
+        columns=tuple(item.label for item in items),
         name="RMSD",
-        report=outcome.report("rmsd", parameters, describe_reference(reference), remarks),
+        report=outcome.report(remarks, inputs=describe_reference(reference)),
     )

@@ -24,13 +24,7 @@ from trajet.analysis.reference import (
     is_equal,
     reference_positions,
 )
-from trajet.analysis.runner import (
-    RunOptions,
-    RunRequest,
-    describe,
-    main_selection,
-    selection_seconds,
-)
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import AtomValues
 from trajet.trajectory import Trajectory, few_atoms_remarks
 
@@ -66,8 +60,6 @@ def rmsf(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     align
         Atoms by which each frame is superposed on the reference first. Selection text, a Selection
         or an AtomGroup, or "same" for the selection itself. None for positions as stored. Then the
@@ -93,8 +85,6 @@ def rmsf(
         If atoms and reference do not match, or masses are requested and missing.
     AnalysisError
         If a frame has no positions: it would make every mean NaN.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -129,28 +119,22 @@ def rmsf(
             group = group_of(onto, target, weights, remarks)
         return Plan("moments", atoms=main.columns, align=group, average=average)
 
+    others = [] if onto is None or onto is main else [onto]
     outcome = yield RunRequest(
-        main.trajectory,
         plan,
-        t_select=selection_seconds(main, None if onto is main else onto),
+        [main],
+        seconds=sum(one.t_select for one in others),
         reference=None if onto is None else frame_of(reference, main.trajectory),
-        as_written=[main] if onto is None or onto is main else [main, onto],
+        as_written=[main, *others],
         in_blocks=errors,
-        **run,
     )
     count, squares = outcome.number("n_frames"), outcome.floats("squares")
     if not count:
         squares, count = np.full_like(squares, np.nan), np.float64(1)
     elif len(outcome.frames) == 1:
         remarks.append("one frame has no fluctuations: all values are 0; choose more frames")
-    parameters = {
-        "selections": [main.label],
-        "n_atoms": [main.n_atoms],
-        "align": None if onto is None else onto.label,
-        "reference": None if onto is None else describe(reference),
-        "weights": describe(weights),
-        "errors": errors,
-    }
+    # Without a superposition, the default reference is not used.
+    recorded = {"align": None, "reference": None} if onto is None else {"align": onto.label}
     inputs = [] if onto is None else describe_reference(reference)
     found = None
     if errors:
@@ -161,7 +145,7 @@ def rmsf(
         units="Å",
         label=main.label,
         name="RMSF",
-        report=outcome.report("rmsf", parameters, inputs, remarks, uses_times=False),
+        report=outcome.report(remarks, recorded=recorded, inputs=inputs, uses_times=False),
         **atom_columns(main),
         standard_errors=None if found is None else found.standard_errors,
         half_widths=None if found is None else found.half_widths,

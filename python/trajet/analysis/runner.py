@@ -3,10 +3,10 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, TypedDict, cast
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
+# Most elements of an argument that a report lists.
+MOST_LISTED = 6
 # called with the bytes of a result, its numbers, and the end of an advice on how to do without it
 ApproveRows = Callable[[int, str, str], None]
 _approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
@@ -125,12 +127,58 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
 
 
+class Chosen(Protocol):
+    """Selected atoms of a trajectory."""
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The trajectory."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Name in figures and reports."""
+        ...
+
+    @property
+    def t_select(self) -> float:
+        """Seconds that evaluating the selection took."""
+        ...
+
+
+class ChosenAtoms(Chosen, Protocol):
+    """The same atoms in every frame, or other ones in each."""
+
+    @property
+    def n_atoms(self) -> int | None:
+        """Number of atoms; None if it is another in each frame."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The analysis that asked for a run.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    arguments
+        Its arguments, those of the run and selections left out.
+    """
+
+    name: str
+    arguments: Mapping[str, object]
+
+
 @dataclass(frozen=True)
 class AnalysisOutcome:
     """Arrays and report of a run.
 
     Attributes
     ----------
+    request
+        What was asked for.
     arrays
         By name: those with an entry for each frame, `(n_frames, ...)`, and those of all frames.
     cells
@@ -141,8 +189,6 @@ class AnalysisOutcome:
         Report of the engine.
     atoms
         The atoms that were read.
-    t_select
-        Seconds that evaluating the selections took.
     analyses
         Names of all analyses of the run, if it had several.
     is_first
@@ -155,22 +201,24 @@ class AnalysisOutcome:
         The arrays of all frames for each block of equally many frames, if they were asked for.
     fewer_connections
         A remark if memory has room for fewer connections than were asked for; the report has it.
+    asked
+        The analysis.
     """
 
-    trajectory: Trajectory
+    request: "RunRequest"
     arrays: dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]]
     cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
     run: RunReport
     atoms: NDArray[np.int64]
-    t_select: float
     analyses: tuple[str, ...] = ()
     is_first: bool = True
     files: list[InputEntry] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
     fewer_connections: list[str] = field(default_factory=list)
+    asked: Asked | None = None
 
     def floats(self, name: str) -> NDArray[np.float64]:
         """Return an array of floats."""
@@ -196,60 +244,77 @@ class AnalysisOutcome:
 
     def report(
         self,
-        analysis: str,
-        parameters: Parameters,
-        further_inputs: list[InputEntry] | None = None,
         remarks: Sequence[str] = (),
         *,
+        recorded: Parameters | None = None,
+        inputs: Sequence[InputEntry] = (),
         uses_times: bool = True,
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
 
-        The store of a data set remembers the analysis. An analysis whose result has no times has no
-        remark on times that the files do not state.
+        The store of a data set remembers the analysis.
+
+        Parameters
+        ----------
+        remarks
+            Remarks on the numbers of the result.
+        recorded
+            Parameters beside the arguments of the analysis, or in their place.
+        inputs
+            Files that were read beside those of the trajectory.
+        uses_times
+            Whether the result has times: otherwise there is no remark on times that files lack.
         """
-        unused = () if uses_times else self.trajectory.time_remarks
+        asked, trajectory = self.asked, self.request.trajectory
+        assert asked is not None
+        unused = () if uses_times else trajectory.time_remarks
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
             read.append(self.run["counting"])
-        self.trajectory.record_analysis(analysis, self.atoms, read)
+        trajectory.record_analysis(asked.name, self.atoms, read)
         if not self.files:
-            self.files.extend(self.trajectory.describe_inputs())
-        asked: AnalysisEntries = {
-            "analysis": analysis,
-            "parameters": {
-                "first_frame": int(self.frames[0]) if len(self.frames) else None,
-                "last_frame": int(self.frames[-1]) if len(self.frames) else None,
-                "n_frames": len(self.frames),
-                **parameters,
-                **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
-                **self.trajectory.describe_transforms(self.atoms),
-            },
-            "inputs": [*(entry.copy() for entry in self.files), *(further_inputs or [])],
+            self.files.extend(trajectory.describe_inputs())
+        selections = self.request.selections
+        parameters: dict[str, object] = {
+            "first_frame": int(self.frames[0]) if len(self.frames) else None,
+            "last_frame": int(self.frames[-1]) if len(self.frames) else None,
+            "n_frames": len(self.frames),
+            "selections": [one.label for one in selections],
+            "n_atoms": [
+                None if isinstance(one, UpdatingSelection) else one.n_atoms for one in selections
+            ],
+            **{name: describe(value) for name, value in asked.arguments.items()},
+            **(recorded or {}),
+            **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
+            **trajectory.describe_transforms(self.atoms),
+        }
+        entries: AnalysisEntries = {
+            "analysis": asked.name,
+            "parameters": parameters,
+            "inputs": [*(entry.copy() for entry in self.files), *inputs],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
-                *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks(parameters)]),
-                *self.trajectory.transform_remarks(self.run["workers"]),
-                *(remark for remark in self.trajectory.remarks if remark not in unused),
+                *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks()]),
+                *trajectory.transform_remarks(self.run["workers"]),
+                *(remark for remark in trajectory.remarks if remark not in unused),
                 *self.fewer_connections,
             ],
             "result_bytes": sum(values.nbytes for values in self.arrays.values()),
-            **self.trajectory.before_run(self.t_select, self.run["t_total"]),
+            **trajectory.before_run(self.request.t_select, self.run["t_total"]),
         }
-        trajectory = self.trajectory
-        return make_report(trajectory.reader, self.run, asked, trajectory.tiers, trajectory.tags)
+        return make_report(trajectory.reader, self.run, entries, trajectory.tiers, trajectory.tags)
 
-    def _topology_remarks(self, parameters: Parameters) -> list[str]:
+    def _topology_remarks(self) -> list[str]:
         """Return remarks on alternate locations that count several times, and on `protein`."""
-        trajectory = self.trajectory
+        trajectory = self.request.trajectory
         if not trajectory.has_topology:
             return []
-        atoms, labels = trajectory.indices_of(self.atoms), parameters.get("selections")
+        atoms = trajectory.indices_of(self.atoms)
         remarks = location_remarks(trajectory.topology, atoms)
         # Names of proteins are looked up for these words alone.
-        texts = [str(label) for label in labels] if isinstance(labels, list) else []
+        texts = [one.label for one in self.request.selections]
         if texts := [text for text in texts if "protein" in text or "backbone" in text]:
             remarks += protein_remarks(trajectory, texts, atoms)
         return remarks
@@ -279,14 +344,14 @@ class RunRequest:
 
     Attributes
     ----------
-    trajectory
-        The trajectory of the selections.
-    make_plan
-        Returns the plan, given the numbers of the chosen frames.
-    t_select
-        Seconds that choosing the atoms took, for the report: see `selection_seconds`.
+    plan
+        The plan, or a function that returns it, given the numbers of the chosen frames.
+    selections
+        The selections, all of one trajectory, which the report names.
+    seconds
+        Seconds of choosing atoms beside these selections, for the report.
     frames, pool, progress
-        See `RunOptions`.
+        See `RunOptions`; those of the analysis where they are None.
     reference
         A frame to which the chosen frames are compared: jumps are counted from the first of all
         these.
@@ -307,10 +372,10 @@ class RunRequest:
         merges, which are the same on every pool.
     """
 
-    trajectory: Trajectory
-    make_plan: Callable[[NDArray[np.int64]], Plan]
+    plan: Plan | Callable[[NDArray[np.int64]], Plan]
+    selections: "Sequence[ChosenAtoms | UpdatingSelection]"
     _: KW_ONLY
-    t_select: float
+    seconds: float = 0.0
     frames: FrameChoice = None
     pool: Pool | None = None
     progress: Progress | bool | None = None
@@ -321,6 +386,29 @@ class RunRequest:
     as_written: Sequence[Selection] = ()
     chains_apart: bool = False
     in_blocks: bool = False
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The trajectory of the selections."""
+        return self.selections[0].trajectory
+
+    @property
+    def t_select(self) -> float:
+        """Seconds that choosing the atoms took."""
+        return self.seconds + sum(one.t_select for one in self.selections)
+
+    def make_plan(self, chosen: NDArray[np.int64]) -> Plan:
+        """Return the plan, given the numbers of the chosen frames."""
+        return self.plan if isinstance(self.plan, Plan) else self.plan(chosen)
+
+    def with_options(self, options: RunOptions) -> "RunRequest":
+        """Return the request with the options of a run where it has none of its own."""
+        return replace(
+            self,
+            frames=options.get("frames") if self.frames is None else self.frames,
+            pool=self.pool or options.get("pool"),
+            progress=self.progress or options.get("progress"),
+        )
 
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
@@ -424,14 +512,13 @@ def run_jointly(
     files: list[InputEntry] = []
     return [
         AnalysisOutcome(
-            request.trajectory,
+            request,
             arrays,
             CellSummary(len(chosen), *cells),
             chosen,
             times,
             report,
             atoms,
-            request.t_select,
             () if alone else tuple(names),
             is_first=request is first,
             files=files,
@@ -567,11 +654,6 @@ def _readers(
     return [readers[key] for key in keys]
 
 
-def selection_seconds(*selections: Selection | UpdatingSelection | None) -> float:
-    """Return the seconds that evaluating selections took; None is skipped."""
-    return sum(selection.t_select for selection in selections if selection is not None)
-
-
 def _shift_times(report: RunReport, before: float) -> RunReport:
     """Return a pool's report with times since the call, which began `before` seconds earlier."""
     shifted: RunReport = {**report, "t_preparing": before}
@@ -592,8 +674,12 @@ def _shift_times(report: RunReport, before: float) -> RunReport:
 
 def describe(value: object) -> object:
     """Return the entry of an argument in a report."""
-    if value is None or isinstance(value, (int, str)):
+    if isinstance(value, np.generic | np.ndarray) and value.size <= MOST_LISTED:
+        value = value.tolist()
+    if value is None or isinstance(value, (int, float, str)):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, (tuple, list)) and len(value) <= MOST_LISTED:
+        return [describe(one) for one in value]
     return f"given as {type(value).__name__}"

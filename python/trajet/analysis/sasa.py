@@ -11,7 +11,6 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import (
     ANGSTROM,
     PYTHON_ONLY,
-    STORED_POSITIONS,
     Atoms,
     Between,
     OtherAtoms,
@@ -22,10 +21,8 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     RunOptions,
     RunRequest,
-    describe,
     further_selection,
     main_selection,
-    selection_seconds,
 )
 from trajet.checked_numbers import checked_numbers
 from trajet.labels import atom_labels, residue_labels
@@ -47,7 +44,7 @@ _HYDROGEN = 1.2
 
 
 @analysis(
-    notes=STORED_POSITIONS,
+    stored=True,
     examples=r"""
     trajet sasa adk.psf adk.xtc --select protein -o sasa.csv --plot sasa.png
     trajet sasa adk.psf adk.xtc --select protein --by residue --plot residues.png
@@ -68,8 +65,6 @@ def sasa(
 
     Parameters
     ----------
-    selection
-        A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file.
     context
         Further atoms that cover the selected ones. Selection text, a Selection or an AtomGroup: the
         area of a ligand in a protein is that of `ligand` with `context="protein"`. None for only
@@ -102,8 +97,6 @@ def sasa(
         If an atom has no position.
     ValueError
         If `probe`, `points` or `radii` are out of range.
-    FrameError, FormatError
-        If a frame is out of range, or corrupt.
 
     Notes
     -----
@@ -112,9 +105,7 @@ def sasa(
     other such sphere. Points are on a golden spiral. The error of an atom's area is a few points:
     one is 4π (r + probe)² / points, 0.13 Å² for carbon.
 
-    Positions are used as stored, and periodic images cover no atoms: make molecules that are broken
-    over the box whole with `selection.whole()`. `report["remarks"]` say in how many frames
-    neighbouring atoms of a molecule lie on either side of the box.
+    Periodic images cover no atoms.
 
     Atoms at different alternate locations of one residue do not cover each other.
 
@@ -147,24 +138,10 @@ def sasa(
         points=points,
         locations=selected_locations(selections),
     )
-    outcome = yield RunRequest(
-        main.trajectory,
-        lambda _: plan,
-        t_select=selection_seconds(main, around),
-        as_written=selections,
-        **run,
-    )
+    outcome = yield RunRequest(plan, selections, as_written=selections)
     areas = outcome.floats("areas")
     if 0 < probe < _LEAST_PROBE:
         remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
-    parameters = {
-        "selections": [part.label for part in selections],
-        "n_atoms": [part.n_atoms for part in selections],
-        "probe": float(probe),
-        "points": points,
-        "radii": "elements" if radii is None else describe(radii),
-        "by": by,
-    }
     return SurfaceAreas(
         values=areas[:, 0] if by == "total" else areas,
         times=outcome.times,
@@ -172,7 +149,7 @@ def sasa(
         units="Å²",
         columns=columns,
         name="SASA",
-        report=outcome.report("sasa", parameters, remarks=remarks),
+        report=outcome.report(remarks, recorded={"radii": "elements"} if radii is None else {}),
         by=by,
         indices=indices,
         label=main.label,

@@ -1,23 +1,41 @@
 """Signatures and docstrings of analyses, completed with the parameters of every run."""
 
 import inspect
+import re
 from inspect import Parameter, Signature
 from types import NoneType, UnionType
 from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 
+from trajet.analysis.arguments import AsOption, AtomsOption
 from trajet.analysis.runner import RunOptions
 
 # The parameters of a run, which all jobs of a run share.
 OF_RUN = tuple(RunOptions.__annotations__)
 
-_TEXT = """\
+_SECTION = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
+# In their order.
+_SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "Examples")
+
+_SELECTION = """\
+selection
+    A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file."""
+_OF_RUN = """\
 frames
     A slice, frame numbers, or a mask; None for all.
 pool
     Where to compute; None for `LocalPool()`: all cores of this process.
 progress
-    Called with frames done and in total; True for a progress bar.
-"""
+    Called with frames done and in total; True for a progress bar."""
+_NO_MASSES = """\
+SelectionError
+    If masses are requested and missing."""
+_OF_FRAMES = """\
+FrameError, FormatError
+    If a frame is out of range, or corrupt."""
+_STORED = """\
+Positions are used as stored: make molecules that are broken over the box whole with
+`selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a molecule lie
+on either side of the box."""
 
 
 def with_run_options(signature: Signature) -> Signature:
@@ -41,10 +59,55 @@ def shown(signature: Signature) -> Signature:
     return signature.replace(parameters=parameters)
 
 
-def with_run_texts(doc: str) -> str:
-    """Return a docstring with the texts of the parameters of a run, before what is returned."""
-    doc = inspect.cleandoc(doc)
-    return doc.replace("\n\nReturns\n---", f"\n{_TEXT}\nReturns\n---", 1)
+def recorded_parameters(signature: Signature) -> list[str]:
+    """Return the names of the parameters that reports have as they are: no selections.
+
+    The first parameter is what is analysed, and those of the run are in other entries.
+    """
+    _, *others = signature.parameters.values()
+    return [
+        each.name
+        for each in others
+        if each.name not in OF_RUN and not _takes_atoms(each.annotation)
+    ]
+
+
+def _takes_atoms(annotation: object) -> bool:
+    """Return whether a parameter takes selections."""
+    if isinstance(annotation, AtomsOption):
+        return True
+    if isinstance(annotation, AsOption):
+        return _takes_atoms(annotation.annotation)
+    # Those of `Annotated` are a type and its metadata.
+    return any(map(_takes_atoms, get_args(annotation)))
+
+
+def with_shared_texts(doc: str, signature: Signature, *, stored: bool) -> str:
+    """Return a docstring with the texts that analyses share, in the sections where they belong.
+
+    Parameters
+    ----------
+    doc
+        Docstring of an analysis.
+    signature
+        Its signature.
+    stored
+        Whether positions are taken as stored.
+    """
+    head, *parts = _SECTION.split(inspect.cleandoc(doc))
+    texts = dict.fromkeys(_SECTIONS, "")
+    texts |= {title: text.strip("\n") for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    parameters, errors = texts["Parameters"], texts["Raises"]
+    if "selection" in signature.parameters and not parameters.startswith("selection\n"):
+        parameters = f"{_SELECTION}\n{parameters}"
+    if "weights" in signature.parameters and "masses" not in errors:
+        errors = f"{errors}\n{_NO_MASSES}"
+    texts["Parameters"] = f"{parameters}\n{_OF_RUN}"
+    texts["Raises"] = f"{errors}\n{_OF_FRAMES}".strip("\n")
+    if stored:
+        texts["Notes"] = f"{_STORED}\n\n{texts['Notes']}".strip("\n")
+    written = (f"{title}\n{'-' * len(title)}\n{text}" for title, text in texts.items() if text)
+    return "\n\n".join([head.strip("\n"), *written]) + "\n"
 
 
 def _text_of(annotation: object) -> str:

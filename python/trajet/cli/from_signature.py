@@ -31,6 +31,10 @@ from trajet.result import Part, Result
 _Decorator = Callable[[Callable[..., None]], object]
 
 _NO_FILES: Mapping[str, Path] = {}
+_STORED = (
+    "Positions are used as stored: if molecules are broken over the box, make them whole with"
+    " --whole."
+)
 _MAIN_HELP = "Atoms, in MDAnalysis' language."
 _updating = click.option(
     "--updating", is_flag=True, help="Evaluate selections in each frame, not only on frame 0."
@@ -212,8 +216,8 @@ def _help_of_command(function: AnalysisFunction[..., Result], options: Mapping[s
     """Return the text of `--help` above the options."""
     details: CommandDetails = function.command
     paragraphs = [with_options(text, options) for text in paragraphs_of(doc_of(function))]
-    if details.notes:
-        paragraphs += details.notes.split("\n\n")
+    notes = [_STORED if details.stored else "", details.notes]
+    paragraphs += [text for text in " ".join(filter(None, notes)).split("\n\n") if text]
     # Lists are no paragraphs: their lines are left as they are.
     paragraphs = [f"\b\n{text}" if text.startswith("- ") else text for text in paragraphs]
     examples = indent(inspect.cleandoc(details.examples), "  ")

@@ -3,17 +3,19 @@
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import trajet
-from trajet.analysis.signatures import with_run_texts
+from trajet.analysis.job import AnalysisFunction
+from trajet.analysis.signatures import with_shared_texts
+from trajet.result import Result
 
 # The beginning of a sentence on what a parameter is without a value.
 _NONE = "None for "
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
 
 
-def doc_of(function: Callable[..., object]) -> str:
+def doc_of(function: AnalysisFunction[..., Result]) -> str:
     """Return the docstring of an analysis; Python with -OO has it only in the source, if at all."""
     if sys.flags.optimize < 2:
         return function.__doc__ or ""
@@ -24,7 +26,8 @@ def doc_of(function: Callable[..., object]) -> str:
     except OSError:
         return ""
     assert isinstance(node, ast.FunctionDef)
-    return with_run_texts(ast.get_docstring(node, clean=False) or "")
+    found = ast.get_docstring(node, clean=False) or ""
+    return with_shared_texts(found, inspect.signature(function), stored=function.command.stored)
 
 
 def paragraphs_of(doc: str) -> list[str]:

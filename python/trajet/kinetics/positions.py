@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan
-from trajet.analysis.job import Job, Steps
-from trajet.analysis.runner import RunOptions, RunRequest, main_selection, selection_seconds
+from trajet.analysis.job import Job, Steps, analysis
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import atom_labels
 from trajet.result import GroupSeries, Series
 from trajet.trajectory import Selection
@@ -33,25 +33,22 @@ class Positions(GroupSeries, is_base=True):
 
 def positions_job(selection: Selection) -> Job[Series]:
     """Return the job whose values are the positions of atoms, x, y and z of one after the other."""
-    return Job("positions", _positions, (selection,), {})
+    return positions.job(selection)
 
 
-def _positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Series]:
-    """Return the steps of the job; a frame in which an atom has no position is an error."""
+@analysis(counts_repeats=False)
+def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Series]:
+    """Collect positions of atoms; a frame in which an atom has no position is an error."""
     main = main_selection(selection)
-    outcome = yield RunRequest(
-        main.trajectory,
-        lambda _: Plan(
-            "positions",
-            atoms=main.columns,
-            align=None,
-            average=False,
-            finite=True,
-            quantity="positions",
-        ),
-        t_select=selection_seconds(main),
-        **run,
+    plan = Plan(
+        "positions",
+        atoms=main.columns,
+        align=None,
+        average=False,
+        finite=True,
+        quantity="positions",
     )
+    outcome = yield RunRequest(plan, [main])
     topology = main.trajectory.topology if main.trajectory.has_topology else None
     labels = atom_labels(topology, main.indices).tolist()
     values = outcome.floats("positions")
@@ -62,6 +59,6 @@ def _positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Series]
         units="Å",
         columns=tuple(f"{axis} {label}" for label in labels for axis in "xyz"),
         name="position",
-        report=outcome.report("positions", {"selections": [main.label]}),
+        report=outcome.report(),
         atoms=main.indices,
     )

@@ -107,7 +107,7 @@ class FeatureStream:
         chosen = self.frames[first:end]
         compared = self.frames[:end] if self._counts_jumps else None
         requests = [
-            replace(request, make_plan=_MakePlan(plan), frames=chosen, compared=compared)
+            replace(request, plan=plan, frames=chosen, compared=compared)
             for request, plan in zip(self._requests, self._plans, strict=True)
         ]
         names = [each.job.name for each in self._jobs]
@@ -180,17 +180,6 @@ def _first_request(job: Job[Series], frames: FrameChoice, pool: Pool | None) -> 
     request = next(steps)
     steps.close()
     return request
-
-
-@dataclass(frozen=True)
-class _MakePlan:
-    """Returns the plan that was made for all frames."""
-
-    plan: Plan
-
-    def __call__(self, _: NDArray[np.int64]) -> Plan:
-        """Return it."""
-        return self.plan
 
 
 def _check_plan(plan: Plan, name: str, n_atoms: int, n_frames: int) -> None:
