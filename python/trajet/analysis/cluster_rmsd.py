@@ -1,5 +1,6 @@
 """`cluster_rmsd`: clusters of similar frames."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 import numpy as np
@@ -8,10 +9,10 @@ from trajet._trajet import AnalysisError
 from trajet.analysis.arguments import ANGSTROM, BYTES, AtomsOption, Between
 from trajet.analysis.clusters import gromos, hierarchical, medoids
 from trajet.analysis.distance_units import looks_like_nm
-from trajet.analysis.job import Steps, analysis
-from trajet.analysis.pairwise_rmsd import check_size, pairwise_rmsd
+from trajet.analysis.job import Finished, Steps, advanced, analysis
+from trajet.analysis.pairwise_rmsd import check_size, matrix_size, pairwise_rmsd
 from trajet.analysis.reference import Weights, is_equal
-from trajet.analysis.runner import RunOptions, main_selection
+from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
@@ -136,9 +137,14 @@ def cluster_rmsd(
         if method != "gromos":
             further, advice = [("linkage", _LINKAGE * n_frames * n_frames)], _FEWER
         check_size([n_frames], atoms.n_atoms, max_memory, further=further, advice=advice)
-        pairs = yield from pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(
-            **run
-        )
+        steps = pairwise_rmsd.job(atoms, weights=weights, max_memory=max_memory).start(**run)
+        request = advanced(steps, None)
+        assert isinstance(request, RunRequest)
+        # The matrix is needed in memory.
+        matrix = None if max_memory is not None else matrix_size([n_frames], advice)
+        done = advanced(steps, (yield replace(request, further_result=matrix)))
+        assert isinstance(done, Finished)
+        pairs = done.result
     values = pairs.values
     # A frame without positions is NaN in every row.
     missing = np.flatnonzero(np.isnan(values[0])) if len(values) else np.empty(0, np.int64)

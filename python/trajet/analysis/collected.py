@@ -1,7 +1,7 @@
 """Positions of all frames in memory, for analyses that compare or combine all of them."""
 
 from trajet import _trajet
-from trajet.pools.pool import Pool
+from trajet.pools.pool import Pool, facts_of
 
 
 def threads_of(pool: Pool | None) -> int:
@@ -9,6 +9,6 @@ def threads_of(pool: Pool | None) -> int:
 
     All cores, or as many as a pool has whose threads are in this process.
     """
-    if pool is not None and hasattr(pool, "threads_here"):
-        return pool.n_threads
+    if pool is not None and (facts := facts_of(pool)).threads_here:
+        return facts.n_threads
     return _trajet.available_threads()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, overload
 from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import EnsembleJob, Finished, Job, Steps, advanced, ensemble_of
 from trajet.analysis.progress_bar import shown_progress
-from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
+from trajet.analysis.runner import AnalysisOutcome, Approve, RunRequest, run_jointly
 from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
@@ -57,7 +57,6 @@ def run(
     pool: Pool | None = None,
     progress: Progress | bool | None = None,
 ) -> "list[EnsembleResult[_R]]": ...
-@root_only("results")
 @names_renamed
 def run(
     jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
@@ -133,6 +132,32 @@ def run(
     >>> rmsd.values.shape, rmsf.values.shape
     ((98,), (214,))
     """
+    return run_jobs(
+        jobs,
+        keep_going=keep_going,
+        resume=resume,
+        verify=verify,
+        time_sample=time_sample,
+        frames=frames,
+        pool=pool,
+        progress=progress,
+    )
+
+
+@root_only("results")
+def run_jobs(
+    jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
+    *,
+    keep_going: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    verify: bool = False,
+    time_sample: bool = False,
+    frames: "MemberFrames" = None,
+    pool: Pool | None = None,
+    progress: Progress | bool | None = None,
+    approve: Approve | None = None,
+) -> "Sequence[Result | Exception | EnsembleResult[Result]]":
+    """Run several analyses together; see `run`. `approve` may refuse results that are too large."""
     _check(jobs)
     if of_ensemble := [job for job in jobs if isinstance(job, EnsembleJob)]:
         if len(of_ensemble) < len(jobs):
@@ -148,6 +173,7 @@ def run(
                 frames=frames,
                 pool=pool,
                 progress=show,
+                approve=approve,
             )
     if resume is not None:
         raise ValueError("resume= is for the members of an ensemble: make one with tj.ensemble")
@@ -161,6 +187,7 @@ def run(
             frames=frames,
             pool=pool,
             progress=show,
+            approve=approve,
         )
 
 
@@ -173,6 +200,7 @@ def _run_members(
     frames: "MemberFrames",
     pool: Pool | None,
     progress: Progress | None,
+    approve: Approve | None,
 ) -> "list[EnsembleResult[Result]]":
     """Run analyses of an ensemble; see `run`."""
     from trajet.analysis.members import run_members
@@ -188,6 +216,7 @@ def _run_members(
             time_sample=time_sample,
             frames=frames,
             pool=pool,
+            approve=approve,
         )
 
     return run_members(
@@ -209,6 +238,7 @@ def _run_together(
     frames: FrameChoice,
     pool: Pool | None,
     progress: Progress | None = None,
+    approve: Approve | None = None,
 ) -> Sequence[Result | Exception]:
     """Run analyses of one trajectory; see `run`."""
     running: dict[int, tuple[Steps[Result], RunRequest]] = {}
@@ -240,7 +270,7 @@ def _run_together(
         requests = [waiting[k][1] for k in numbers]
         names = [jobs[k].name for k in numbers]
         try:
-            outcomes = run_jointly(requests, names, time_sample=time_sample)
+            outcomes = run_jointly(requests, names, time_sample=time_sample, approve=approve)
         except Exception as error:
             failed = _failed(requests, error)
             # On MPI all ranks raise the same error.

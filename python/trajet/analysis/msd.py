@@ -17,7 +17,7 @@ from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main_selection
 from trajet.analysis.time_axis import equal_step
 from trajet.particles import masses_as_weights
-from trajet.pools.pool import Progress
+from trajet.pools.pool import Progress, facts_of
 from trajet.quoting import quoted
 from trajet.result import (
     MeanSquaredDisplacement,
@@ -327,7 +327,7 @@ def _read(
     n_together = _particles_in(shape, moving.n_particles)
     here = _trajet.available_threads()
     pool = run.get("pool")
-    sums = Displacements(shape, here if pool is None else min(here, pool.n_threads))
+    sums = Displacements(shape, here if pool is None else min(here, facts_of(pool).n_threads))
     origins = Origins(shape)
     outcome: AnalysisOutcome | None = None
     begins = range(0, moving.n_particles, n_together)

@@ -1,12 +1,11 @@
 """`pairwise_rmsd`: RMSD of every frame from every other."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import CentredFrames, Plan
@@ -14,7 +13,13 @@ from trajet.analysis.arguments import BYTES, PYTHON_ONLY, Atoms, AtomsOption, Fi
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, check_same_atoms, weights_of
-from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, approve, main_selection
+from trajet.analysis.runner import (
+    AnalysisOutcome,
+    ResultSize,
+    RunOptions,
+    RunRequest,
+    main_selection,
+)
 from trajet.memory import check_limit, check_memory
 from trajet.result import PairwiseRmsd
 from trajet.trajectory import FrameChoice, Selection
@@ -116,23 +121,23 @@ def pairwise_rmsd(
     if second is not None:
         check_same_atoms(main, second, remarks)
     numbers = weights_of(weights, main, remarks)
-    # Numbers of frames of the selections, once they are known.
-    n_frames: list[int] = []
+    chosen = [main.trajectory.frame_numbers(run.get("frames"))]
+    if second is not None:
+        chosen.append(second.trajectory.frame_numbers(other_frames))
+    n_frames = [len(of_one) for of_one in chosen]
+    check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
+    is_free = path is None and max_memory is None
+    further = matrix_size(n_frames, _TO_FILE) if is_free else None
 
-    def plan_of(atoms: Selection) -> Callable[[NDArray[np.int64]], Plan]:
-        def plan(chosen: NDArray[np.int64]) -> Plan:
-            n_frames.append(len(chosen))
-            check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
-            return Plan(
-                "positions",
-                atoms=atoms.columns,
-                align=None,
-                average=False,
-                finite=False,
-                quantity="positions",
-            )
-
-        return plan
+    def plan_of(atoms: Selection) -> Plan:
+        return Plan(
+            "positions",
+            atoms=atoms.columns,
+            align=None,
+            average=False,
+            finite=False,
+            quantity="positions",
+        )
 
     threads = threads_of(run.get("pool"))
 
@@ -140,7 +145,7 @@ def pairwise_rmsd(
         return CentredFrames(outcome.floats("positions"), numbers, threads=threads)
 
     selections = [main] if second is None else [main, second]
-    outcome = yield RunRequest(plan_of(main), selections, as_written=[main])
+    outcome = yield RunRequest(plan_of(main), selections, as_written=[main], further_result=further)
     own, others, beside = centred(outcome), None, None
     if second is not None:
         beside = yield RunRequest(
@@ -196,8 +201,12 @@ def check_size(
     parts = [("positions", positions), ("the matrix" if in_memory else "rows", 4 * width * height)]
     raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
     check_memory([*parts, *further], max_memory, _FEWER + advice * in_memory + raised)
-    if in_memory and max_memory is None:
-        approve(4 * width * height, f"RMSDs of {height} frames from {width}", advice)
+
+
+def matrix_size(n_frames: list[int], advice: str) -> ResultSize:
+    """Return the size of a matrix of one or two selections, with advice on how to do without."""
+    height, width = n_frames[0], n_frames[-1]
+    return ResultSize(4 * width * height, f"RMSDs of {height} frames from {width}", advice)
 
 
 def _bytes_of_positions(n_frames: list[int], n_atoms: int) -> int:

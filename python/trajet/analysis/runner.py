@@ -4,9 +4,8 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol, TypedDict, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from trajet.analysis.protein_names import protein_remarks
 from trajet.analysis.sample import serial_sample
 from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Pool, Progress, RunOutput
+from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
 from trajet.result import Report, counting_of, make_report
 from trajet.trajectory import (
     FrameChoice,
@@ -44,34 +43,32 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
+_TO_FILES = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
 # Most elements of an argument that a report lists.
 MOST_LISTED = 6
-# called with the bytes of a result, its numbers, and the end of an advice on how to do without it
-ApproveRows = Callable[[int, str, str], None]
-_approve_rows: ContextVar[ApproveRows | None] = ContextVar("approve_rows", default=None)
 
 
-@contextlib.contextmanager
-def rows_approved_by(approve: ApproveRows) -> Iterator[None]:
-    """Call `approve` before a run reads frames; an exception that it raises ends the run.
+@dataclass(frozen=True)
+class ResultSize:
+    """Size of a result, for a caller who may refuse it before any frame is read.
 
-    Parameters
+    Attributes
     ----------
-    approve
-        Called with the bytes of the result, with the numbers that it consists of, and with the end
-        of a sentence on how to do without it.
+    n_bytes
+        Bytes of memory that it takes.
+    numbers
+        The numbers of which it consists, as text.
+    advice
+        The end of a sentence on how to do without it.
     """
-    token = _approve_rows.set(approve)
-    try:
-        yield
-    finally:
-        _approve_rows.reset(token)
+
+    n_bytes: int
+    numbers: str
+    advice: str
 
 
-def approve(size: int, numbers: str, advice: str) -> None:
-    """Raise an error if the caller does not approve of a result of `size` bytes."""
-    if (function := _approve_rows.get()) is not None:
-        function(size, numbers, advice)
+# Raises an exception for a result that is too large.
+Approve: TypeAlias = Callable[[ResultSize], None]
 
 
 def main_selection(thing: "Selection | AtomGroup") -> Selection:
@@ -368,8 +365,10 @@ class RunRequest:
         Whether each chain of these selections is taken by itself; otherwise the remark also says in
         how many frames chains lie in different images.
     in_blocks
-        Whether the outcome has the arrays of 65 to 128 blocks of frames: nodes of the fixed tree of
+        Whether the outcome has the arrays of 64 to 128 blocks of frames: nodes of the fixed tree of
         merges, which are the same on every pool.
+    further_result
+        Size of a result that is computed of the outcome, such as a matrix.
     """
 
     plan: Plan | Callable[[NDArray[np.int64]], Plan]
@@ -386,6 +385,7 @@ class RunRequest:
     as_written: Sequence[Selection] = ()
     chains_apart: bool = False
     in_blocks: bool = False
+    further_result: ResultSize | None = None
 
     @property
     def trajectory(self) -> Trajectory:
@@ -428,13 +428,17 @@ def run(request: RunRequest) -> AnalysisOutcome:
 
 
 def run_jointly(
-    requests: Sequence[RunRequest], names: Sequence[str] = (), *, time_sample: bool = False
+    requests: Sequence[RunRequest],
+    names: Sequence[str] = (),
+    *,
+    time_sample: bool = False,
+    approve: Approve | None = None,
 ) -> list[AnalysisOutcome]:
     """Run the plans of requests, each frame of which is read and decoded once for all of them.
 
     All requests are of the same frames; pool and progress are those of the first. `names` are the
     names of the analyses, for reports; a request alone has none. With `time_sample`, a serial
-    sample is measured before the run.
+    sample is measured before the run. `approve` is called with the size of each result before.
 
     Raises
     ------
@@ -443,93 +447,114 @@ def run_jointly(
     ValueError
         If the trajectories differ in more than their transforms, or the frames differ.
     """
-    first = requests[0]
-    pool = first.pool
-    if pool is not None and not callable(getattr(pool, "run", None)):
-        raise TypeError(
-            "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
-            f" {pool!r}"
-        )
-    alone = len(requests) == 1
-    trajectory = first.trajectory if alone else first.trajectory.untransformed
-    if any(
-        request.trajectory.untransformed is not first.trajectory.untransformed
-        for request in requests
-    ):
-        raise ValueError(
-            "the analyses are of different trajectories: open the files once, and make all"
-            " selections from that trajectory"
-        )
-
-    def attempt() -> tuple[list[NDArray[np.int64]], RunOutput, RunReport]:
-        plans = _plans(requests, neighbours, chosen)
-        read = [plan.atoms for plan in plans]
-        where = pool or LocalPool()
-        _check_memory(requests, plans, len(chosen), trajectory.reader.n_atoms, where)
-        # A pool of the user's own may not have the attribute.
-        n_threads = getattr(where, "n_threads", 1)
-        # Threads of this process hand over to one another.
-        hand_over = alone and isinstance(where, LocalPool)
-        threads, workers = (n_threads, 1) if hand_over else (1, n_threads)
-        readers = _readers(requests, read, numbers, threads, workers)
-        if alone:
-            plan, reader = plans[0], readers[0]
-        else:
-            jobs = [(plan, of.transforms) for plan, of in zip(plans, readers, strict=True)]
-            plan, reader = Plan.joint(jobs), trajectory.reader
-        measured = counting_of({id(reader): reader for reader in readers}.values())
-        reader, remark = _with_room(reader, plans, len(chosen), where)
-        fewer_connections[:] = [remark] if remark else []
-        # Frames in the middle would need those before them.
-        if time_sample and not any(reader.has_no_jump for reader in readers):
-            measured["sample"] = serial_sample(reader, plan, numbers, n_threads)
-        before = time.perf_counter() - begin
-        # Bars are functions here: see `shown_progress`.
-        show = first.progress if callable(first.progress) else None
-        output = where.run(reader, plan, numbers, progress=show)
-        report = {**_shift_times(output.report, before), **measured}
-        return read, output, cast(RunReport, report)
-
     begin = time.perf_counter()
+    first, alone = requests[0], len(requests) == 1
+    pool = LocalPool() if first.pool is None else first.pool
+    facts, trajectory = facts_of(pool), _shared_trajectory(requests)
+    frames = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
+    numbers = _shared_numbers(requests, frames)
     neighbours = [
         Neighbours.of(request.as_written, with_chains=not request.chains_apart)
         for request in requests
     ]
-    fewer_connections: list[str] = []
-    numbers = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
-    chosen = frame_numbers(numbers)
-    if any(not np.array_equal(request.frame_numbers(), chosen) for request in requests[1:]):
-        raise ValueError("the analyses are of different frames")
-    try:
-        read, output, report = trajectory.with_stale_index_removed(attempt)
-    except MemoryError as error:
-        if getattr(error, "is_too_large", False):
-            error.args = (requests[getattr(error, "analysis_number", 0)].too_large,)
-        raise
+    with trajectory.stale_index_removed(), _own_messages(requests):
+        plans, n_atoms = _plans(requests, neighbours, numbers), trajectory.reader.n_atoms
+        if approve is not None:
+            for size in _result_sizes(requests, plans, len(numbers), n_atoms):
+                approve(size)
+        _check_memory(requests, plans, len(numbers), n_atoms, facts)
+        readers = _readers(requests, plans, frames, facts)
+        plan, reader = _joined(plans, readers, trajectory.reader)
+        measured = counting_of({id(reader): reader for reader in readers}.values())
+        reader, fewer_connections = _with_room(reader, plans, len(numbers), facts)
+        # Frames in the middle would need those before them.
+        if time_sample and not any(reader.has_no_jump for reader in readers):
+            measured["sample"] = serial_sample(reader, plan, frames, facts.n_threads)
+        before = time.perf_counter() - begin
+        # Bars are functions here: see `shown_progress`.
+        show = first.progress if callable(first.progress) else None
+        output = pool.run(reader, plan, frames, progress=show)
+    report = cast(RunReport, {**_shift_times(output.report, before), **measured})
     # Frames that were read have been compared with the index.
-    times = trajectory.reader.times()[chosen]
+    times = trajectory.reader.times()[numbers]
     report["t_total"] = time.perf_counter() - begin
     files: list[InputEntry] = []
     return [
         AnalysisOutcome(
             request,
             arrays,
-            CellSummary(len(chosen), *cells),
-            chosen,
+            CellSummary(len(numbers), *cells),
+            numbers,
             times,
             report,
-            atoms,
+            plan.atoms,
             () if alone else tuple(names),
             is_first=request is first,
             files=files,
-            broken=of_request.remarks(broken, len(chosen)),
+            broken=of_request.remarks(broken, len(numbers)),
             blocks=blocks,
             fewer_connections=fewer_connections,
         )
-        for request, of_request, atoms, (arrays, cells, broken, blocks) in zip(
-            requests, neighbours, read, output.analyses, strict=True
+        for request, of_request, plan, (arrays, cells, broken, blocks) in zip(
+            requests, neighbours, plans, output.analyses, strict=True
         )
     ]
+
+
+def _shared_trajectory(requests: Sequence[RunRequest]) -> Trajectory:
+    """Return the trajectory of requests; that without transforms if there are several.
+
+    Raises
+    ------
+    ValueError
+        If they are of several trajectories.
+    """
+    trajectory = requests[0].trajectory
+    if len(requests) == 1:
+        return trajectory
+    if any(
+        request.trajectory.untransformed is not trajectory.untransformed for request in requests
+    ):
+        raise ValueError(
+            "the analyses are of different trajectories: open the files once, and make all"
+            " selections from that trajectory"
+        )
+    return trajectory.untransformed
+
+
+def _shared_numbers(requests: Sequence[RunRequest], frames: Frames) -> NDArray[np.int64]:
+    """Return the numbers of the frames of requests.
+
+    Raises
+    ------
+    ValueError
+        If they are of different frames.
+    """
+    numbers = frame_numbers(frames)
+    if any(not np.array_equal(request.frame_numbers(), numbers) for request in requests[1:]):
+        raise ValueError("the analyses are of different frames")
+    return numbers
+
+
+@contextlib.contextmanager
+def _own_messages(requests: Sequence[RunRequest]) -> Iterator[None]:
+    """Replace the message on a state that is too large by that of the request."""
+    try:
+        yield
+    except MemoryError as error:
+        if getattr(error, "is_too_large", False):
+            error.args = (requests[getattr(error, "analysis_number", 0)].too_large,)
+        raise
+
+
+def _joined(
+    plans: Sequence[Plan], readers: Sequence[Reader], shared: Reader
+) -> tuple[Plan, Reader]:
+    """Return one plan of all plans, and its reader: of several plans, each has its transforms."""
+    if len(plans) == 1:
+        return plans[0], readers[0]
+    jobs = [(plan, reader.transforms) for plan, reader in zip(plans, readers, strict=True)]
+    return Plan.joint(jobs), shared
 
 
 def _plans(
@@ -549,12 +574,22 @@ def _plans(
     return plans
 
 
+def _result_sizes(
+    requests: Sequence[RunRequest], plans: Sequence[Plan], n_frames: int, n_atoms: int
+) -> Iterator[ResultSize]:
+    """Yield the size of the numbers of all frames, and of what is computed of them."""
+    counts, sizes, _ = zip(*(plan.sizes(n_atoms) for plan in plans), strict=True)
+    numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
+    yield ResultSize(n_frames * sum(sizes), numbers, _TO_FILES)
+    yield from (one.further_result for one in requests if one.further_result is not None)
+
+
 def _check_memory(
     requests: Sequence[RunRequest],
     plans: Sequence[Plan],
     n_frames: int,
     n_atoms: int,
-    pool: Pool,
+    facts: PoolFacts,
 ) -> None:
     """Raise an error if there is no memory for the numbers of all frames and for states.
 
@@ -566,16 +601,13 @@ def _check_memory(
     counts, sizes, states = zip(*(plan.sizes(n_atoms) for plan in plans), strict=True)
     size = n_frames * sum(sizes)
     numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
-    to_files = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
-    approve(size, numbers, to_files)
     parts = []
-    if size and getattr(pool, "rows_in", None) is None:
-        parts.append((size, numbers, f"choose fewer atoms or frames{to_files}"))
+    if size and not facts.has_room_for_rows:
+        parts.append((size, numbers, f"choose fewer atoms or frames{_TO_FILES}"))
     # The result of each run, and the states of threads of this process; a leaf has one frame at
     # least. Workers of other pools may be on other machines.
-    n_threads: int = getattr(pool, "threads_here", 0)
-    n_runs: int = getattr(pool, "runs_here", 1)
-    of_run = n_runs + min(STATES * n_threads, n_runs * n_frames)
+    n_runs = facts.runs_here
+    of_run = n_runs + min(STATES * facts.threads_here, n_runs * n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
             n_states = of_run + min(MOST_BLOCKS_OF_ERRORS, n_frames) * request.in_blocks
@@ -589,8 +621,8 @@ def _check_memory(
 
 
 def _with_room(
-    reader: Reader, plans: Sequence[Plan], n_frames: int, pool: Pool
-) -> tuple[Reader, str | None]:
+    reader: Reader, plans: Sequence[Plan], n_frames: int, facts: PoolFacts
+) -> tuple[Reader, list[str]]:
     """Return a reader with as many connections to remote storage as memory has room for.
 
     And a remark if these are fewer than were asked for. Workers on other machines are assumed to
@@ -598,32 +630,26 @@ def _with_room(
     """
     asked = reader.connections
     if asked is None:
-        return reader, None
-    from trajet.pools.processes import ProcessPool
-
+        return reader, []
     # States, of which a thread has no more than frames, and a frame as bytes and as positions.
     of_states = sum(plan.sizes(reader.n_atoms)[2] for plan in plans)
     each = min(STATES, -(-n_frames // asked)) * of_states + 2 * 12 * reader.n_atoms
-    processes = pool.n_threads // pool.threads if isinstance(pool, ProcessPool) else 1
-    least = pool.n_threads if isinstance(pool, LocalPool) else 1
+    least = facts.n_threads if facts.hands_over else 1
     most = min(asked, max(n_frames, 1))
-    used = connections_that_fit(most, least, processes * each)
+    used = connections_that_fit(most, least, facts.processes_here * each)
     if used >= most:
-        return reader, None
-    return reader.with_connections(used), (
+        return reader, []
+    remark = (
         f"{used} connections to remote storage instead of {asked}: memory has room for no more"
         f" threads, each of which may take {in_bytes(each)}"
     )
+    return reader.with_connections(used), [remark]
 
 
 def _readers(
-    requests: Sequence[RunRequest],
-    read: Sequence[NDArray[np.int64]],
-    numbers: Frames,
-    threads: int,
-    workers: int,
+    requests: Sequence[RunRequest], plans: Sequence[Plan], frames: Frames, facts: PoolFacts
 ) -> list[Reader]:
-    """Return the reader of each request, given the atoms that each reads; see `reader_for`.
+    """Return the reader of each request, for the atoms that its plan reads; see `reader_for`.
 
     Requests with the same transforms share a reader, which counts the jumps of all their atoms
     once. Molecules are counted as they are selected, so that each selection has its own.
@@ -634,6 +660,9 @@ def _readers(
         own = atoms.tobytes() if "toroidal" in views else b""
         return id(request.trajectory), request.reference, own
 
+    read = [plan.atoms for plan in plans]
+    hand_over = facts.hands_over and len(requests) == 1
+    threads, workers = (facts.n_threads, 1) if hand_over else (1, facts.n_threads)
     keys = [key_of(*one) for one in zip(requests, read, strict=True)]
     readers: dict[tuple[int, int | None, bytes], Reader] = {}
     for key, request in zip(keys, requests, strict=True):
@@ -644,7 +673,7 @@ def _readers(
         if request.reference is not None:
             compared.append(np.array([request.reference]))
         readers[key] = request.trajectory.reader_for(
-            numbers,
+            frames,
             # `np.unique` imports the masked arrays of NumPy.
             same[0] if len(same) == 1 else np.unique(np.concatenate(same)),
             compared=np.concatenate(compared) if compared else None,

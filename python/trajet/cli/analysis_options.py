@@ -3,10 +3,10 @@
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 import numpy as np
@@ -16,7 +16,8 @@ import trajet
 from trajet import advise
 from trajet._trajet import DEFAULT_REQUEST_SIZE
 from trajet.analysis.job import EnsembleJob, Job
-from trajet.analysis.runner import rows_approved_by
+from trajet.analysis.joint import run_jobs
+from trajet.analysis.runner import ResultSize
 from trajet.cli import figures, pools, remote_options, transforms
 from trajet.cli.command import LeveledCommand, help_all
 from trajet.cli.figures import FigureOptions
@@ -126,15 +127,7 @@ class AnalysisOptions:
         with waiting(f"selecting {selection}", quiet=self.quiet):
             return self.trajectory.select(selection, updating=True)
 
-    @contextlib.contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show the progress of an analysis, and raise an error for a result that is too large."""
-        if self.joint is not None:
-            raise click.UsageError(f"{what} reads frames on its own: run it outside of a plan")
-        with progress(what, " frames", quiet=self.quiet) as show, rows_approved_by(self._approve):
-            yield show
-
-    def _approve(self, size: int, numbers: str, advice: str) -> None:
+    def approve(self, size: ResultSize) -> None:
         """Raise an error for a result that is too large, before any frame is read.
 
         Raises
@@ -142,10 +135,10 @@ class AnalysisOptions:
         OutputError
             If it is larger than `_LARGE_RESULT`, and `any_size` is False.
         """
-        if size > _LARGE_RESULT and not self.any_size:
+        if size.n_bytes > _LARGE_RESULT and not self.any_size:
             raise trajet.OutputError(
-                f"the result would take {size / 1e9:.1f} GB of memory ({numbers}): choose fewer"
-                f" atoms or frames, compute it anyway (--force){advice}"
+                f"the result would take {size.n_bytes / 1e9:.1f} GB of memory ({size.numbers}):"
+                f" choose fewer atoms or frames, compute it anyway (--force){size.advice}"
             )
 
     def run(
@@ -176,17 +169,20 @@ class AnalysisOptions:
         if self.joint is not None and not is_bounded:
             self.joint.jobs.append((prepared, lambda result: self.finish(result, parts)))
             return
-        approving = replace(self, any_size=self.any_size or is_bounded)
+        what = prepared.name.replace("_", "-")
+        if self.joint is not None:
+            raise click.UsageError(f"{what} reads frames on its own: run it outside of a plan")
         assert not callable(self.frames)
-        with approving.progress(prepared.name.replace("_", "-")) as show:
-            results = trajet.run(
+        with progress(what, " frames", quiet=self.quiet) as show:
+            results = run_jobs(
                 [prepared],
                 time_sample=self.time_sample,
                 frames=self.frames,
                 pool=self.pool,
                 progress=show,
+                approve=None if is_bounded else self.approve,
             )
-        self.finish(results[0], parts)
+        self.finish(cast(Result, results[0]), parts)
 
     def finish(self, result: Result, parts: Mapping[str, Path]) -> None:
         """Write the requested files, then print the table, or JSON, and the paths of the files."""
@@ -281,11 +277,8 @@ class JointRun:
         groups = None
         if chosen.difference is not None:
             groups = groups_of(first.trajectory, chosen.difference)
-        with (
-            progress("run", " members", quiet=first.quiet) as show,
-            rows_approved_by(first._approve),
-        ):
-            results: list[EnsembleResult[Result]] = trajet.run(
+        with progress("run", " members", quiet=first.quiet) as show:
+            found = run_jobs(
                 [job for job, _ in self.of_members],
                 keep_going=chosen.keep_going,
                 resume=chosen.resume,
@@ -293,7 +286,9 @@ class JointRun:
                 frames=first.frames,
                 pool=first.pool,
                 progress=show,
+                approve=first.approve,
             )
+        results = cast("Sequence[EnsembleResult[Result]]", found)
         failed = echo_failures(results)
         for (job, where), result in zip(self.of_members, results, strict=True):
             try:
@@ -322,24 +317,22 @@ class JointRun:
         if first is None:
             return
         assert not callable(first.frames)
-        with (
-            progress("run", " frames", quiet=first.quiet) as show,
-            rows_approved_by(first._approve),
-        ):
-            results = trajet.run(
+        with progress("run", " frames", quiet=first.quiet) as show:
+            results = run_jobs(
                 [prepared for prepared, _ in self.jobs],
                 keep_going=True,
                 time_sample=first.time_sample,
                 frames=first.frames,
                 pool=first.pool,
                 progress=show,
+                approve=first.approve,
             )
         failed = False
         for number, ((job, finish), result) in enumerate(zip(self.jobs, results, strict=True), 1):
             try:
                 if isinstance(result, Exception):
                     raise result
-                finish(result)
+                finish(cast(Result, result))
             except BrokenPipeError:
                 raise
             except EXPECTED as error:

@@ -43,9 +43,7 @@ from trajet.conversion.files import (
 from trajet.conversion.output_pieces import write_pieces
 from trajet.formats import WRITTEN_SUFFIXES, suffixes_of_copies, written_as
 from trajet.pools.jobs import Job, JobPool, JobResult
-from trajet.pools.local import LocalPool
-from trajet.pools.pool import Frames, Pool, Progress, n_frames_of
-from trajet.pools.processes import ProcessPool
+from trajet.pools.pool import Frames, Pool, Progress, facts_of, n_frames_of
 from trajet.pools.rank_placeholder import root_only
 from trajet.result import Report, counting_of, make_report
 from trajet.structure_output import check_writable, write_structure
@@ -372,8 +370,7 @@ class _Copies:
 def _check_pool(pool: Pool | None) -> None:
     """Raise an error if a pool cannot write files."""
     # Threads of this process write as fast as other processes of this machine.
-    is_here = isinstance(pool, (LocalPool, ProcessPool))
-    if pool is not None and (is_here or not isinstance(pool, JobPool)):
+    if pool is not None and (facts_of(pool).is_local or not isinstance(pool, JobPool)):
         raise ValueError(
             "files are written by a DaskPool or an MpiPool, or by threads of this process: give"
             " threads instead of this pool"
@@ -422,8 +419,8 @@ def _copy(
     content: h5md.Content | None = None
     lost = [*lost_by_tags(trajectory, columns), *left_out_if_rotated(trajectory, parts[0][0])]
     in_hdf5 = parts[0][0].suffix.lower() in h5md.HDF5.suffixes
-    n_threads = getattr(asked.pool, "n_threads", None) or asked.threads
-    n_threads = n_threads or _trajet.available_threads()
+    of_pool = None if asked.pool is None else facts_of(asked.pool).n_threads
+    n_threads = of_pool or asked.threads or _trajet.available_threads()
     # Threads that write one file hand over to one another.
     hand_over = len(parts) == 1 and asked.pool is None and not in_hdf5
     reader = trajectory.reader_for(
@@ -452,7 +449,8 @@ def _copy(
         none = not _have_cells(trajectory, np.concatenate(frames))
         asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
-    outcomes = trajectory.with_stale_index_removed(write, copies)
+    with trajectory.stale_index_removed():
+        outcomes = write(copies)
     inputs = trajectory.describe_inputs()
     done, workers = [], list[Counts | WorkerEntry]()
     # Reads before all outputs are counted in the report of the first.

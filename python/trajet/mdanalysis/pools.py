@@ -20,7 +20,7 @@ from trajet.mdanalysis.analysis_jobs import AnalysisJobs, RangeResult, joined
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.local import LocalPool
 from trajet.pools.mapping import map_items
-from trajet.pools.pool import Pool, Progress, check_counts
+from trajet.pools.pool import Pool, Progress, check_counts, facts_of
 from trajet.pools.portable import Portable
 from trajet.pools.rank_placeholder import root_only
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
@@ -201,7 +201,7 @@ class Backend(BackendBase):  # type: ignore[misc]
         computations
             Arguments of the function.
         """
-        if getattr(self._pool, "rank", 0):
+        if facts_of(self._pool).rank:
             raise WorkerError(
                 "rank 0 alone runs an analysis with a Backend: call"
                 " trajet.mdanalysis.run(analysis, pool=pool) on all ranks"

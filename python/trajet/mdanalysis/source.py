@@ -6,7 +6,6 @@ frames follow one another.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -392,16 +391,16 @@ class Source:
         threads = available_threads() if is_much else 1
         if columns is not None:
             columns = np.asarray(columns, np.int64)
+        reader = trajectory.reader
         got: ReadFrames
         if len(fields) > 1:
-            read = partial(trajectory.reader.read_fields, threads=threads)
-            got = of_all = trajectory.with_stale_index_removed(read, frames, columns, out)
+            with trajectory.stale_index_removed():
+                got = of_all = reader.read_fields(frames, columns, out, threads=threads)
             is_complete = all(of_all["n_with"][name] == len(frames) for name in fields)
         else:
-            read_one = partial(trajectory.reader.read, threads=threads)
-            got = trajectory.with_stale_index_removed(
-                read_one, frames, columns, out["positions"], "positions"
-            )
+            positions = out["positions"]
+            with trajectory.stale_index_removed():
+                got = reader.read(frames, columns, positions, "positions", threads=threads)
             is_complete = not got["counts"]["empty_frames"]
         trajectory.count_read(columns, got["counts"])
         vectors = got["vectors"]

@@ -17,11 +17,11 @@ from trajet.pools.jobs import (
     store_in,
 )
 from trajet.pools.mapping import MappingPool
-from trajet.pools.pool import Frames, Progress, RunOutput, check_counts
+from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, RunOutput, check_counts
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalPool(MappingPool):
+class LocalPool(MappingPool, Pool):
     """Threads of this process.
 
     Attributes
@@ -39,7 +39,6 @@ class LocalPool(MappingPool):
     """
 
     kind: ClassVar[str] = "local"
-    is_local: ClassVar[bool] = True
 
     threads: int | None = None
     task_frames: int | None = None
@@ -54,9 +53,17 @@ class LocalPool(MappingPool):
         return self.threads or _trajet.available_threads()
 
     @property
-    def threads_here(self) -> int:
-        """Threads of this process that hold states at a time."""
-        return self.n_threads
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        n = self.n_threads
+        return PoolFacts(
+            n_threads=n,
+            threads=n,
+            threads_here=n,
+            is_local=True,
+            hands_over=True,
+            task_frames=self.task_frames,
+        )
 
     def run(
         self,

@@ -1,8 +1,9 @@
 """The protocol of pools."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +36,58 @@ class RunOutput:
     report: RunReport
 
 
-class Pool(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class PoolFacts:
+    """Facts about a pool that checks of memory and the division of work need.
+
+    Attributes
+    ----------
+    n_threads
+        Threads of all workers, as far as they are known before a run.
+    threads
+        Threads of each worker.
+    threads_here
+        Threads of this process that hold states of analyses at a time.
+    runs_here
+        Runs whose states this process merges at a time.
+    processes_here
+        Processes of this machine that each hold connections to remote storage.
+    is_local
+        Whether all workers are on this machine.
+    hands_over
+        Whether the workers are threads that share one reader, and hand frames over to one another.
+    has_room_for_rows
+        Whether the numbers of all frames are written to files, and need no memory.
+    takes_members
+        Whether members of an ensemble may share the workers.
+    task_frames
+        Frames of a task, if users have set them.
+    rank
+        Number of this process among those that all run the script.
+    """
+
+    n_threads: int = 1
+    threads: int = 1
+    threads_here: int = 0
+    runs_here: int = 1
+    processes_here: int = 1
+    is_local: bool = False
+    hands_over: bool = False
+    has_room_for_rows: bool = False
+    takes_members: bool = True
+    task_frames: int | None = None
+    rank: int = 0
+
+
+class Pool(ABC):
     """Runs the plan of an analysis over frames of a trajectory."""
 
     @property
-    def n_threads(self) -> int:
-        """Number of threads of all workers, as far as it is known before a run."""
-        ...
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        return PoolFacts()
 
+    @abstractmethod
     def run(
         self,
         reader: Reader,
@@ -56,7 +101,24 @@ class Pool(Protocol):
         Its numbers have the same bits on every pool, with any number of workers and any size of
         task.
         """
-        ...
+
+
+def facts_of(pool: object) -> PoolFacts:
+    """Return the facts about a pool, which may be of a user's own class without the base `Pool`.
+
+    Raises
+    ------
+    TypeError
+        If it is no pool, for example a name.
+    """
+    if isinstance(pool, Pool):
+        return pool.facts
+    if not callable(getattr(pool, "run", None)):
+        raise TypeError(
+            "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
+            f" {pool!r}"
+        )
+    return PoolFacts(n_threads=getattr(pool, "n_threads", 1))
 
 
 def check_counts(**counts: int | None) -> None:

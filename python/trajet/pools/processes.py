@@ -32,7 +32,15 @@ from trajet.pools.jobs import (
 )
 from trajet.pools.mapping import MappingPool
 from trajet.pools.passes import PassRun, passes, tasks_of
-from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
+from trajet.pools.pool import (
+    Frames,
+    Pool,
+    PoolFacts,
+    Progress,
+    RunOutput,
+    check_counts,
+    n_frames_of,
+)
 from trajet.pools.shared import file_of, in_memory, shared_buffer
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
@@ -43,7 +51,7 @@ _WAKES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessPool(MappingPool):
+class ProcessPool(MappingPool, Pool):
     """Other processes of this machine, by default started on first use and kept for the next run.
 
     Threads do the same work with less overhead. Processes serve where many threads of one process
@@ -72,7 +80,6 @@ class ProcessPool(MappingPool):
     """
 
     kind: ClassVar[str] = "processes"
-    is_local: ClassVar[bool] = True
 
     workers: int | None = None
     threads: int = 1
@@ -87,6 +94,18 @@ class ProcessPool(MappingPool):
     def n_threads(self) -> int:
         """Number of threads of all processes."""
         return self._n_workers * self.threads
+
+    @property
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        return PoolFacts(
+            n_threads=self.n_threads,
+            threads=self.threads,
+            processes_here=self._n_workers,
+            is_local=True,
+            takes_members=not self.fork,
+            task_frames=self.task_frames,
+        )
 
     @property
     def _n_workers(self) -> int:
@@ -141,7 +160,7 @@ class ProcessPool(MappingPool):
                 threads=self.threads,
                 make_tasks=lambda pass_: tasks_of(pass_, workers * self.threads, self.task_frames),
                 make_sections=make_sections,
-                secrets=self.is_local,
+                secrets=True,
             )
             # After a failure, processes end before the files that they use are closed.
             with self._processes() as processes:

@@ -175,9 +175,9 @@ class Store:
             structures_of(parts, trajectory) as structures,
             other_contents_files(trajectory) as (other_contents, remarks),
             topology_file(trajectory) as (topology, left_out_bonds),
+            trajectory.stale_index_removed(),
         ):
-            done = trajectory.with_stale_index_removed(
-                self._native.add,
+            done = self._native.add(
                 name,
                 trajectory.reader,
                 tiers_and_tags(chosen, parts),
@@ -228,9 +228,11 @@ class Store:
         check_packages((kept.tag for kept in entry.tags), entry.format)
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
-        with other_contents_files(trajectory) as (other_contents, remarks):
-            done = trajectory.with_stale_index_removed(
-                self._native.append,
+        with (
+            other_contents_files(trajectory) as (other_contents, remarks),
+            trajectory.stale_index_removed(),
+        ):
+            done = self._native.append(
                 name,
                 trajectory.reader,
                 skip=entry.n_frames if again else 0,

@@ -138,12 +138,11 @@ class Cursor:
                 )
             self.positions = out
         native = self._native
-        if self.positions is None:
-            got = self._trajectory.with_stale_index_removed(native.read, number, *self._further)
-        else:
-            got = self._trajectory.with_stale_index_removed(
-                native.read, number, self.positions, *self._further
-            )
+        with self._trajectory.stale_index_removed():
+            if self.positions is None:
+                got = native.read(number, *self._further)
+            else:
+                got = native.read(number, self.positions, *self._further)
         self.frame = number
         self.time, self.step, self.cell, vectors, present = got
         self.vectors = None if vectors is None else vectors.reshape(3, 3)

@@ -3,10 +3,10 @@
 import contextlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, cast
 from weakref import finalize
 
 import numpy as np
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 # Nanoseconds after which the time of change of a file tells whether it has changed since.
 _SETTLED_NS = 2_000_000_000
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 class TrajectoryFiles(ABC):
@@ -247,7 +244,8 @@ class TrajectoryFiles(ABC):
             workers=workers,
             call_frames=call_frames,
         )
-        return self.with_stale_index_removed(for_run, frames, columns)
+        with self.stale_index_removed():
+            return for_run(frames, columns)
 
     def run_before(self, number: int) -> NDArray[np.int64] | None:
         """Return the frames through which jumps are counted up to a frame: all from frame 0.
@@ -329,7 +327,8 @@ class TrajectoryFiles(ABC):
         StaleIndexError
             If the index does not match the frames; the index file is removed.
         """
-        self.with_stale_index_removed(self._reader.check_times, _trajet.available_threads())
+        with self.stale_index_removed():
+            self._reader.check_times(_trajet.available_threads())
         return self._reader.times()
 
     @property
@@ -451,16 +450,15 @@ class TrajectoryFiles(ABC):
         if self._access_log is not None:
             self._access_log.analysed(what, columns, counts)
 
-    def with_stale_index_removed(
-        self, attempt: Callable[_P, _T], *args: _P.args, **named: _P.kwargs
-    ) -> _T:
-        """Call `attempt`; if it finds that a loaded index is stale, remove the index file.
+    @contextlib.contextmanager
+    def stale_index_removed(self) -> Iterator[None]:
+        """If a loaded index turns out to be stale, remove the index file.
 
         The error is raised again: frame numbers from that index may have been used already, and a
         result must not mix frames of two versions of a file.
         """
         try:
-            return attempt(*args, **named)
+            yield
         except StaleIndexError as error:
             for segment in self._reader.segments():
                 if segment["path"] == error.path and segment["index_path"] is not None:

@@ -1,7 +1,6 @@
 """Reading of frames: `ReadingByColumns`, the basis of `Trajectory`."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -181,10 +180,9 @@ class ReadingByColumns(FilesWithTopology):
             further["forces"] = np.empty(shape, np.float32)
         got: ReadFrames
         if further:
-            fields = partial(reader.read_fields, threads=threads)
-            got = of_all = self.with_stale_index_removed(
-                fields, numbers, columns, {"positions": positions, **further}
-            )
+            arrays = {"positions": positions, **further}
+            with self.stale_index_removed():
+                got = of_all = reader.read_fields(numbers, columns, arrays, threads=threads)
             for name in list(further):
                 if not shape[0] or of_all["n_with"][name] > 0:
                     continue
@@ -195,8 +193,8 @@ class ReadingByColumns(FilesWithTopology):
                     )
                 del further[name]
         else:
-            read = partial(reader.read, threads=threads)
-            got = self.with_stale_index_removed(read, numbers, columns, positions, "positions")
+            with self.stale_index_removed():
+                got = reader.read(numbers, columns, positions, "positions", threads=threads)
         if counted:
             self.count_read(columns, got["counts"])
             if self._reader.has_no_jump and (counting := reader.counting())["frames"]:
@@ -236,9 +234,8 @@ class ReadingByColumns(FilesWithTopology):
             begin, count = 0, size
             while begin < n_frames:
                 several = buffer[: min(count, n_frames - begin)]
-                times, steps, here, cells, boxes = self.with_stale_index_removed(
-                    parts.read, begin, several
-                )
+                with self.stale_index_removed():
+                    times, steps, here, cells, boxes = parts.read(begin, several)
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
                 for first in range(0, len(several), size):
@@ -382,7 +379,9 @@ class ReadingByColumns(FilesWithTopology):
         """
         (number,) = self.frame_numbers([frame]).tolist()
         found: Numbers = {}
-        for name, value in self.with_stale_index_removed(self._reader.observables, number).items():
+        with self.stale_index_removed():
+            of_frame = self._reader.observables(number)
+        for name, value in of_frame.items():
             found[name] = np.float64(value)
         if self.dataset is not None:
             return found

@@ -63,7 +63,7 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
                 "frame_numbers",
                 "has_bonds_of_frames",
                 "hdf5_at",
-                "with_stale_index_removed",
+                "stale_index_removed",
             ),
             *("indices_of", "n_topology_atoms"),
             *(

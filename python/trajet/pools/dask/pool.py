@@ -23,7 +23,15 @@ from trajet.pools.passes import (
     sections_in,
     tasks_of,
 )
-from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
+from trajet.pools.pool import (
+    Frames,
+    Pool,
+    PoolFacts,
+    Progress,
+    RunOutput,
+    check_counts,
+    n_frames_of,
+)
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
 
@@ -37,7 +45,7 @@ Scheduling = Literal["dynamic", "static"]
 
 
 @dataclass(frozen=True)
-class DaskPool(MappingPool):
+class DaskPool(MappingPool, Pool):
     """Workers of a Dask cluster: on this machine, by the address of a scheduler, or on SLURM.
 
     Workers read the files of the trajectory themselves, by the absolute paths that they have here.
@@ -114,6 +122,17 @@ class DaskPool(MappingPool):
         with suppress(OSError):
             there = self.client.nthreads() if self.client.status == "running" else {}
         return max(1, sum(there.values())) * self.threads
+
+    @property
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        return PoolFacts(
+            n_threads=self.n_threads,
+            threads=self.threads,
+            has_room_for_rows=self.rows_in is not None,
+            takes_members=self.rows_in is None,
+            task_frames=self.task_frames,
+        )
 
     def await_worker(self) -> None:
         """Wait until a worker has joined, for `wait_for_workers` seconds at most.

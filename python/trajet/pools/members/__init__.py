@@ -11,7 +11,7 @@ from trajet.pools.local import LocalPool
 from trajet.pools.members.batches import MembersInBatches
 from trajet.pools.members.streamed import MembersInStream
 from trajet.pools.members.threads import MembersOnThreads
-from trajet.pools.pool import Pool
+from trajet.pools.pool import Pool, facts_of
 
 # Runs the analyses of a member, given its number and its pool.
 Work: TypeAlias = "Callable[[int, Pool | None], None]"
@@ -37,12 +37,12 @@ def each_member(
         at a time. It raises no error.
     """
     where = LocalPool() if pool is None else pool
-    is_own = getattr(where, "fork", False) or getattr(where, "rows_in", None) is not None
+    facts = facts_of(where)
     # Further workers of a cluster may join at any time.
-    is_shared = isinstance(where, GrowingPool) or getattr(where, "n_threads", 1) > 1
-    if len(sizes) > 1 and is_shared and not is_own:
-        if isinstance(where, LocalPool):
-            yield from MembersOnThreads(where, sizes).run(work)
+    is_shared = isinstance(where, GrowingPool) or facts.n_threads > 1
+    if len(sizes) > 1 and is_shared and facts.takes_members:
+        if facts.hands_over:
+            yield from MembersOnThreads(facts, sizes).run(work)
             return
         if isinstance(where, JobPool) and isinstance(where, StreamPool):
             yield from MembersInStream(where, sizes).run(work)

@@ -30,7 +30,7 @@ from trajet.pools.members.member_pool import (
     task_counts,
 )
 from trajet.pools.passes import PassRun, new_sections
-from trajet.pools.pool import Pool
+from trajet.pools.pool import Pool, facts_of
 from trajet.pools.tasks import Worker, WorkerSpec
 from trajet.pools.timing import RunTiming
 
@@ -87,7 +87,8 @@ class MembersInBatches:
 
     def __init__(self, pool: JobPool, sizes: Sequence[float | None]) -> None:
         self.pool, self._sizes = pool, sizes
-        self.threads: int = getattr(pool, "threads", 1)
+        self._facts = facts_of(pool)
+        self.threads = self._facts.threads
         self.n_workers = 0
         # Members that are open at a time, at most.
         self._most = 0
@@ -149,7 +150,7 @@ class MembersInBatches:
 
     def _count_workers(self) -> None:
         """Ask how many workers there are now, and set the size of batches by them."""
-        n_workers = max(1, self.pool.n_threads // self.threads)
+        n_workers = max(1, facts_of(self.pool).n_threads // self.threads)
         if n_workers == self.n_workers:
             return
         self.n_workers = n_workers
@@ -170,8 +171,8 @@ class MembersInBatches:
             n_threads=self.n_workers * self.threads,
             threads=self.threads,
             n_tasks=self._n_tasks[member],
-            task_frames=getattr(self.pool, "task_frames", None),
-            is_local=getattr(self.pool, "is_local", False),
+            task_frames=self._facts.task_frames,
+            is_local=self._facts.is_local,
             runs_here=min(self._most, len(self._sizes)),
             _members=self,
         )

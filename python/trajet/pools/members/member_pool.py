@@ -2,7 +2,7 @@
 
 import contextvars
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from trajet._trajet import Pass, Plan, Reader
 from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import is_retried
 from trajet.pools.passes import PassRun, blocks_of, most_frames, passes, tasks_of
-from trajet.pools.pool import Frames, Pool, Progress, RunOutput
+from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, RunOutput
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker
 from trajet.pools.timing import RunTiming
 
@@ -151,7 +151,7 @@ class PassResults:
 
 
 @dataclass
-class MemberPool(ABC):
+class MemberPool(Pool):
     """The pool of one open member, whose tasks run beside those of other members.
 
     Attributes
@@ -176,6 +176,17 @@ class MemberPool(ABC):
     task_frames: int | None
     is_local: bool
     runs_here: int
+
+    @property
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        return PoolFacts(
+            n_threads=self.n_threads,
+            threads=self.threads,
+            runs_here=self.runs_here,
+            is_local=self.is_local,
+            task_frames=self.task_frames,
+        )
 
     def run(
         self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None

@@ -25,7 +25,7 @@ from trajet.pools.members.member_pool import (
     task_counts,
 )
 from trajet.pools.passes import PassRun
-from trajet.pools.pool import Frames, Pool, Progress, RunOutput
+from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, RunOutput
 from trajet.pools.tasks import Task, Worker
 from trajet.pools.timing import RunTiming
 
@@ -38,16 +38,16 @@ class MembersOnThreads:
 
     Parameters
     ----------
-    pool
-        How many threads.
+    facts
+        How many threads, and frames of a task.
     sizes
         Bytes of each member; None if not known.
     """
 
-    def __init__(self, pool: LocalPool, sizes: Sequence[float | None]) -> None:
-        self.pool, self._sizes = pool, sizes
-        self._workers = ThreadPoolExecutor(pool.n_threads)
-        self._drivers = ThreadPoolExecutor(max(_OPEN, pool.n_threads))
+    def __init__(self, facts: PoolFacts, sizes: Sequence[float | None]) -> None:
+        self._facts, self._sizes = facts, sizes
+        self._workers = ThreadPoolExecutor(facts.n_threads)
+        self._drivers = ThreadPoolExecutor(max(_OPEN, facts.n_threads))
         self._lock = threading.Lock()
         # Numbers of the threads that have done tasks.
         self._numbers: dict[int, int] = {}
@@ -57,7 +57,7 @@ class MembersOnThreads:
     def run(self, work: Callable[[int, Pool], None]) -> Generator[int, None, None]:
         """Call `work` for each member; yield the numbers of those that are done."""
         done: Queue[int] = Queue()
-        n, n_tasks = self.pool.n_threads, task_counts(self._sizes, self.pool.n_threads)
+        n, n_tasks = self._facts.n_threads, task_counts(self._sizes, self._facts.n_threads)
         members = largest_first(self._sizes)
         small = deque(member for member in members if n_tasks[member] == 1)
         n_open = min(max(_OPEN, n), len(members) - len(small)) + min(n, len(small))
@@ -72,7 +72,7 @@ class MembersOnThreads:
         def submit_small() -> None:
             alone = _OneThread(
                 threads=1,
-                task_frames=self.pool.task_frames,
+                task_frames=self._facts.task_frames,
                 stopped=self._stopped,
                 n_workers=n,
                 runs_here=n_open,
@@ -85,8 +85,8 @@ class MembersOnThreads:
                     n_threads=n,
                     threads=1,
                     n_tasks=n_tasks[member],
-                    task_frames=self.pool.task_frames,
-                    is_local=self.pool.is_local,
+                    task_frames=self._facts.task_frames,
+                    is_local=True,
                     runs_here=n_open,
                     _members=self,
                 )
@@ -151,9 +151,9 @@ class _MemberOnThreads(MemberPool):
     _worker: Worker | None = None
 
     @property
-    def threads_here(self) -> int:
-        """Threads of this process that hold states at a time, of all members."""
-        return self.n_threads
+    def facts(self) -> PoolFacts:
+        """Facts about the pool; threads hold states of all members."""
+        return replace(super().facts, threads_here=self.n_threads)
 
     def do(self, part: PassRun, texts: Sequence[bytes], results: PassResults) -> None:
         """Do the tasks of a pass; see `MemberPool.do`. Files stay open for the next pass."""
@@ -184,9 +184,9 @@ class _OneThread(LocalPool):
     runs_here: int
 
     @property
-    def threads_here(self) -> int:
-        """Threads of this process that hold states at a time, of all members."""
-        return self.n_workers
+    def facts(self) -> PoolFacts:
+        """Facts about the pool; threads hold states of all members."""
+        return replace(super().facts, threads_here=self.n_workers, runs_here=self.runs_here)
 
     def run(
         self, reader: Reader, plan: Plan, frames: Frames, *, progress: Progress | None = None

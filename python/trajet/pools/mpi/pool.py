@@ -28,7 +28,15 @@ from trajet.pools.mpi.jobs import FollowerJobs, JobsSpec, run_jobs
 from trajet.pools.mpi.rank_worker import PassSpec, RankRecord, RankWorker, RootPass
 from trajet.pools.mpi.section_transport import TransportSpec
 from trajet.pools.passes import mapped_section, most_frames, passes, sections_in, tasks_of
-from trajet.pools.pool import Frames, Progress, RunOutput, check_counts, n_frames_of
+from trajet.pools.pool import (
+    Frames,
+    Pool,
+    PoolFacts,
+    Progress,
+    RunOutput,
+    check_counts,
+    n_frames_of,
+)
 from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_buffer
 from trajet.pools.tasks import Sections, Task, Worker, sections_of
@@ -45,7 +53,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class MpiPool:
+class MpiPool(Pool):
     """Ranks of MPI: every rank runs the same script, and makes this pool.
 
     Rank 0 alone opens, selects and has the results. On the other ranks analyses ignore their
@@ -134,6 +142,18 @@ class MpiPool:
     def n_threads(self) -> int:
         """Number of threads of all ranks."""
         return self.size * self.threads
+
+    @property
+    def facts(self) -> PoolFacts:
+        """Facts about the pool."""
+        return PoolFacts(
+            n_threads=self.n_threads,
+            threads=self.threads,
+            has_room_for_rows=self.rows_in is not None,
+            takes_members=self.rows_in is None,
+            task_frames=self.task_frames,
+            rank=self.rank,
+        )
 
     def lead(self, what: str, work: Callable[[], _T]) -> _T | RankPlaceholder:
         """Do `work` on rank 0; on the others, take part and return a placeholder.
