@@ -9,11 +9,14 @@ shrink: a module that joins one fails the gate, and so does a line with a module
 
 Rust modules are files. Their imports are the paths in `use` declarations and in expressions, each
 followed through re-exports to the module that defines the name. Tests are left out. Python's are
-found by grimp, the library of import-linter, with those for type checkers alone.
+found by grimp, the library of import-linter, with those for type checkers alone; calls of
+`import_module` with a literal name count as imports, too.
 """
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -146,6 +149,39 @@ def imports_of(folder: Path) -> dict[Module, set[Module]]:
     return imports
 
 
+def names_imported(code: str) -> set[str]:
+    """Return the literal names that Python code gives to `importlib.import_module`."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                found.add(name)
+    return found
+
+
+def python_imports_of(package: str) -> dict[str, set[str]]:
+    """Return the modules of a Python package that each module imports, but for the package itself.
+
+    The package imports its modules for its users, when a name is first used.
+    """
+    graph = grimp.build_graph(package)
+    # The native module, which grimp does not see, counts as the package itself.
+    modules = graph.modules - {package}
+    imports = {one: graph.find_modules_directly_imported_by(one) & modules for one in modules}
+    spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.origin is not None
+    folder = Path(spec.origin).parent
+    for path in folder.rglob("*.py"):
+        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+        module = name.removesuffix(".__init__")
+        if module in modules:
+            imports[module] |= names_imported(path.read_text(encoding="utf-8")) & modules
+    return imports
+
+
 def cycles_in(imports: Mapping[str, set[str]]) -> list[list[str]]:
     """Return the strongly connected components of more than one module; after Tarjan (1972)."""
     order: dict[str, int] = {}
@@ -184,12 +220,7 @@ def all_cycles() -> list[list[str]]:
             for module, others in imports_of(crate / "src").items()
         }
         found += cycles_in(named)
-    graph = grimp.build_graph("trajet")
-    # The native module counts as the package itself, which imports all others for its users.
-    modules = graph.modules - {"trajet"}
-    found += cycles_in(
-        {one: graph.find_modules_directly_imported_by(one) & modules for one in modules}
-    )
+    found += cycles_in(python_imports_of("trajet"))
     return found
 
 

@@ -100,5 +100,6 @@ from trajet.trajectory import UpdatingSelection as UpdatingSelection
 from trajet.trajectory import open as open
 from trajet.uncertainty.statistics import Statistics as Statistics
 from trajet.uncertainty.statistics import statistics as statistics
+from trajet.viewer.in_notebooks import view as view
 
 ANALYSES: tuple[str, ...]

@@ -204,7 +204,7 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
             *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
             *("n_frames", "nojump", "path", "paths", "read", "remarks", "repair", "select"),
             *("steps", "tags", "tiers", "times", "topology", "topology_path", "transforms"),
-            *("translate", "universe", "untransformed", "view", "whole", "wrap"),
+            *("translate", "universe", "untransformed", "whole", "wrap"),
         )
     )
     assert [name for name in dir(traj.select("all")) if not name.startswith("_")] == sorted(
@@ -212,6 +212,6 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
             *("atoms", "blocks", "by_residue", "center", "cluster", "cursor", "fit", "indices"),
             *("label",),
             *("n_atoms", "nojump", "read", "repair", "split", "text", "trajectory"),
-            *("translate", "view", "whole", "wrap"),
+            *("translate", "whole", "wrap"),
         )
     )

@@ -35,7 +35,7 @@ import trajet as tj
 traj = tj.open({datafiles.PSF!r}, {datafiles.DCD!r})
 ca = traj.select("protein")
 heard = []
-view = ca.view(series="end-to-end", height=400)
+view = tj.view(ca, series="end-to-end", height=400)
 view.observe(lambda change: heard.append(change["new"]), "frame")
 view
 """,

@@ -1,5 +1,6 @@
 """The widget of notebooks without a notebook: requests, answers and the frame that is shown."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,7 @@ def trajectory(adk: Adk) -> tj.Trajectory:
 def cell(trajectory: tj.Trajectory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cell]:
     """Return a widget of a selection, with a result."""
     ca = trajectory.select("name CA")
-    made = Cell(ca.view(style="ball", layers=["resid 1:10:spheres"], series=tj.end_to_end(ca)))
+    made = Cell(tj.view(ca, style="ball", layers=["resid 1:10:spheres"], series=tj.end_to_end(ca)))
     monkeypatch.setattr(
         type(made.view), "send", lambda _, content, buffers: made.sent.append((content, buffers))
     )
@@ -120,7 +121,7 @@ def test_errors_name_no_paths(
 
 def test_trajectory_stays_open(trajectory: tj.Trajectory) -> None:
     """Closing a view closes its own files."""
-    made = trajectory.view(layers="name CA:lines")
+    made = tj.view(trajectory, layers="name CA:lines")
     made.close()
     assert np.isfinite(trajectory[3].positions).all()
 
@@ -138,15 +139,38 @@ def test_transforms_are_kept(trajectory: tj.Trajectory) -> None:
 def test_choices_are_checked(trajectory: tj.Trajectory) -> None:
     """Styles, colours and series that do not exist are errors before anything is shown."""
     with pytest.raises(ValueError, match="none of cartoon"):
-        trajectory.select("name CA").view(style="ribbon")
+        tj.view(trajectory.select("name CA"), style="ribbon")
     with pytest.raises(ValueError, match="layers="):
-        trajectory.view(style="cartoon")
+        tj.view(trajectory, style="cartoon")
     with pytest.raises(ValueError, match="neither a file nor an analysis"):
-        trajectory.view(series="nothing")
+        tj.view(trajectory, series="nothing")
+
+
+def test_only_trajectories_and_selections_are_shown(adk: Adk, trajectory: tj.Trajectory) -> None:
+    """The error says what to take of ensembles and of updating selections."""
+    updating = trajectory.select("around 5 resid 1", updating=True)
+    members = tj.ensemble([{"topology": adk.psf, "trajectory": adk.xtc}])
+    for source in (updating, members, trajectory.path):
+        with pytest.raises(TypeError, match=rf"not {type(source).__name__}: .*open.*at\(frame\)"):
+            tj.view(source)
+    made = tj.view(updating.at(0))
+    made.close()
+
+
+def test_missing_package_is_named(
+    trajectory: tj.Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tj.view` exists without anywidget, and calling it says what to install."""
+    for name in ("in_notebooks", "notebook"):
+        monkeypatch.delitem(sys.modules, f"trajet.viewer.{name}", raising=False)
+    monkeypatch.delitem(vars(tj), "view", raising=False)
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(tj.MissingPackageError, match=r"anywidget is not .* 'trajet\[notebook\]'"):
+        tj.view(trajectory)
 
 
 def test_names_are_data(tmp_path: Path) -> None:
     """Names of files and atoms are values of messages, never part of the script."""
     gro = write_gro(tmp_path / "<img src=x>.gro", [("<b>", "</x>")] * 2)
-    made = tj.open(gro).view()
+    made = tj.view(tj.open(gro))
     assert made._esm == files.script("widget") and "<img" not in made._esm

@@ -23,10 +23,9 @@ from trajet.trajectory.selected_atoms import SelectedAtoms
 from trajet.trajectory.steps import Step, native
 from trajet.trajectory.transforms import MakeSteps, Transformable
 from trajet.trajectory.updating import UpdatingAtoms, selected_indices
-from trajet.trajectory.viewing import Viewable
 
 
-class Trajectory(ReadingByColumns, Transformable, Viewable):
+class Trajectory(ReadingByColumns, Transformable):
     """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
@@ -310,7 +309,7 @@ class Trajectory(ReadingByColumns, Transformable, Viewable):
         )
 
 
-class Selection(SelectedAtoms, Transformable, Viewable):
+class Selection(SelectedAtoms, Transformable):
     """Some atoms of a trajectory; made by `Trajectory.select`.
 
     Attributes

@@ -26,7 +26,7 @@ class _Request(TypedDict, total=False):
 
 
 class View(anywidget.AnyWidget):
-    """A trajectory in a notebook; made by `Selection.view` and `Trajectory.view`.
+    """A trajectory in a notebook; made by `trajet.view`.
 
     Attributes
     ----------
