@@ -10,7 +10,7 @@ Labels depend on the topology alone: a residue has the same one in every result.
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -156,10 +156,20 @@ def residues_labelled(
     }
 
 
-def chain_names(topology: Topology) -> frozenset[str]:
-    """Return the names of the chains, or else segments, of a topology; one empty without both."""
+def chain_names(topology: Topology) -> tuple[str, ...]:
+    """Return the names of the chains, or else segments, in their order; one empty without both."""
     found = chains_of(Atoms(topology, _first_atoms(topology)))
-    return frozenset([""] if found is None else np.unique(found).tolist())
+    return ("",) if found is None else tuple(dict.fromkeys(found.tolist()))
+
+
+def chains_of_first(chains: Sequence[str], first: Sequence[str]) -> dict[str, str]:
+    """Return the name of each chain in another system, if all chains have other names there.
+
+    There are as many then, which are matched in their order. Empty in all other cases.
+    """
+    if len(chains) != len(first) or set(chains) & set(first):
+        return {}
+    return dict(zip(chains, first, strict=True))
 
 
 def atom_names(topology: Topology, atoms: NDArray[np.int64]) -> NDArray[np.str_]:

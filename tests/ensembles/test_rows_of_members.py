@@ -297,3 +297,25 @@ def test_ions_are_no_mutations_of_others(tmp_path: Path) -> None:
         f"center_A:{name}_{axis}" for name in ("ALA1", "K3") for axis in "xyz"
     ]
     assert any("6 of 12 rows are left out" in remark for remark in mean.remarks)
+
+
+def test_chains_that_are_all_renamed_are_matched_in_their_order(tmp_path: Path) -> None:
+    """Rows of atoms and rows with labels of residues agree, and a remark says so."""
+    names = ("GUAU", "GCAU")
+    systems = [
+        {(chain, k, ""): name for chain in chains for k, name in enumerate(of, 1)}
+        for chains, of in zip(("AB", "XY"), names, strict=True)
+    ]
+    ensemble = ensemble_of_systems(tmp_path, systems)
+    atoms = ensemble.select("name C2")
+    fluctuation = tj.rmsf(atoms)
+    change = fluctuation.difference(0, 1)
+    before, after = (
+        np.mean([one.values for one in fluctuation.results[k : k + 2]], axis=0) for k in (0, 2)
+    )
+    np.testing.assert_allclose(change.difference, after - before)
+    assert change.axes["chain"].tolist() == ["A"] * 4 + ["B"] * 4
+    assert any("chains are matched in their order" in remark for remark in change.remarks)
+    pairs = tj.distances(atoms).difference(0, 1)
+    assert len(pairs.difference) == 8 * 7 // 2
+    assert pairs.axes["quantity"][0] == "distance_A:A:G1:C2_-_A:U2:C2"

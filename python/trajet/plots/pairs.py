@@ -11,6 +11,7 @@ from trajet.plots.drawing import (
     figure_of,
     height_of,
     name_ticks,
+    new_figure,
     titled,
     width_of,
     wrapped,
@@ -79,6 +80,7 @@ def contact_map(
     labels: tuple[str, str],
     title: str,
     of: str,
+    half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -94,33 +96,42 @@ def contact_map(
         Labels of the axes of rows and columns.
     of
         Noun for a row or a column: lines are drawn between chains of residues.
+    half_widths
+        Longer sides of the intervals of the fractions, in their shape, for a second image; grey
+        where they are not known. None, or `ax`, for no such image.
     """
-    # Compressed: the bar of colours is as high as the map beside it.
-    axes = axes_of(ax, (5.8, 4.8), layout="compressed")
-    n_rows, n_columns = values.shape
-    axes.set_facecolor("0.85")
-    image = axes.imshow(
-        np.ma.masked_invalid(values),
-        origin="lower",
-        cmap=look.colour_map("Blues"),
-        vmin=0,
-        vmax=1,
-        aspect="equal" if max(n_rows, n_columns) <= 3 * min(n_rows, n_columns) else "auto",
-        interpolation="nearest",
-    )
-    figure_of(axes).colorbar(image, ax=axes, label="fraction of frames")
-    for axis, names, label in (
-        (axes.yaxis, row_names, labels[0]),
-        (axes.xaxis, column_names, labels[1]),
-    ):
-        name_ticks(axis, names, turned=axis is axes.xaxis)
-        length = height_of(axes) if axis is axes.yaxis else width_of(axes)
-        axis.set_label_text(wrapped(label, length))
-        if of == "residue":
-            draw_chains_of_image(axes, names, "y" if axis is axes.yaxis else "x")
+    if ax is None and half_widths is not None:
+        # Compressed: bars of colours are as high as the maps beside them.
+        figure = new_figure((10.6, 4.8), layout="compressed")
+        panels = list(figure.subplots(1, 2, sharey=True))
+    else:
+        panels = [axes_of(ax, (5.8, 4.8), layout="compressed")]
+    drawn = [(values, look.colour_map("Blues"), 1.0, "fraction of frames")]
+    if len(panels) == 2 and half_widths is not None:
+        largest = float(np.nanmax(half_widths, initial=0.0)) or 1.0
+        drawn.append((half_widths, "Oranges", largest, "± 95 % of the fraction"))
+    for axes, (numbers, colours, most, bar) in zip(panels, drawn, strict=True):
+        axes.set_facecolor("0.85")
+        image = axes.imshow(
+            np.ma.masked_invalid(numbers),
+            origin="lower",
+            cmap=colours,
+            vmin=0,
+            vmax=most,
+            aspect="equal" if max(values.shape) <= 3 * min(values.shape) else "auto",
+            interpolation="nearest",
+        )
+        figure_of(axes).colorbar(image, ax=axes, label=bar)
+        sides = [(axes.xaxis, column_names, labels[1]), (axes.yaxis, row_names, labels[0])]
+        for axis, names, label in sides if axes is panels[0] else sides[:1]:
+            name_ticks(axis, names, turned=axis is axes.xaxis)
+            length = height_of(axes) if axis is axes.yaxis else width_of(axes)
+            axis.set_label_text(wrapped(label, length))
+            if of == "residue":
+                draw_chains_of_image(axes, names, "y" if axis is axes.yaxis else "x")
     # A narrow map has room beside it.
-    titled(axes, look.only_title(title), figure_of(axes).get_figwidth() / 2)
-    return figure_of(axes)
+    titled(panels[0], look.only_title(title), figure_of(panels[0]).get_figwidth() / 2)
+    return figure_of(panels[0])
 
 
 def frame_pairs(

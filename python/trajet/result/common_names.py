@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from trajet.labels import ResiduePlace, residues_labelled
+from trajet.labels import ResiduePlace, chains_of_first, residues_labelled
 from trajet.result.centers import CenterDistances, Centers
 from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
@@ -109,8 +109,10 @@ def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutco
 
     Residues are the same if chain, number and insertion code are, and the name of their first atom,
     or their label. Those that are not the same have different names, unless they differ by their
-    chains only and no member has both chains.
+    chains only and no member has both chains. Where all chains of a member have other names than in
+    the first, and there are as many, chains are matched in their order.
     """
+    outcomes = _with_chains_of_first(outcomes)
     common = _common_names(outcomes)
     made = []
     for one in outcomes:
@@ -127,6 +129,30 @@ def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutco
     return made
 
 
+def _with_chains_of_first(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutcome[_R]]:
+    """Return results whose residues are in the chains of the first one, where all are others."""
+    known = [_chains_with_rows(one) for one in outcomes]
+    first = next((chains for chains in known if chains), ())
+    made = []
+    for one, chains in zip(outcomes, known, strict=True):
+        if common := chains_of_first(chains, first):
+            residues = {
+                label: place._replace(chain=common[place.chain])
+                for label, place in one.residues.items()
+            }
+            names = tuple(common.get(name, name) for name in one.chains)
+            made.append(replace(one, residues=residues, chains=names))
+        else:
+            made.append(one)
+    return made
+
+
+def _chains_with_rows(outcome: MemberOutcome[_R]) -> tuple[str, ...]:
+    """Return the chains whose residues are named in a result, in their order."""
+    found = {place.chain for place in outcome.residues.values()}
+    return tuple(name for name in outcome.chains if name in found)
+
+
 def _common_names(outcomes: Sequence[MemberOutcome[_R]]) -> dict[ResiduePlace, str]:
     """Return the name of each residue: its first label, with its chain if another one has that."""
     places = [set(one.residues.values()) for one in outcomes]
@@ -135,7 +161,7 @@ def _common_names(outcomes: Sequence[MemberOutcome[_R]]) -> dict[ResiduePlace, s
         if (first.number, first.code) != (second.number, second.code):
             return False
         if first.chain != second.chain:
-            return not any({first.chain, second.chain} <= one.chains for one in outcomes)
+            return not any({first.chain, second.chain} <= {*one.chains} for one in outcomes)
         return not any(first in one and second in one for one in places)
 
     common: dict[ResiduePlace, str] = {}

@@ -27,7 +27,8 @@ class ContactMap(Result):
     """Fraction of the frames in which two residues, or two atoms, are in contact.
 
     CSV files have the columns row and column, each with name and number of its residue, fraction
-    and frames, with one line per pair that is in contact in any frame; pairs within one group once.
+    and frames, with errors also standard_error and half_width_95, with one line per pair that is in
+    contact in any frame; pairs within one group once.
 
     Attributes
     ----------
@@ -89,7 +90,10 @@ class ContactMap(Result):
     )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the map, with names of some residues along both axes; see `Result.plot`."""
+        """Draw the map, with names of some residues along both axes; see `Result.plot`.
+
+        Without `ax`, the longer sides of the intervals are drawn beside it, if they are known.
+        """
         from trajet import plots
 
         return plots.contact_map(
@@ -99,6 +103,7 @@ class ContactMap(Result):
             labels=(f"{self.of} ({self.labels[0]})", f"{self.of} ({self.labels[1]})"),
             title=f"contacts within {self.cutoff:g} Å",
             of=self.of,
+            half_widths=self.half_widths,
             ax=ax,
             look=look,
         )
@@ -176,6 +181,14 @@ class ContactMap(Result):
             *residue_columns("column", self.column_residue_names, self.column_residues, j),
             ("fraction", self.values[i, j]),
             ("frames", self.counts[i, j]),
+            *(
+                (name, errors[i, j])
+                for name, errors in (
+                    ("standard_error", self.standard_errors),
+                    ("half_width_95", self.half_widths),
+                )
+                if errors is not None
+            ),
         ]
 
     def named_pairs(self) -> list[NamedPair]:

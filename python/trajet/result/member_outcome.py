@@ -37,7 +37,7 @@ class MemberOutcome(Generic[_R_co]):
         Labels of the residues in the names of the result's rows, and where each residue is; see
         `trajet.result.common_names`.
     chains
-        Names of the chains of the topology, if `residues` are known.
+        Names of the chains of the topology in their order, if `residues` are known.
     renamed
         Labels of residues that have other names in another member, and those that they have there.
     """
@@ -48,7 +48,7 @@ class MemberOutcome(Generic[_R_co]):
     start: NDArray[np.float32] | None = field(default=None, repr=False)
     is_reused: bool = False
     residues: Mapping[str, ResiduePlace] = field(default_factory=dict, repr=False)
-    chains: frozenset[str] = field(default=frozenset(), repr=False)
+    chains: tuple[str, ...] = field(default=(), repr=False)
     renamed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

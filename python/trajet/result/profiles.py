@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
+from trajet.labels import chains_of_first
 from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.contact_map import ContactMap, NamedPair
-from trajet.result.density import Density, LinearDensity
 from trajet.result.dihedrals import Dihedrals
-from trajet.result.displacement import MeanSquaredDisplacement
-from trajet.result.radial import RadialDistribution
 from trajet.result.result import Result, Table
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
@@ -51,14 +49,18 @@ _ADVICE = {
         "give all members the same grid with grid_center=, grid_size= and spacing=",
     ),
 }
+# Beginning of the names of columns with errors within a run.
+_STANDARD_ERROR = "standard_error"
 # Angles whose mean direction is shorter than this part of one have no useful mean.
 _LEAST_RESULTANT = 0.5
 # The column of insertion codes, which a result has if one of its residues has a code.
 _CODE = "icode"
+# The column of the names of chains.
+_CHAIN = "chain"
 # Columns that name an atom in sentences.
-_NAMES = ("chain", "resname", "resid", "name")
+_NAMES = (_CHAIN, "resname", "resid", "name")
 # Columns of atoms by which those of different systems are matched, without their residue's name.
-_OF_ATOMS = (QUANTITY, "chain", "resid", "name", _CODE)
+_OF_ATOMS = (QUANTITY, _CHAIN, "resid", "name", _CODE)
 
 
 @dataclass(frozen=True)
@@ -149,12 +151,9 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
         for name, column in columns.items()
         if name not in by and column.dtype.kind == "f"
     }
-    errors = None
-    if isinstance(result, (RadialDistribution, LinearDensity, Density, MeanSquaredDisplacement)):
-        errors = result.standard_errors
-    if errors is not None:
-        # Those of one selection after the other, as columns are.
-        errors = (errors.T if isinstance(result, LinearDensity) else errors).ravel()
+    # In the order of the columns of numbers: one selection after the other.
+    found = [column for name, column in table if name.startswith(_STANDARD_ERROR)]
+    errors = np.concatenate(found).astype(np.float64) if found else None
     return _with_quantity(by, numbers, errors)
 
 
@@ -265,7 +264,8 @@ def matched_rows(
     """Return the rows of several results that all of them have, and remarks on the others.
 
     Rows are matched by the quantity and, for atoms, by chain, residue and atom name; other
-    rows by their distances, lags or names.
+    rows by their distances, lags or names. Where all chains of a result have other names than those
+    of the first, and there are as many, chains are matched in their order.
 
     Parameters
     ----------
@@ -281,6 +281,8 @@ def matched_rows(
         results.
     """
     remarks = _check_distances(axes, labels)
+    axes, renamed = _with_chains_of_first(axes, labels)
+    remarks += renamed
     keys = [_keys(own) for own in axes]
     if all(own == keys[0] for own in keys[1:]):
         # Also where atoms cannot be told apart: they stand in the same order.
@@ -296,6 +298,31 @@ def matched_rows(
     remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
     remarks += (remark,) if n_all > len(common) else ()
     return [np.array([place[key] for key in common]) for place in places], remarks
+
+
+def _with_chains_of_first(
+    axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
+) -> tuple[list[Mapping[str, NDArray[np.generic]]], tuple[str, ...]]:
+    """Return columns with the names of chains of the first result, where all are others.
+
+    And remarks on the results whose chains have other names.
+    """
+    found, remarks = list(axes), list[str]()
+    known = _chains_of(axes[0])
+    for k, own in enumerate(axes):
+        if common := chains_of_first(_chains_of(own), known):
+            names = [common[name] for name in own[_CHAIN].astype(np.str_).tolist()]
+            found[k] = {**own, _CHAIN: np.array(names, np.str_)}
+            remarks.append(
+                f"{labels[k]}: no chain has the name that it has in {labels[0]}: chains are matched"
+                " in their order"
+            )
+    return found, tuple(remarks)
+
+
+def _chains_of(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
+    """Return the names of chains, in their order; none if rows have no chains."""
+    return list(dict.fromkeys(axes[_CHAIN].astype(np.str_).tolist())) if _CHAIN in axes else []
 
 
 def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:
@@ -407,7 +434,7 @@ def _without_errors(table: Table) -> Table:
     return [
         (name, column)
         for name, column in table
-        if not name.startswith(("standard_error", "half_width_95"))
+        if not name.startswith((_STANDARD_ERROR, "half_width_95"))
     ]
 
 
