@@ -113,7 +113,8 @@ def facts_of(pool: object) -> PoolFacts:
     """
     if isinstance(pool, Pool):
         return pool.facts
-    if not callable(getattr(pool, "run", None)):
+    # A pool that writes files need not run analyses.
+    if not any(callable(getattr(pool, name, None)) for name in ("run", "do_jobs")):
         raise TypeError(
             "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
             f" {pool!r}"
