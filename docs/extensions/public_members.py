@@ -28,8 +28,15 @@ OF_THE_PACKAGE = {
     ),
     *("n_topology_atoms", "of_dataset", "of_open_atoms", "put_in_order", "read_columns", "reader"),
     *("reader_for", "record_analysis", "rotates", "run_before", "select_indices", "stem"),
-    *("time_remarks", "topology_atoms", "transform_remarks", "untransformed", "updating"),
-    *("use_universe", "with_stale_index_removed", "with_steps", "read_uncounted", "prepared"),
+    *(
+        "stale_index_removed",
+        "time_remarks",
+        "topology_atoms",
+        "transform_remarks",
+        "untransformed",
+        "updating",
+    ),
+    *("use_universe", "with_steps", "read_uncounted", "prepared"),
     # Ensembles and their members.
     *("n_parsed_topologies", "of", "open_files", "topology_key"),
     # Results and reports.
@@ -44,7 +51,7 @@ OF_THE_PACKAGE = {
         "keeping_failures",
         "lead",
         "run_on_all",
-        "threads_here",
+        "facts",
     ),
 }
 # Classes that users make by their names; functions return the others.
