@@ -22,7 +22,7 @@ from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.pool import Gathering
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
-from trajet.result import Applied, Dihedrals, Series, entries_of
+from trajet.result import Applied, Dihedrals, Table, entries_of
 from trajet.trajectory import Trajectory
 
 from machine import child_process, empty
@@ -36,7 +36,7 @@ DIGEST = "digest"
 # Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
 
-Computed: TypeAlias = Series | Dihedrals | Applied
+Computed: TypeAlias = Table | Dihedrals | Applied
 
 
 @dataclass(frozen=True)

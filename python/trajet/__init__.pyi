@@ -89,6 +89,7 @@ from trajet.result import Report as Report
 from trajet.result import SecondaryStructure as SecondaryStructure
 from trajet.result import Series as Series
 from trajet.result import SurfaceAreas as SurfaceAreas
+from trajet.result import Table as Table
 from trajet.result import load as load
 from trajet.store import Store as Store
 from trajet.trajectory import Block as Block

@@ -367,10 +367,10 @@ def test_results_are_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
         result = tj.rmsd(selection, groups=groups)
         result.save(tmp_path / "r.npz")
         with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-            assert set(saved.files) >= {"values", "times", "frames", "units"}
+            assert set(saved.files) >= {"values", "axis0.time", "axis0.frame", "units"}
             assert np.array_equal(saved["values"], result.values)
-            assert np.array_equal(saved["times"], result.times)
-            assert np.array_equal(saved["frames"], result.frames)
+            assert np.array_equal(saved["axis0.time"], result.times)
+            assert np.array_equal(saved["axis0.frame"], result.frames)
             assert str(saved["units"]) == "Å"
         result.save(str(tmp_path / "r.csv"))
         head, *rows = (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()

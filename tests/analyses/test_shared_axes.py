@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trajet as tj
 from helpers.made_reports import report, worker
 from helpers.made_results import ensemble_of
 from hypothesis import given, settings
@@ -13,20 +14,21 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from trajet import plots
 from trajet.plots.drawing import retitle
-from trajet.result.series import GroupSeries
+from trajet.result.axes import Axis, named
 
 UNITS = {"time (ps)": 1.0, "time (ns)": 1000.0}
 
 
 def made(
     times: Any, values: Any = None, frames: Any = None, unit: str = "Å", name: str = "rmsd"
-) -> GroupSeries:
+) -> tj.Table:
     """Return a result with one series at these times (ps)."""
     times = np.asarray(times, np.float64)
     values = np.arange(len(times)) if values is None else values
     frames = np.arange(len(times)) if frames is None else np.asarray(frames)
     columns = np.asarray(values, np.float64)[:, np.newaxis]
-    return GroupSeries(columns, times, frames, unit, ("a",), name, report([worker(0)]))
+    axes = (Axis("frames", {"frame": frames, "time": times}), named("groups", ["a"]))
+    return tj.Table(columns, axes, name, unit, ("all",), report([worker(0)]))
 
 
 def empty_axes() -> Axes:
@@ -61,7 +63,7 @@ TIMES = st.builds(
 def test_every_frame_stands_at_its_time_or_number(several: list[Any], beside: bool) -> None:
     """In the unit of the label, also in axes one below the other; else it is an error."""
     panels = Figure().subplots(2, 1, sharex=True)
-    drawn: list[tuple[Axes, GroupSeries]] = []
+    drawn: list[tuple[Axes, tj.Table]] = []
     for k, times in enumerate(several):
         axes, result = panels[k % 2 if beside else 0], made(times, frames=7 * np.arange(len(times)))
         try:

@@ -73,7 +73,7 @@ def test_examples_of_the_analysis_page_run(
     run_python(ANALYSIS, gyration, {})
     assert capsys.readouterr().out.splitlines() == [
         f"(98,) {here.values.max().round(2)}",
-        "<Series: Rg of 98 frames, values (98,) Å, mean 18.27, min 16.67, max 19.59>",
+        "<Table: Rg of 98 frames, values (98,) Å, mean 18.27, min 16.67, max 19.59>",
     ]
     for command in commands_of(shell.text):
         subprocess.run([sys.executable, "-m", "trajet", *command], check=True, timeout=120)

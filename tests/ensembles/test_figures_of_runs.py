@@ -2,22 +2,21 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import trajet as tj
 from helpers.made_results import ensemble_of, series_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from trajet import plots
-from trajet.result.series import GroupSeries
 
 NAMES = ("ALA1", "GLY2", "SER3", "VAL4")
 
 
-def made(levels: dict[str, float]) -> GroupSeries:
+def made(levels: dict[str, float]) -> tj.Table:
     """Return a result whose series are a ramp of a tenth above their levels."""
     ramp = np.linspace(0, 0.1, 5)
     return series_of({name: level + ramp for name, level in levels.items()})
@@ -69,7 +68,7 @@ def test_violins_draw_each_series_with_the_means_of_its_groups() -> None:
 @pytest.mark.parametrize("kind", ["overlay", "violin"])
 def test_series_of_one_name_are_told_apart_by_their_place(kind: Any) -> None:
     """Also those of one group that was given twice; they cannot be named."""
-    twice = [replace(made({"a": k, "b": 10.0 + k}), columns=("same", "same")) for k in (1, 2)]
+    twice = [made({"a": k, "b": 10.0 + k}).with_labels(["same", "same"]) for k in (1, 2)]
     ensemble = ensemble_of({"wt": twice}, name="sasa")
     first, second = ensemble.plot(kind=kind).axes
     # The points of violins, or the lines of overlays.

@@ -12,13 +12,12 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of
+from helpers.made_results import ensemble_of, table
 from scipy import stats
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import QUANTITY, profile_of
 from trajet.result.replica_differences import difference_of
-from trajet.result.series import GroupSeries
 from trajet.uncertainty.statistics import statistics
 
 RESIDUES = 30
@@ -236,11 +235,10 @@ def test_unresolved_members_are_a_remark() -> None:
 def test_figures_of_runs_show_a_series_that_all_members_have(kind: str) -> None:
     """Its values, mean and name; not the first column of each member."""
 
-    def of_residues(*residues: str) -> GroupSeries:
+    def of_residues(*residues: str) -> tj.Table:
         levels = {"GLY2": 0.0, "ALA2": 1.0, "ALA3": 100.0}
         values = np.stack([np.linspace(-1, 1, 50) + levels[one] for one in residues], axis=1)
-        times, frames = np.arange(50.0), np.arange(50)
-        return GroupSeries(values, times, frames, "A2", residues, "sasa", report([worker(0)]))
+        return table(values, np.arange(50), list(residues), name="sasa", units="A2")
 
     results = {
         "wt": [of_residues("ALA2", "ALA3"), of_residues("GLY2", "ALA3")],

@@ -20,7 +20,7 @@ if IS_LONG:
     POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
 
 
-def plain_analyses() -> list[AnalysisFunction[..., tj.Series]]:
+def plain_analyses() -> list[AnalysisFunction[..., tj.Table]]:
     """Return the analyses of one selection that return series and take only words and switches."""
     functions = [getattr(tj, name) for name in tj.ANALYSES if name != "apply"]
     return [function for function in functions if _is_plain(function)]
@@ -30,7 +30,7 @@ def _is_plain(function: AnalysisFunction[..., object]) -> bool:
     main, *options = own_parameters(function).values()
     kind = kind_of(main)
     return (
-        issubclass(function.__annotations__["return"], tj.Series)
+        issubclass(function.__annotations__["return"], tj.Series | tj.Table)
         and kind is not None
         and kind.updating in ("never", "always")
         and not kind.multiple
@@ -92,7 +92,7 @@ def frame_choices(n_frames: int) -> list[object]:
     ]
 
 
-def assert_rows_follow_frames(compute: Callable[[object], tj.Series], n_frames: int) -> None:
+def assert_rows_follow_frames(compute: Callable[[object], tj.Table], n_frames: int) -> None:
     """Assert that each choice of frames gives its rows of the whole, bit by bit."""
     whole = compute(None)
     assert len(whole.values) == n_frames

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
+from trajet.result.axes import Axis, named
 from trajet.result.member_outcome import MemberOutcome
-from trajet.result.series import GroupSeries
 
 from helpers.made_reports import report, worker
 
@@ -26,9 +26,23 @@ def ensemble_of(
     )
 
 
-def series_of(values: Mapping[str, NDArray[np.float64]]) -> GroupSeries:
+def series_of(values: Mapping[str, NDArray[np.float64]]) -> tj.Table:
     """Return a result with a series for each name, `(n_frames,)` each."""
     columns = np.stack(list(values.values()), axis=1)
     frames = np.arange(len(columns))
-    times = frames.astype(np.float64)
-    return GroupSeries(columns, times, frames, "Å²", tuple(values), "sasa", report([worker(0)]))
+    return table(columns, frames, list(values), name="sasa", units="Å²")
+
+
+def table(
+    values: NDArray[np.float64],
+    frames: NDArray[np.int64],
+    labels: list[str],
+    *,
+    name: str = "RMSD",
+    units: str = "Å",
+) -> tj.Table:
+    """Return a table of frames at times in ps that are their numbers; labels of series or none."""
+    axes = [Axis("frames", {"frame": frames, "time": frames.astype(np.float64)})]
+    if labels:
+        axes.append(named("groups", labels))
+    return tj.Table(values, tuple(axes), name, units, ("all",), report([worker(0)]))

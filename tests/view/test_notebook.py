@@ -61,7 +61,7 @@ def test_answers_are_those_of_the_page(cell: Cell, trajectory: tj.Trajectory) ->
     expected = viewer.Scene(trajectory, layers, quantise=True)
     answer, _ = cell.ask(ask="scene")
     assert answer["id"] == "7"
-    described = {**expected.describe(), "series": ["GroupSeries"]}
+    described = {**expected.describe(), "series": ["end-to-end distance"]}
     assert answer["value"] == described
     _, (structure,) = cell.ask(ask="structure", number=1)
     assert structure == expected.structure(1)

@@ -10,7 +10,7 @@ from trajet.analysis.atom_sets import AtomSet, further_set, main_set, selected_l
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import Chosen, RunOptions, RunRequest
-from trajet.result import Series
+from trajet.result import Table
 
 
 @analysis(
@@ -28,7 +28,7 @@ def contacts(
     cutoff: Annotated[float, ANGSTROM, Above(0)] = 4.5,
     pbc: bool = True,
     **run: Unpack[RunOptions],
-) -> Steps[Series]:
+) -> Steps[Table]:
     """Count the pairs of atoms within a cut-off in each frame.
 
     Parameters
@@ -46,7 +46,7 @@ def contacts(
 
     Returns
     -------
-    Series
+    Table
         `values` `(n_frames,)`, float64 holding integers, without unit.
 
     Raises
@@ -92,13 +92,12 @@ def contacts(
     remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
     texts = [each.label for each in sets if each.updating is not None]
     remarks += selections_in_nm(texts, found=found)
-    return Series(
+    return Table(
         values=outcome.integers("count").astype(np.float64),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="",
-        columns=(between(main, others),),
+        axes=(outcome.frames_axis,),
         name="contacts",
+        units="",
+        selections=tuple(each.label for each in sets),
         report=outcome.report(remarks, recorded={"updating": any(updating)}),
     )
 

@@ -9,7 +9,7 @@ from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
-from trajet.result import Series
+from trajet.result import Table
 from trajet.trajectory import Selection, UpdatingSelection
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def count(
         "Selection | UpdatingSelection | AtomGroup", AtomsOption(updating="always")
     ],
     **run: Unpack[RunOptions],
-) -> Steps[Series]:
+) -> Steps[Table]:
     """Count the selected atoms, frame by frame.
 
     Parameters
@@ -42,7 +42,7 @@ def count(
 
     Returns
     -------
-    Series
+    Table
         `values` `(n_frames,)`, float64: numbers of atoms.
 
     Raises
@@ -75,12 +75,11 @@ def count(
         [main.label], found=bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     )
     remarks += outcome.cells.missing_for([main])
-    return Series(
+    return Table(
         values=outcome.integers("count").astype(np.float64),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="atoms",
-        columns=(main.label,),
+        axes=(outcome.frames_axis,),
         name="N",
+        units="atoms",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded={"updating": isinstance(main, UpdatingSelection)}),
     )

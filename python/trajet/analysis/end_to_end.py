@@ -9,7 +9,8 @@ from trajet.analysis.arguments import Atoms
 from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
-from trajet.result import GroupSeries
+from trajet.result import Table
+from trajet.result.axes import series
 
 
 @analysis(
@@ -25,7 +26,7 @@ def end_to_end(
     *,
     by: GroupBy = "selection",
     **run: Unpack[RunOptions],
-) -> Steps[GroupSeries]:
+) -> Steps[Table]:
     """Compute the end-to-end distance of chains.
 
     It is the distance from the first to the last selected atom of each chain.
@@ -41,7 +42,7 @@ def end_to_end(
 
     Returns
     -------
-    GroupSeries
+    Table
         `values` `(n_frames,)` if there is one chain, else `(n_frames, n_chains)`; float64, Å.
 
     Raises
@@ -83,12 +84,12 @@ def end_to_end(
     )
     outcome = yield RunRequest(plan, [main], as_written=[main], chains_apart=by != "selection")
     distances = outcome.floats("distances")
-    return GroupSeries(
+    return Table(
         values=distances[:, 0] if len(sizes) == 1 else distances,
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=groups.labels,
+        axes=(outcome.frames_axis, *series(groups.labels, "groups")),
         name="end-to-end distance",
+        units="Å",
+        selections=(main.label,),
+        label=groups.labels[0] if len(sizes) == 1 else "",
         report=outcome.report(recorded={"n_groups": len(sizes)}),
     )

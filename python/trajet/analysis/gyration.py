@@ -8,7 +8,8 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.quoting import quoted
-from trajet.result import AxisRadii, Series
+from trajet.result import Table
+from trajet.result.axes import series
 
 
 @analysis(
@@ -24,7 +25,7 @@ def gyration(
     per_axis: bool = False,
     weights: Weights = "mass",
     **run: Unpack[RunOptions],
-) -> Steps[Series]:
+) -> Steps[Table]:
     """Compute the radius of gyration of atoms, frame by frame.
 
     It is the square root of the weighted mean of the squared distances of the atoms from their
@@ -40,7 +41,7 @@ def gyration(
 
     Returns
     -------
-    Series
+    Table
         `values` `(n_frames,)`, float64, Å; with `per_axis` `(n_frames, 4)`: the radius, and those
         about the x, y and z axes.
 
@@ -69,12 +70,12 @@ def gyration(
         quantity="axes" if per_axis else "radius",
     )
     outcome = yield RunRequest(plan, [main], as_written=[main])
-    return (AxisRadii if per_axis else Series)(
+    labels = [main.label, *(f"about {axis}" for axis in "xyz" if per_axis)]
+    return Table(
         values=outcome.floats("radii" if per_axis else "radius"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=(main.label, *(f"about {axis}" for axis in "xyz" if per_axis)),
+        axes=(outcome.frames_axis, *series(labels)),
         name="Rg",
+        units="Å",
+        selections=(main.label,),
         report=outcome.report(remarks),
     )

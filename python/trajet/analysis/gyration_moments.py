@@ -8,6 +8,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import GyrationMoments
+from trajet.result.axes import named
 
 
 @analysis(
@@ -66,10 +67,9 @@ def gyration_moments(
     outcome = yield RunRequest(plan, [main], as_written=[main])
     return GyrationMoments(
         values=outcome.floats("moments"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å²",
-        columns=("smallest", "middle", "largest"),
+        axes=(outcome.frames_axis, named("groups", ["smallest", "middle", "largest"])),
         name="principal moment",
+        units="Å²",
+        selections=(main.label,),
         report=outcome.report(remarks),
     )

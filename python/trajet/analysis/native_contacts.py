@@ -30,7 +30,8 @@ from trajet.analysis.runner import (
 from trajet.box import Box
 from trajet.checked_numbers import whole_number
 from trajet.particles import heavy_atoms
-from trajet.result import NativeContacts
+from trajet.result import NativeContacts, Table
+from trajet.result.axes import Axis
 from trajet.trajectory import Selection
 
 # How much longer than in the reference the distance of a contact may be, if no factor is given.
@@ -170,30 +171,40 @@ def native_contacts(
         pbc=pbc,
         remarks=remarks,
     )
+    selections = [main] if others is None else [main, others]
     outcome = yield RunRequest(
         native.plan,
-        [main] if others is None else [main, others],
+        selections,
         reference=frame_of(reference, main.trajectory),
     )
     remarks += native.remarks_on_cells(outcome)
-    pairs = native.pairs
+    atoms, partners = native.pairs.T
     recorded = {
         "factor": scale,
         "beta": native.beta,
         "heavy_only": heavy_only,
         "exclude_neighbors": exclude_neighbors,
-        "n_native": len(pairs),
+        "n_native": len(atoms),
     }
+    report = outcome.report(remarks, recorded=recorded, inputs=describe_reference(reference))
+    ends = {"atom": main.indices[atoms], "partner": (others or main).indices[partners]}
     return NativeContacts(
         values=outcome.floats("fraction"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="",
-        columns=(between(main, others),),
+        axes=(outcome.frames_axis,),
         name="Q",
-        report=outcome.report(remarks, recorded=recorded, inputs=describe_reference(reference)),
-        pairs=np.stack([main.indices[pairs[:, 0]], (others or main).indices[pairs[:, 1]]], axis=1),
-        distances=native.distances,
+        units="",
+        selections=tuple(one.label for one in selections),
+        report=report,
+        parts={
+            "native": Table(
+                values=native.distances,
+                axes=(Axis("pairs", ends),),
+                name="distance",
+                units="Å",
+                selections=tuple(one.label for one in selections),
+                report=report,
+            )
+        },
     )
 
 

@@ -27,7 +27,8 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.particles import equal_weights
-from trajet.result import Series
+from trajet.result import Table
+from trajet.result.axes import series
 from trajet.trajectory import few_atoms_remarks
 
 _EQUAL_GROUP_WEIGHTS = equal_weights("group_weights", "--group-weights")
@@ -61,7 +62,7 @@ def rmsd(
     weights: Weights = "equal",
     group_weights: Literal["mass", "equal"] = "equal",
     **run: Unpack[RunOptions],
-) -> Steps[Series]:
+) -> Steps[Table]:
     """Compute the RMSD of atoms from a reference.
 
     Parameters
@@ -87,7 +88,7 @@ def rmsd(
 
     Returns
     -------
-    Series
+    Table
         `values` `(n_frames,)`, or `(n_frames, 1 + n_groups)` with groups; float64, Å.
 
     Raises
@@ -139,12 +140,12 @@ def rmsd(
         plan, items, reference=frame_of(reference, trajectory), as_written=items
     )
     rmsds = outcome.floats("rmsd")
-    return Series(
+    labels = [item.label for item in items]
+    return Table(
         values=rmsds if others else rmsds[:, 0],
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=tuple(item.label for item in items),
+        axes=(outcome.frames_axis, *series(labels)),
         name="RMSD",
+        units="Å",
+        selections=tuple(labels),
         report=outcome.report(remarks, inputs=describe_reference(reference)),
     )

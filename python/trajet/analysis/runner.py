@@ -30,6 +30,7 @@ from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
 from trajet.result import Report, counting_of, make_report
+from trajet.result.axes import Axis
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -216,6 +217,11 @@ class AnalysisOutcome:
     blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
     fewer_connections: list[str] = field(default_factory=list)
     asked: Asked | None = None
+
+    @property
+    def frames_axis(self) -> Axis:
+        """The axis of the frames, with their numbers and times."""
+        return Axis("frames", {"frame": self.frames, "time": self.times})
 
     def floats(self, name: str) -> NDArray[np.float64]:
         """Return an array of floats."""

@@ -14,7 +14,7 @@ from trajet.analysis.job import Job
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
-from trajet.result import Series
+from trajet.result.table import OfFrames
 from trajet.structure_files import read_structure
 from trajet.topology import Topology
 from trajet.trajectory import Selection
@@ -37,7 +37,7 @@ class FixedJob:
         Remarks on columns that are left out.
     """
 
-    job: Job[Series]
+    job: Job[OfFrames]
     columns: tuple[str, ...] | None = None
     remarks: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ class FixedColumns:
         # is not given to another one then.
         self._known: dict[tuple[int, bytes], tuple[_trajet.Topology, _Backbone]] = {}
 
-    def of(self, job: Job[Series]) -> FixedJob:
+    def of(self, job: Job[OfFrames]) -> FixedJob:
         """Return a job with the same columns in every frame and trajectory of its topology.
 
         Raises

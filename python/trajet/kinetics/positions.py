@@ -10,34 +10,27 @@ from trajet._trajet import Plan
 from trajet.analysis.job import Job, Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import atom_labels
-from trajet.result import GroupSeries, Series
+from trajet.result.axes import named
+from trajet.result.table import OfFrames, Table
 from trajet.trajectory import Selection
 
 
 @dataclass(frozen=True, repr=False)
-class Positions(GroupSeries, is_base=True):
-    """Positions of atoms in each frame: x, y and z of one after the other.
-
-    Attributes
-    ----------
-    atoms
-        `(n_atoms,)`, int64, indices in the topology.
-    """
-
-    atoms: NDArray[np.int64]
+class Positions(Table, is_base=True):
+    """Positions of atoms in each frame: x, y and z of one after the other."""
 
     def feature_atoms(self) -> NDArray[np.int64]:
-        """Return the atom of each coordinate; see `Series.feature_atoms`."""
-        return np.repeat(self.atoms, 3)[:, None]
+        """Return the atom of each coordinate; see `Table.feature_atoms`."""
+        return self.axes[1]["atom"].astype(np.int64)[:, None]
 
 
-def positions_job(selection: Selection) -> Job[Series]:
+def positions_job(selection: Selection) -> Job[OfFrames]:
     """Return the job whose values are the positions of atoms, x, y and z of one after the other."""
     return positions.job(selection)
 
 
 @analysis(counts_repeats=False)
-def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Series]:
+def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[OfFrames]:
     """Collect positions of atoms; a frame in which an atom has no position is an error."""
     main = main_selection(selection)
     plan = Plan(
@@ -54,11 +47,16 @@ def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Series]:
     values = outcome.floats("positions")
     return Positions(
         values=np.reshape(values, (len(outcome.frames), 3 * main.n_atoms)),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=tuple(f"{axis} {label}" for label in labels for axis in "xyz"),
+        axes=(
+            outcome.frames_axis,
+            named(
+                "groups",
+                [f"{axis} {label}" for label in labels for axis in "xyz"],
+                atom=np.repeat(main.indices, 3),
+            ),
+        ),
         name="position",
+        units="Å",
+        selections=(main.label,),
         report=outcome.report(),
-        atoms=main.indices,
     )

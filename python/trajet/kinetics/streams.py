@@ -14,6 +14,7 @@ from trajet.kinetics.columns import FixedColumns, FixedJob
 from trajet.kinetics.matching import FeatureColumns, columns_of
 from trajet.pools.pool import Pool
 from trajet.result import Series
+from trajet.result.table import OfFrames
 from trajet.trajectory import FrameChoice, sharing_universes
 
 # Bytes of the features of the frames that are computed in one run.
@@ -62,7 +63,7 @@ class FeatureStream:
 
     def __init__(
         self,
-        jobs: Sequence[Job[Series]],
+        jobs: Sequence[Job[OfFrames]],
         fixed: FixedColumns,
         frames: FrameChoice,
         pool: Pool | None,
@@ -102,7 +103,7 @@ class FeatureStream:
         """
         return equal_step(self.trajectory, self.frames, "pairs of frames need")
 
-    def results(self, first: int, end: int) -> list[Series]:
+    def results(self, first: int, end: int) -> list[OfFrames]:
         """Return the results of all jobs for the chosen frames `first` to before `end`."""
         chosen = self.frames[first:end]
         compared = self.frames[:end] if self._counts_jumps else None
@@ -174,7 +175,7 @@ class FeatureStream:
         return values, results[0].frames, results[0].times
 
 
-def _first_request(job: Job[Series], frames: FrameChoice, pool: Pool | None) -> RunRequest:
+def _first_request(job: Job[OfFrames], frames: FrameChoice, pool: Pool | None) -> RunRequest:
     """Return the run that an analysis asks for."""
     steps = job.start(frames=frames, pool=pool, progress=None)
     request = next(steps)
@@ -201,7 +202,7 @@ def _check_plan(plan: Plan, name: str, n_atoms: int, n_frames: int) -> None:
 
 def _result(
     each: FixedJob, outcome: AnalysisOutcome, frames: NDArray[np.int64], pool: Pool | None
-) -> Series:
+) -> OfFrames:
     """Return the result of a job, given the outcome of its run.
 
     Raises
@@ -209,13 +210,17 @@ def _result(
     ValueError
         If it needs further runs, or its result is no series.
     """
-    steps: Steps[Series] = each.job.start(frames=frames, pool=pool, progress=None)
+    steps: Steps[OfFrames] = each.job.start(frames=frames, pool=pool, progress=None)
     next(steps)
     done = advanced(steps, outcome)
     if not isinstance(done, Finished):
         steps.close()
         raise ValueError(f"{each.job.name}: it reads frames several times, and is no feature")
     result: object = done.result
-    if not isinstance(result, Series):
+    if not isinstance(result, OfFrames):
         raise ValueError(f"{each.job.name}: its result is no series of numbers, one row per frame")
-    return result if each.columns is None else replace(result, columns=each.columns)
+    if each.columns is None:
+        return result
+    # Backbone angles.
+    assert isinstance(result, Series)
+    return replace(result, columns=each.columns)

@@ -23,7 +23,6 @@ from trajet.result.displacement import range_of_fit as range_of_fit
 from trajet.result.displacement_errors import errors_of_blocks as errors_of_blocks
 from trajet.result.displacement_errors import errors_of_groups as errors_of_groups
 from trajet.result.distances import Distances as Distances
-from trajet.result.gyration import AxisRadii as AxisRadii
 from trajet.result.gyration import GyrationMoments as GyrationMoments
 from trajet.result.hydrogen_bonds import HydrogenBondLifetimes as HydrogenBondLifetimes
 from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
@@ -57,8 +56,8 @@ from trajet.result.result import Result as Result
 from trajet.result.result import with_scalars as with_scalars
 from trajet.result.secondary import ClassContent as ClassContent
 from trajet.result.secondary import SecondaryStructure as SecondaryStructure
-from trajet.result.series import GroupSeries as GroupSeries
 from trajet.result.series import Series as Series
 from trajet.result.surface import SurfaceAreas as SurfaceAreas
+from trajet.result.table import Table as Table
 
 MODULES: dict[str, str]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report
-from trajet.result.result import Table, count_of_frames, time_columns
+from trajet.result.result import Columns, count_of_frames, time_columns
 from trajet.result.summary import Column
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Applied(PerFrame):
     def _about(self) -> str:
         return f"{self.name} of {count_of_frames(self.frames)}, values {self.values.shape}"
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         if self.reduced:
             return [("index", np.arange(self.values.size)), ("value", self.values.reshape(-1))]
         names = self._columns()

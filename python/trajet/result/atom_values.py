@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.quoting import quoted
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, column_name, names_column
+from trajet.result.result import Columns, Result, column_name, names_column
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class AtomValues(Result):
             f"{self.name} of {quoted(self.label)}, values {self.values.shape} {self.units}".rstrip()
         )
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         columns = {
             "atom": self.atoms,
             "chain": self.chains,

@@ -13,9 +13,9 @@ from trajet._trajet import OutputError
 from trajet.result.pairwise import PairwiseRmsd
 from trajet.result.report import Report
 from trajet.result.result import (
+    Columns,
     Part,
     Result,
-    Table,
     count_of_frames,
     names_column,
     time_columns,
@@ -194,5 +194,5 @@ class Clusters(Result):
         # The matrix is a result of its own, and may be large.
         return super(Clusters, replace(self, pairs=None, selection=None))._arrays()
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         return [*time_columns(self.times, self.frames, self.report), ("cluster", self.labels)]

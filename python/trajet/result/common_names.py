@@ -7,7 +7,7 @@ such as selections and the names of atoms, are never read as labels.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from trajet.labels import ResiduePlace, chains_of_first, residues_labelled
 from trajet.result.centers import CenterDistances, Centers
@@ -18,8 +18,8 @@ from trajet.result.member_outcome import MemberOutcome
 from trajet.result.report import analysis_of
 from trajet.result.result import Result
 from trajet.result.secondary import SecondaryStructure
-from trajet.result.series import GroupSeries
 from trajet.result.surface import SurfaceAreas
+from trajet.result.table import Table
 from trajet.topology import Topology
 
 _R = TypeVar("_R", bound=Result)
@@ -125,7 +125,11 @@ def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutco
             of.field: tuple(of.renamed(text, names) for text in _texts(one.result, of))
             for of in _fields(one.result)
         }
-        made.append(replace(one, result=replace(one.result, **texts), renamed=renamed))
+        if isinstance(one.result, Table):
+            result = cast(_R, one.result.with_labels(texts["columns"]))
+        else:
+            result = replace(one.result, **texts)
+        made.append(replace(one, result=result, renamed=renamed))
     return made
 
 
@@ -196,17 +200,17 @@ def _fields(result: Result) -> Iterator[_Names]:
         case SurfaceAreas():
             if result.by != "total":
                 yield _Names("columns", "residue" if result.by == "residue" else "atom")
-        case Centers() | CenterDistances() | GroupSeries():
+        case Centers() | CenterDistances() | Table():
             yield from _fields_of_groups(result)
 
 
-def _fields_of_groups(result: Centers | CenterDistances | GroupSeries) -> Iterator[_Names]:
+def _fields_of_groups(result: Centers | CenterDistances | Table) -> Iterator[_Names]:
     """Yield those of a result of groups of atoms, which are residues, molecules or others."""
     by = analysis_of(result.report)["parameters"].get("by")
     if by not in ("residue", "molecule"):
         return
     of: Literal["residue", "molecule"] = "residue" if by == "residue" else "molecule"
-    if isinstance(result, GroupSeries):
+    if isinstance(result, Table):
         yield _Names("columns", of)
         return
     yield _Names("labels", of)

@@ -14,9 +14,9 @@ from trajet._trajet import SelectionError
 from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import (
+    Columns,
     Part,
     Result,
-    Table,
     column_name,
     count_of_frames,
     names_column,
@@ -231,7 +231,7 @@ class PrincipalComponents(Result):
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return super(PrincipalComponents, replace(self, topology_atoms=None))._arrays()
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         numbers = map(str, range(1, self.projections.shape[1] + 1))
         names = (column_name("projection", "Å", number) for number in numbers)
         columns = zip(names, self.projections.T, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, names_column, residue_columns
+from trajet.result.result import Columns, Result, names_column, residue_columns
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ class ContactMap(Result):
         i, j = np.nonzero(seen)
         return i, j
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         return self._columns(*self._in_contact())
 
-    def _columns(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Table:
+    def _columns(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Columns:
         """Return the columns of CSV files for pairs, by row and column."""
         return [
             ("row", np.array(self.row_names, np.str_)[i]),
@@ -197,7 +197,7 @@ class ContactMap(Result):
         i, j = self._in_contact()
         return [(rows[a], columns[b]) for a, b in zip(i.tolist(), j.tolist(), strict=True)]
 
-    def fractions(self, pairs: Sequence[NamedPair]) -> Table:
+    def fractions(self, pairs: Sequence[NamedPair]) -> Columns:
         """Return columns as those of CSV files of the pairs that this map has.
 
         Pairs that are never in contact have the fraction 0. Pairs of residues that are not in the

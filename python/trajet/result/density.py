@@ -14,9 +14,9 @@ from trajet.quoting import quoted
 from trajet.result.report import Report
 from trajet.result.result import (
     SUFFIXES,
+    Columns,
     Part,
     Result,
-    Table,
     column_name,
     edges_of_rows,
     names_column,
@@ -122,8 +122,8 @@ class LinearDensity(Result):
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 
-    def _table(self) -> Table:
-        table: Table = [("position_A", self.position)]
+    def _table(self) -> Columns:
+        table: Columns = [("position_A", self.position)]
         of_errors = (("standard error", self.standard_errors), ("half width 95", self.half_widths))
         for name, values in ((self.name, self.values), *of_errors):
             if values is not None:
@@ -286,7 +286,7 @@ class Density(Result):
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         return replace(super()._of_rows(chosen), x=edges_of_rows(self.x, chosen))
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         centres = np.meshgrid(
             *((edges[:-1] + edges[1:]) / 2 for edges in self.edges), indexing="ij", copy=False
         )

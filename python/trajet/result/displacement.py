@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from trajet.quoting import quoted
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
 from trajet.result.report import Report, analysis_of
-from trajet.result.result import Result, Table, names_column
+from trajet.result.result import Columns, Result, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.times import ROUNDING, decimals_within
 
@@ -280,7 +280,7 @@ class MeanSquaredDisplacement(Result):
         )
         return Summary(f"MSD along {self.axes}", columns, 1)
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         lags = decimals_within(self.lags, ROUNDING * np.abs(self.lags))
         columns = {
             "lag_ps": lags,

@@ -1,28 +1,19 @@
-"""Results with radii of gyration about axes, and with principal moments."""
+"""Results with principal moments of the gyration tensor."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name
-from trajet.result.series import Series
+from trajet.result.table import Table
 
 # Largest sum of the moments of atoms that are at one place, Å².
 _NO_EXTENT = 1e-14
 
 
 @dataclass(frozen=True, repr=False)
-class AxisRadii(Series):
-    """The radius of gyration, and those about the x, y and z axes; files are those of `Series`.
-
-    `values` are `(n_frames, 4)`, float64, Å.
-    """
-
-
-@dataclass(frozen=True, repr=False)
-class GyrationMoments(Series):
-    """Principal moments of the gyration tensor per frame; files are those of `Series`.
+class GyrationMoments(Table):
+    """Principal moments of the gyration tensor per frame; files are those of `Table`.
 
     `values` are `(n_frames, 3)`, float64, Å², in ascending order. The quantities below are those of
     D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985), doi:10.1021/ma00148a028.
@@ -50,7 +41,8 @@ class GyrationMoments(Series):
 
         It is 0 for atoms that are spread as in a cylinder.
         """
-        return self.values[:, 1] - self.values[:, 0]
+        acylindricity: NDArray[np.float64] = self.values[:, 1] - self.values[:, 0]
+        return acylindricity
 
     @property
     def anisotropy(self) -> NDArray[np.float64]:
@@ -64,6 +56,3 @@ class GyrationMoments(Series):
         total = np.where(total > _NO_EXTENT, total, np.nan)
         kappa: NDArray[np.float64] = 1 - 3 * (a * b + b * c + c * a) / total**2
         return kappa
-
-    def _names(self) -> list[str]:
-        return [column_name(self.name, self.units, label) for label in self.columns]

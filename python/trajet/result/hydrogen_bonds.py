@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from trajet.labels import atom_names, residue_labels, residues_of
 from trajet.result.report import Report
 from trajet.result.result import (
+    Columns,
     Part,
     Result,
-    Table,
     column_name,
     count_of_frames,
     names_column,
@@ -210,7 +210,7 @@ class HydrogenBondPairs(Result):
         names, numbers = self.topology.column("resnames"), self.topology.column("resids")
         return None if names is None else names[ends], None if numbers is None else numbers[ends]
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         names, numbers = self._residues()
         return [
             *zip(MEMBERS[self.by], self.members.T, strict=True),
@@ -307,7 +307,7 @@ class HydrogenBondList(Result):
         )
         return None if names is None else names[rows], None if numbers is None else numbers[rows]
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         names, numbers = self._residues()
         return [
             ("frame", self.frames),
@@ -397,7 +397,7 @@ class HydrogenBondLifetimes(Result):
             f" {self.continuous_lifetime:.3g} ps (continuous), {len(self.times)} lags"
         )
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         return [
             ("time_ps", decimals_within(self.times, ROUNDING * np.abs(self.times))),
             ("intermittent", self.intermittent),

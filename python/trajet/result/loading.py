@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import get_args, get_origin, get_type_hints
+from typing import cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
+from trajet.result.table import Table
 
 # Errors of classes of results whose fields are others than they wrote.
 _UNFIT = (ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError)
@@ -68,16 +69,27 @@ def load(path: str | os.PathLike[str]) -> Result:
             f" another program): numpy.load reads its arrays ({names}); run the analysis again for"
             " a result"
         )
+    if arrays["kind"].dtype.kind != "U":
+        raise FormatError(f"{path}: the name of its class is no text: save the result again")
     kind = str(arrays.pop("kind"))[:_QUOTED]
     if kind in MODULES:
         importlib.import_module(MODULES[kind])
-    if kind not in KINDS:
+    # Files of tables outlive their classes.
+    made = KINDS.get(kind, Table if "axis0.kind" in arrays else None)
+    if made is None:
         raise FormatError(
             f"{path}: a result of the class {kind}, which this version of trajet does not have:"
             " import the module that defines the class, or read the arrays with numpy.load"
         )
     try:
-        result = KINDS[kind](**_values_of(KINDS[kind], arrays, path))
+        if issubclass(made, Table):
+            for name in ("report", *Table.REQUIRED):
+                if name not in arrays:
+                    raise _without(kind, name, path)
+            report = _value_of("report", Report, arrays.pop("report"), path)
+            result: Result = made.of_arrays(arrays, cast(Report, report))
+        else:
+            result = made(**_values_of(made, arrays, path))
         _check_rows(result, path)
         # Fields whose shapes do not fit together have no table.
         _check_columns(result[:2])
@@ -187,11 +199,15 @@ def _values_of(
         elif type(None) in get_args(hint):
             found[name] = None
         elif field.default is MISSING and field.default_factory is MISSING:
-            raise FormatError(
-                f"{path}: a {kind.__name__} without its {name!r}: written by another version of"
-                " trajet, or incomplete; numpy.load reads the other arrays"
-            )
+            raise _without(kind.__name__, name, path)
     return found
+
+
+def _without(kind: str, name: str, path: Path) -> FormatError:
+    return FormatError(
+        f"{path}: a {kind} without its {name!r}: written by another version of trajet, or"
+        " incomplete; numpy.load reads the other arrays"
+    )
 
 
 def _value_of(name: str, hint: object, array: NDArray[np.generic], path: Path) -> object:

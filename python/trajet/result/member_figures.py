@@ -12,6 +12,7 @@ from trajet.result.profiles import QUANTITY, circular, frame_numbers
 from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result
 from trajet.result.series import Series
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ class _Series:
     columns: tuple[int, ...]
 
 
-def _with_frames(name: str, kind: str, result: Result) -> Series | Applied:
+def _with_frames(name: str, kind: str, result: Result) -> Series | Table | Applied:
     """Return a result that has values per frame.
 
     Raises
@@ -109,7 +110,7 @@ def _with_frames(name: str, kind: str, result: Result) -> Series | Applied:
     ValueError
         If it has none.
     """
-    if not isinstance(result, Series | Applied) or getattr(result, "reduced", False):
+    if not isinstance(result, Series | Table | Applied) or getattr(result, "reduced", False):
         raise ValueError(
             f'kind="{kind}" draws values per frame, which results of {name} do not have: leave'
             " kind out"
@@ -178,7 +179,7 @@ def _interval(
     return plots.GroupInterval(group.label, float(group.mean[row]), float(group.half_width[row]))
 
 
-def _names_of_series(result: Series | Applied, column: int) -> tuple[str, str]:
+def _names_of_series(result: Series | Table | Applied, column: int) -> tuple[str, str]:
     """Return quantity and label of a series in figures."""
     names, labels = frame_numbers(result).names, result._labels()
     if len(labels) != len(names):

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Table, column_name, residue_columns
+from trajet.result.result import Columns, column_name, residue_columns
 from trajet.result.series import Series
 
 
@@ -52,7 +52,7 @@ class MinDistance(Series):
     def _names(self) -> list[str]:
         return [column_name("min_distance", self.units)]
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         columns = super()._table()
         for k, of in enumerate(("atom", "partner")):
             columns.append((of, self.pairs[:, k]))

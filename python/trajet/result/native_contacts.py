@@ -5,25 +5,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.series import Series
 from trajet.result.summary import mean_and_spread
+from trajet.result.table import Table
 
 
 @dataclass(frozen=True, repr=False)
-class NativeContacts(Series):
-    """The fraction of native contacts in each frame; CSV files are those of `Series`.
+class NativeContacts(Table):
+    """The fraction of native contacts in each frame; CSV files are those of `Table`.
 
-    Attributes
-    ----------
-    pairs
-        `(n_pairs, 2)`, int64, indices in the topology of the atoms of each native contact.
-    distances
-        `(n_pairs,)`, float64, their distances in the reference, Å.
+    The part "native" has the distance of each native contact in the reference.
     """
 
-    pairs: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Indices in the topology of the atoms of each native contact, `(n_pairs, 2)`, int64."""
+        axis = self.parts["native"].axes[0]
+        return np.stack([axis["atom"], axis["partner"]], axis=1).astype(np.int64)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """Distances of the native contacts in the reference, `(n_pairs,)`, float64, Å."""
+        distances: NDArray[np.float64] = self.parts["native"].values
+        return distances
 
     def scalars(self) -> dict[str, object]:
         """Return the number of native contacts and the mean fraction; see `Result.scalars`."""
-        return {"n_native_contacts": len(self.pairs), "mean_q": mean_and_spread(self.values)[0]}
+        return {"n_native_contacts": len(self.distances), "mean_q": mean_and_spread(self.values)[0]}

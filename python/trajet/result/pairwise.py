@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, column_name, names_column, time_columns
+from trajet.result.result import Columns, Result, column_name, names_column, time_columns
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class PairwiseRmsd(Result):
             return self
         return replace(self, other_times=self.times, other_frames=self.frames)
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         others = self._rectangular().other_frames
         assert others is not None
         names = [column_name(self.name, self.units, str(k)) for k in others.tolist()]

@@ -27,8 +27,16 @@ class PerFrame(Result, is_base=True):
     """
 
     values: NDArray[np.float64]
-    times: NDArray[np.float64]
-    frames: NDArray[np.int64]
+
+    if TYPE_CHECKING:
+        # Fields of dataclasses would take a property as their default.
+        @property
+        def times(self) -> NDArray[np.float64]:
+            """Times of the frames, `(n_frames,)`, float64, ps."""
+
+        @property
+        def frames(self) -> NDArray[np.int64]:
+            """Numbers of the frames, `(n_frames,)`, int64."""
 
     _HAS_TIMES: ClassVar[bool] = True
     # Period of the values, if they are on a circle.

@@ -12,9 +12,10 @@ from trajet.result.applied import Applied
 from trajet.result.atom_values import AtomValues
 from trajet.result.contact_map import ContactMap, NamedPair
 from trajet.result.dihedrals import Dihedrals
-from trajet.result.result import Result, Table
+from trajet.result.result import Columns, Result
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
+from trajet.result.table import Table
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
@@ -132,7 +133,7 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
     if isinstance(result, AtomValues):
         (*axes, (name, _)) = _without_errors(result._table())
         return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
-    if isinstance(result, Series) or (isinstance(result, Applied) and not result.reduced):
+    if isinstance(result, Series | Table) or (isinstance(result, Applied) and not result.reduced):
         return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
     if isinstance(result, ContactMap) and pairs is not None:
         table = result.fractions(pairs)
@@ -176,13 +177,14 @@ class FrameNumbers:
     period: float | None = None
 
 
-def frame_numbers(result: Series | Applied) -> FrameNumbers:
+def frame_numbers(result: Series | Table | Applied) -> FrameNumbers:
     """Return the numbers of each frame of a result that is not reduced."""
     values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
     if isinstance(result, Applied):
         return FrameNumbers(values, result._sample_names())
     is_circular = isinstance(result, Dihedrals) and not result.sin_cos
-    return FrameNumbers(values, result._names(), 360.0 if is_circular else None)
+    names = result.names() if isinstance(result, Table) else result._names()
+    return FrameNumbers(values, names, 360.0 if is_circular else None)
 
 
 def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
@@ -429,7 +431,7 @@ def _text(key: tuple[object, ...]) -> str:
     return " ".join(str(one) for one in key if one != "")
 
 
-def _without_errors(table: Table) -> Table:
+def _without_errors(table: Columns) -> Columns:
     """Return the columns of a table but those of errors, which a result may have or not."""
     return [
         (name, column)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.report import Report
-from trajet.result.result import Result, Table, column_name, edges_of_rows, names_column
+from trajet.result.result import Columns, Result, column_name, edges_of_rows, names_column
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class RadialDistribution(Result):
         edges = edges_of_rows(self.edges, chosen)
         return replace(super()._of_rows(chosen), edges=edges)
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         columns = {
             "r_A": self.r,
             "g": self.g,
@@ -175,8 +175,8 @@ class RadialDistributions(Result):
     def _about(self) -> str:
         return f"RDF of {len(self.labels)} pairs, g {self.g.shape}"
 
-    def _table(self) -> Table:
-        columns: Table = [("r_A", self.r)]
+    def _table(self) -> Columns:
+        columns: Columns = [("r_A", self.r)]
         for label, g, counts in zip(self.names(), self.g, self.counts, strict=True):
             columns += [
                 (column_name("g", label=label), g),

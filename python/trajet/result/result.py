@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trajet.plots import Look
 
 # The columns of a table: names, and values with one element per row.
-Table: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"
+Columns: TypeAlias = "list[tuple[str, NDArray[np.generic]]]"
 # Main values of a row of a result.
 Row: TypeAlias = "np.generic | NDArray[np.generic]"
 
@@ -335,7 +335,7 @@ class Result:
         """Return the quantity and the shape of its values, for `__repr__`."""
         raise NotImplementedError
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         """Return the columns of the CSV file and of the DataFrame."""
         raise NotImplementedError
 
@@ -515,7 +515,7 @@ def residue_columns(
     numbers: NDArray[np.int64] | None,
     at: "tuple[slice, int] | NDArray[np.int64]",
     codes: NDArray[np.str_] | None = None,
-) -> Table:
+) -> Columns:
     """Return the columns with name, number and insertion code of residues, as far as known.
 
     Parameters
@@ -529,7 +529,7 @@ def residue_columns(
     codes
         Insertion codes; None if there are none.
     """
-    columns: Table = []
+    columns: Columns = []
     if names is not None:
         columns.append((f"{of}_resname", names[at]))
     if numbers is not None:
@@ -539,7 +539,7 @@ def residue_columns(
     return columns
 
 
-def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64], report: Report) -> Table:
+def time_columns(times: NDArray[np.float64], frames: NDArray[np.int64], report: Report) -> Columns:
     """Return the first columns of a table with one row per frame."""
     return [
         ("frame", frames),

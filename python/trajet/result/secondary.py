@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from trajet.result.report import Report
 from trajet.result.result import (
+    Columns,
     Result,
-    Table,
     column_name,
     count_of_frames,
     names_column,
@@ -194,7 +194,7 @@ class SecondaryStructure(Result):
         shape = self.codes.shape
         return f"secondary structure of {count_of_frames(self.frames)}, {shape[1]} residues"
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         return [
             *time_columns(self.times, self.frames, self.report),
             *zip(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report
 from trajet.result.result import (
-    Table,
+    Columns,
     column_name,
     count_of_frames,
     names_column,
@@ -124,7 +124,7 @@ class Series(PerFrame):
             for k, label in enumerate(self.columns)
         ]
 
-    def _table(self) -> Table:
+    def _table(self) -> Columns:
         n_columns = int(np.prod(self.values.shape[1:]))
         columns = self.values.reshape(len(self.frames), n_columns).T
         names = self._names()
@@ -132,14 +132,3 @@ class Series(PerFrame):
             *time_columns(self.times, self.frames, self.report),
             *zip(names, columns, strict=True),
         ]
-
-
-@dataclass(frozen=True, repr=False)
-class GroupSeries(Series):
-    """A value per frame of each of several groups of one kind, such as chains.
-
-    CSV files have a column for each group, named by it, as in `end_to_end_distance_A:B`.
-    """
-
-    def _names(self) -> list[str]:
-        return [column_name(self.name, self.units, label) for label in self.columns]

@@ -14,13 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import atom_labels, residue_labels
-from trajet.result import AtomValues, ContactMap, HydrogenBonds, PairwiseRmsd, Series, SurfaceAreas
+from trajet.result import (
+    AtomValues,
+    ContactMap,
+    HydrogenBonds,
+    PairwiseRmsd,
+    Series,
+    SurfaceAreas,
+    Table,
+)
 from trajet.result.result import Result
 from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
 # Kinds of results that the page draws.
-DRAWN = (Series, AtomValues, ContactMap, PairwiseRmsd)
+DRAWN = (Series, Table, AtomValues, ContactMap, PairwiseRmsd)
 # Columns of a result that are drawn.
 _MOST_COLUMNS = 8
 # Rows and columns of a matrix that are drawn, and hydrogen bonds.
@@ -116,7 +124,7 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
             return _areas(result, title, shown)
         case HydrogenBonds():
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
-        case Series():
+        case Series() | Table():
             return _lines(result, title, shown.trajectory)
         case AtomValues():
             return _atom_values(result, title, shown)
@@ -145,7 +153,7 @@ def not_drawn(kind: type, title: str) -> str:
     )
 
 
-def _lines(result: Series, title: str, trajectory: Trajectory) -> dict[str, object]:
+def _lines(result: Series | Table, title: str, trajectory: Trajectory) -> dict[str, object]:
     frames = np.asarray(result.frames)
     if not len(frames):
         raise ValueError(f"{title}: has no frames")

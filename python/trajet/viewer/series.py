@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trajet
 from trajet.quoting import quoted
-from trajet.result import AtomValues, ContactMap, Result
+from trajet.result import AtomValues, ContactMap, Result, Table
 from trajet.result.loading import load
 from trajet.trajectory import Selection
 from trajet.viewer.documents import DRAWN, ShownAtoms, document, has_colours, not_drawn
@@ -83,7 +83,7 @@ def of_result(result: Result) -> LinkedSeries:
     ValueError
         If the page does not draw such results.
     """
-    return _of(result, type(result).__name__)
+    return _of(result, result.name if isinstance(result, Table) else type(result).__name__)
 
 
 def _of_word(word: str) -> LinkedSeries:

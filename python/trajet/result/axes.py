@@ -1,0 +1,139 @@
+"""Axes of tables: what tells the places along a dimension of a result apart."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all axes of one kind have in common.
+
+    Attributes
+    ----------
+    heading
+        Heading of the names of its places in tables of a terminal.
+    files
+        Names in files of the columns that files have, in their order.
+    is_named
+        Whether each place is a column of a file, with its label in the header; else it is a row.
+    has_first_label
+        Whether the header of the first place has its label: not where that is the selection of the
+        command.
+    """
+
+    heading: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    is_named: bool = False
+    has_first_label: bool = True
+
+
+# All kinds by name.
+KINDS: Mapping[str, Kind] = {
+    "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}),
+    # The main selection of an analysis, and further ones.
+    "series": Kind("selection", is_named=True, has_first_label=False),
+    # Quantities, or groups of atoms, of which none is the main one.
+    "groups": Kind("selection", is_named=True),
+    "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The places along one dimension of a table.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    columns
+        What tells the places apart, one element for each place: numbers, names, times. "label" is
+        for people only.
+    """
+
+    kind: str
+    columns: Mapping[str, NDArray[np.generic]]
+
+    def __len__(self) -> int:
+        """Return the number of places."""
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        """Return a column.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
+        return self.columns[name]
+
+    @property
+    def of_kind(self) -> Kind:
+        """What all axes of this kind have in common."""
+        return KINDS.get(self.kind, Kind(self.kind))
+
+    def some(self, chosen: "slice | NDArray[np.generic]") -> Self:
+        """Return the axis of some of the places."""
+        columns = {name: column[chosen] for name, column in self.columns.items()}
+        return type(self)(self.kind, columns)
+
+    def labels(self, count: int | None = None) -> list[str]:
+        """Return the labels of the first places, or of all."""
+        return [str(label) for label in islice(self.columns["label"].tolist(), count)]
+
+    def labels_in_headers(self) -> list[str]:
+        """Return the label of each place in the header of a file, empty where it has none."""
+        labels = self.labels()
+        return labels if self.of_kind.has_first_label else ["", *labels[1:]]
+
+    def arrays(self, prefix: str) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        """Yield the arrays of a file, whose names begin with `prefix`."""
+        yield f"{prefix}.kind", np.array(self.kind)
+        for name, column in self.columns.items():
+            yield f"{prefix}.{name}", column
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
+        """Return the axis of the arrays of a file, whose names have no prefix.
+
+        Raises
+        ------
+        ValueError
+            If columns have different lengths, or more than one dimension, or there is none.
+        """
+        columns = {name: column for name, column in arrays.items() if name != "kind"}
+        if {column.ndim for column in columns.values()} != {1}:
+            raise ValueError("an axis has columns of one dimension")
+        if len({len(column) for column in columns.values()}) > 1:
+            raise ValueError("columns of an axis have different lengths")
+        return cls(text_of(arrays["kind"]), columns)
+
+
+def named(kind: str, labels: Sequence[str], **columns: NDArray[np.generic]) -> Axis:
+    """Return an axis whose places have labels."""
+    return Axis(kind, {"label": np.array(labels, np.str_), **columns})
+
+
+def series(labels: Sequence[str], kind: str = "series") -> tuple[Axis, ...]:
+    """Return the axis of several series; none of a single one, whose values need no dimension."""
+    return (named(kind, labels),) if len(labels) > 1 else ()
+
+
+def text_of(array: NDArray[np.generic]) -> str:
+    """Return the text of an array without a dimension.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    value = array.item()
+    if not isinstance(value, str):
+        raise TypeError(f"a name is no text but of the type {array.dtype.name}")
+    return value

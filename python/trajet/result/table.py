@@ -1,0 +1,281 @@
+"""`Table`: values with an axis for each dimension, which name their places."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trajet.quoting import quoted
+from trajet.result.axes import Axis, text_of
+from trajet.result.per_frame import PerFrame
+from trajet.result.report import Report, analysis_of
+from trajet.result.result import Columns, column_name, count_of_frames, names_column
+from trajet.result.series import Series
+from trajet.result.summary import Summary
+from trajet.result.times import shortest_times
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from trajet.plots import Look
+
+
+@dataclass(frozen=True, repr=False)
+class Table(PerFrame):
+    """Values with an axis for each dimension: frames, series, atoms, residues, pairs.
+
+    CSV files have a row for each place of the first axis, with its columns, such as frame and
+    time_ps, and a column for each place of the named axes, such as `rmsd_A:name_CA`.
+
+    Attributes
+    ----------
+    values
+        As many dimensions as axes; `units`.
+    axes
+        What the places along each dimension are; see `Axis`.
+    name, units
+        Name of the computed quantity, and its unit.
+    selections
+        The selections that the values are of, as text.
+    report
+        Timings and counters of the run.
+    label
+        Name of the only series in the headers of files; empty if it is the selection.
+    also
+        Further arrays in the shape of the values, such as counts, by name.
+    parts
+        Further tables with axes of their own, by name.
+    """
+
+    values: NDArray[Any]
+    axes: tuple[Axis, ...]
+    name: str
+    units: str
+    selections: tuple[str, ...]
+    report: Report
+    label: str = ""
+    also: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    parts: "Mapping[str, Table]" = field(default_factory=dict)
+
+    _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # Names of the arrays that each file has.
+    REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
+
+    def __post_init__(self) -> None:
+        """Check that all arrays have the shape of the axes.
+
+        Raises
+        ------
+        ValueError
+            If they have not.
+        """
+        shape = tuple(map(len, self.axes))
+        for name, array in {"values": self.values, **self.also}.items():
+            if np.shape(array) != shape:
+                raise ValueError(f"{name} have the shape {np.shape(array)}, and the axes {shape}")
+
+    def axis(self, kind: str) -> Axis:
+        """Return the axis of a kind, such as "frames" or "atoms".
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for one in self.axes:
+            if one.kind == kind:
+                return one
+        raise KeyError(f"no axis {kind!r}: there are {', '.join(one.kind for one in self.axes)}")
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of the frames, `(n_frames,)`, float64, ps."""
+        times: NDArray[np.float64] = self.axis("frames")["time"]  # type: ignore[assignment]
+        return times
+
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Numbers of the frames, `(n_frames,)`, int64."""
+        frames: NDArray[np.int64] = self.axis("frames")["frame"]  # type: ignore[assignment]
+        return frames
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The selection or the name of each series."""
+        named = self._named()
+        if named is not None:
+            return tuple(named.labels())
+        return (self.label or " and ".join(self.selections),)
+
+    def with_labels(self, labels: Sequence[str]) -> Self:
+        """Return the table with other names of its series."""
+        if self._named() is None:
+            return replace(self, label=labels[0])
+        axes = [
+            Axis(one.kind, {**one.columns, "label": np.array(labels, np.str_)})
+            if one is self._named()
+            else one
+            for one in self.axes
+        ]
+        return replace(self, axes=tuple(axes))
+
+    @property
+    def quantity(self) -> str:
+        """Name and unit, as on the axis of a figure."""
+        return f"{self.name} ({self.units})" if self.units else self.name
+
+    def feature_names(self) -> list[str]:
+        """Return the name of each value of a frame, as in CSV files, but with all selections."""
+        return [column_name(self.name, self.units, label) for label in self.columns]
+
+    def feature_atoms(self) -> NDArray[np.int64] | None:
+        """Return the atoms of each value of a frame, `(n_values, n)`; None without."""
+        return None
+
+    def summary(self, limit: int | None = None) -> Summary:
+        """Return mean, spread and extremes of each series; see `Result.summary`."""
+        names, named = self.columns, self._named()
+        heading = "selection" if named is None else named.of_kind.heading
+        return self._summed_up(
+            self.values.reshape(len(self.frames), len(names)),
+            names_column(heading, names[:limit]),
+            form=".3f",
+            title=self.quantity,
+            count=len(names),
+            unit=self.units,
+        )
+
+    def _named(self) -> Axis | None:
+        """Return the axis whose places are columns of files; None if there is none."""
+        return next((one for one in self.axes if one.of_kind.is_named), None)
+
+    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
+        """Draw each series against time; see `Result.plot`."""
+        from trajet import plots
+
+        names = self.columns
+        return plots.series(
+            self.values,
+            self.times,
+            self.frames,
+            labels=names,
+            quantity=self.quantity,
+            title=f"{self.name} of {names[0]}" if len(names) == 1 else self.name,
+            means=self._means(),
+            ax=ax,
+            look=look,
+        )
+
+    def _quantity(self) -> str:
+        return self.quantity
+
+    def _labels(self) -> list[str]:
+        return list(self.columns)
+
+    def _sample_names(self) -> list[str]:
+        return self.names()
+
+    def names(self) -> list[str]:
+        """Return the name of each series in the header of a CSV file."""
+        named = self._named()
+        labels = [self.label] if named is None else named.labels_in_headers()
+        return [column_name(self.name, self.units, label) for label in labels]
+
+    def _about(self) -> str:
+        of = count_of_frames(self.frames) if self._has_frames else quoted(self.columns[0])
+        return f"{self.name} of {of}, values {self.values.shape} {self.units}".rstrip()
+
+    @property
+    def _has_frames(self) -> bool:
+        """Whether the rows are frames."""
+        return bool(self.axes) and self.axes[0].kind == "frames"
+
+    def _table(self) -> Columns:
+        rows, names = self.axes[0], self.names()
+        columns: Columns = []
+        for name, in_files in rows.of_kind.files.items():
+            if name in rows.columns:
+                columns.append((in_files, rows[name]))
+        if self._has_frames:
+            # The shortest decimals that give the stored times back.
+            inputs = analysis_of(self.report).get("inputs", ())
+            columns[1] = ("time_ps", shortest_times(self.times, inputs))
+        values = self.values.reshape(len(rows), len(names))
+        return [*columns, *zip(names, values.T, strict=True)]
+
+    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
+        """Return a table of the chosen rows, with the report and the parts of the whole."""
+        return replace(
+            self,
+            values=self.values[chosen],
+            axes=(self.axes[0].some(chosen), *self.axes[1:]),
+            also={name: array[chosen] for name, array in self.also.items()},
+        )
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Return values, axes, and further arrays and tables, for NPZ files."""
+        arrays: dict[str, NDArray[np.generic]] = {
+            "values": self.values,
+            "name": np.array(self.name),
+            "units": np.array(self.units),
+            "selections": np.array(self.selections, np.str_),
+            "label": np.array(self.label),
+        }
+        for k, axis in enumerate(self.axes):
+            arrays.update(axis.arrays(f"axis{k}"))
+        arrays.update({f"also.{name}": array for name, array in self.also.items()})
+        for name, part in self.parts.items():
+            of_part = part._arrays().items()
+            arrays.update({f"part.{name}.{key}": array for key, array in of_part})
+        return arrays
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], report: Report) -> Self:
+        """Return the table of the arrays of a file.
+
+        Raises
+        ------
+        KeyError, ValueError, TypeError
+            If arrays are missing, or do not fit together.
+        """
+        for name, array in arrays.items():
+            # Values are numbers; columns of axes may have texts, too.
+            if array.dtype.kind not in ("biuf" if name == "values" else "biufU"):
+                raise TypeError(f"{name} is of the type {array.dtype.name}")
+        axes, k = [], 0
+        while own := _with_prefix(arrays, f"axis{k}."):
+            axes.append(Axis.from_arrays(own))
+            k += 1
+        of_parts = _with_prefix(arrays, "part.")
+        names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
+        return cls(
+            values=arrays["values"],
+            axes=tuple(axes),
+            name=text_of(arrays["name"]),
+            units=text_of(arrays["units"]),
+            selections=tuple(arrays["selections"].astype(np.str_).tolist()),
+            report=report,
+            label=text_of(arrays["label"]),
+            also=_with_prefix(arrays, "also."),
+            parts={
+                name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
+            },
+        )
+
+
+# Results whose rows are frames, of both kinds.
+OfFrames: TypeAlias = Series | Table
+
+
+def _with_prefix(
+    arrays: Mapping[str, NDArray[np.generic]], prefix: str
+) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
