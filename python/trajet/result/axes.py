@@ -39,6 +39,11 @@ KINDS: Mapping[str, Kind] = {
     "series": Kind("selection", is_named=True, has_first_label=False),
     # Quantities, or groups of atoms, of which none is the main one.
     "groups": Kind("selection", is_named=True),
+    "distance": Kind("r (Å)", {"centre": "r_A"}),
+    "position": Kind("position (Å)", {"centre": "position_A"}),
+    "x": Kind("x (Å)", {"centre": "x_A"}),
+    "y": Kind("y (Å)", {"centre": "y_A"}),
+    "z": Kind("z (Å)", {"centre": "z_A"}),
     "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
 }
 
@@ -54,10 +59,13 @@ class Axis:
     columns
         What tells the places apart, one element for each place: numbers, names, times. "label" is
         for people only.
+    edges
+        `(n + 1,)`, the edges of bins, of which "centre" is a column; None if the places are none.
     """
 
     kind: str
     columns: Mapping[str, NDArray[np.generic]]
+    edges: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         """Return the number of places."""
@@ -79,9 +87,16 @@ class Axis:
         return KINDS.get(self.kind, Kind(self.kind))
 
     def some(self, chosen: "slice | NDArray[np.generic]") -> Self:
-        """Return the axis of some of the places."""
+        """Return the axis of some of the places.
+
+        Raises
+        ------
+        ValueError
+            If they are bins that do not follow one another.
+        """
         columns = {name: column[chosen] for name, column in self.columns.items()}
-        return type(self)(self.kind, columns)
+        edges = None if self.edges is None else edges_of_rows(self.edges, chosen)
+        return type(self)(self.kind, columns, edges)
 
     def labels(self, count: int | None = None) -> list[str]:
         """Return the labels of the first places, or of all."""
@@ -97,6 +112,8 @@ class Axis:
         yield f"{prefix}.kind", np.array(self.kind)
         for name, column in self.columns.items():
             yield f"{prefix}.{name}", column
+        if self.edges is not None:
+            yield f"{prefix}.edges", self.edges
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Self:
@@ -107,12 +124,37 @@ class Axis:
         ValueError
             If columns have different lengths, or more than one dimension, or there is none.
         """
-        columns = {name: column for name, column in arrays.items() if name != "kind"}
+        columns = dict(arrays)
+        kind, edges = text_of(columns.pop("kind")), columns.pop("edges", None)
         if {column.ndim for column in columns.values()} != {1}:
             raise ValueError("an axis has columns of one dimension")
         if len({len(column) for column in columns.values()}) > 1:
             raise ValueError("columns of an axis have different lengths")
-        return cls(text_of(arrays["kind"]), columns)
+        made = cls(kind, columns, None if edges is None else edges.astype(np.float64))
+        if made.edges is not None and made.edges.shape != (len(made) + 1,):
+            raise ValueError(f"{len(made)} bins have edges of the shape {made.edges.shape}")
+        return made
+
+
+def bins(kind: str, edges: NDArray[np.float64]) -> Axis:
+    """Return the axis of bins between edges, `(n + 1,)`."""
+    return Axis(kind, {"centre": (edges[:-1] + edges[1:]) / 2}, edges)
+
+
+def edges_of_rows(
+    edges: NDArray[np.float64], chosen: "slice | NDArray[np.generic]"
+) -> NDArray[np.float64]:
+    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
+
+    Raises
+    ------
+    ValueError
+        If the bins do not follow one another.
+    """
+    chosen_bins = np.arange(len(edges) - 1)[chosen]
+    if not len(chosen_bins) or (np.diff(chosen_bins) != 1).any():
+        raise ValueError("the bins must follow one another: take a slice of some")
+    return edges[chosen_bins[0] : chosen_bins[-1] + 2]
 
 
 def named(kind: str, labels: Sequence[str], **columns: NDArray[np.generic]) -> Axis:

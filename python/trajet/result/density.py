@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet.quoting import quoted
+from trajet.result.axes import edges_of_rows
 from trajet.result.report import Report
 from trajet.result.result import (
     SUFFIXES,
@@ -18,7 +19,6 @@ from trajet.result.result import (
     Part,
     Result,
     column_name,
-    edges_of_rows,
     names_column,
 )
 from trajet.result.summary import Column, Summary

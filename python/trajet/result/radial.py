@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.axes import edges_of_rows
 from trajet.result.report import Report
-from trajet.result.result import Columns, Result, column_name, edges_of_rows, names_column
+from trajet.result.result import Columns, Result, column_name, names_column
 from trajet.result.summary import Column, Summary
 
 if TYPE_CHECKING:

@@ -493,22 +493,6 @@ def names_column(heading: str, names: Iterable[str]) -> Column:
     return Column(heading, list(names))
 
 
-def edges_of_rows(
-    edges: NDArray[np.float64], chosen: "slice | NDArray[np.generic]"
-) -> NDArray[np.float64]:
-    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
-
-    Raises
-    ------
-    ValueError
-        If the bins do not follow one another.
-    """
-    bins = np.arange(len(edges) - 1)[chosen]
-    if not len(bins) or (np.diff(bins) != 1).any():
-        raise ValueError("the bins must follow one another: take a slice of some")
-    return edges[bins[0] : bins[-1] + 2]
-
-
 def residue_columns(
     of: str,
     names: NDArray[np.str_] | None,

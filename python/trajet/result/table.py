@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report, analysis_of
 from trajet.result.result import Columns, column_name, count_of_frames, names_column
 from trajet.result.series import Series
-from trajet.result.summary import Summary
+from trajet.result.summary import Column, Summary
 from trajet.result.times import shortest_times
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trajet.plots import Look
+
+
+# Kinds of the numbers of fields; columns of axes may have texts, too.
+_TYPES = {"values": "biuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +48,12 @@ class Table(PerFrame):
         Timings and counters of the run.
     label
         Name of the only series in the headers of files; empty if it is the selection.
+    standard_errors, half_widths
+        In the shape of the values, `units`: standard errors, and longer sides of 95 % intervals;
+        None if they were not asked for.
+    resolved
+        In the shape of the values, bool: whether the run is long enough to trust the interval; None
+        without errors.
     also
         Further arrays in the shape of the values, such as counts, by name.
     parts
@@ -57,6 +67,9 @@ class Table(PerFrame):
     selections: tuple[str, ...]
     report: Report
     label: str = ""
+    standard_errors: NDArray[Any] | None = None
+    half_widths: NDArray[Any] | None = None
+    resolved: NDArray[Any] | None = None
     also: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     parts: "Mapping[str, Table]" = field(default_factory=dict)
 
@@ -73,9 +86,18 @@ class Table(PerFrame):
             If they have not.
         """
         shape = tuple(map(len, self.axes))
-        for name, array in {"values": self.values, **self.also}.items():
+        for name, array in {"values": self.values, **self._errors(), **self.also}.items():
             if np.shape(array) != shape:
                 raise ValueError(f"{name} have the shape {np.shape(array)}, and the axes {shape}")
+
+    def _errors(self) -> dict[str, NDArray[Any]]:
+        """Return errors and whether they are resolved, as far as they are known, by field."""
+        fields = {
+            "standard_errors": self.standard_errors,
+            "half_widths": self.half_widths,
+            "resolved": self.resolved,
+        }
+        return {name: array for name, array in fields.items() if array is not None}
 
     def axis(self, kind: str) -> Axis:
         """Return the axis of a kind, such as "frames" or "atoms".
@@ -178,41 +200,96 @@ class Table(PerFrame):
     def _sample_names(self) -> list[str]:
         return self.names()
 
-    def names(self) -> list[str]:
-        """Return the name of each series in the header of a CSV file."""
+    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
+        """Return the name of each series in the header of a CSV file.
+
+        `quantity` and `units` are those of the values if they are None.
+        """
         named = self._named()
         labels = [self.label] if named is None else named.labels_in_headers()
-        return [column_name(self.name, self.units, label) for label in labels]
+        quantity = self.name if quantity is None else quantity
+        units = self.units if units is None else units
+        return [column_name(quantity, units, label) for label in labels]
 
     def _about(self) -> str:
         of = count_of_frames(self.frames) if self._has_frames else quoted(self.columns[0])
         return f"{self.name} of {of}, values {self.values.shape} {self.units}".rstrip()
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each series with its error; none without frames."""
+        return super().mean_errors() if self._has_frames else ()
+
+    def _look(
+        self,
+        label: str | Sequence[str] | None,
+        color: str | Sequence[str] | None,
+        smooth: bool | int | None,
+    ) -> "Look":
+        if smooth is not None and not self._has_frames:
+            raise ValueError(
+                f"smooth is of values against time, which {self.name} does not draw: leave it out"
+            )
+        return super()._look(label, color, smooth)
+
+    def _draw_means(
+        self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
+    ) -> "Figure":
+        if not self._has_frames:
+            raise ValueError(
+                f"kind={kind!r} draws values per frame, which {self.name} does not have: leave it"
+                " out"
+            )
+        return super()._draw_means(kind, ax, look)
 
     @property
     def _has_frames(self) -> bool:
         """Whether the rows are frames."""
         return bool(self.axes) and self.axes[0].kind == "frames"
 
+    def _row_axes(self) -> tuple[Axis, ...]:
+        """Return the axes whose places are rows of files: frames alone, or all without names."""
+        if self._has_frames:
+            return self.axes[:1]
+        return tuple(one for one in self.axes if not one.of_kind.is_named)
+
     def _table(self) -> Columns:
-        rows, names = self.axes[0], self.names()
-        columns: Columns = []
-        for name, in_files in rows.of_kind.files.items():
-            if name in rows.columns:
-                columns.append((in_files, rows[name]))
+        rows, names = self._row_axes(), self.names()
+        places = np.indices(tuple(map(len, rows))).reshape(len(rows), -1)
+        columns: Columns = [
+            (in_files, axis[name][at])
+            for axis, at in zip(rows, places, strict=True)
+            for name, in_files in axis.of_kind.files.items()
+            if name in axis.columns
+        ]
         if self._has_frames:
             # The shortest decimals that give the stored times back.
             inputs = analysis_of(self.report).get("inputs", ())
             columns[1] = ("time_ps", shortest_times(self.times, inputs))
-        values = self.values.reshape(len(rows), len(names))
-        return [*columns, *zip(names, values.T, strict=True)]
+        columns += zip(names, self._by_column(self.values), strict=True)
+        for name, array in self.also.items():
+            columns += zip(self.names(name, ""), self._by_column(array), strict=True)
+        for name, errors in (
+            ("standard error", self.standard_errors),
+            ("half width 95", self.half_widths),
+        ):
+            if errors is not None:
+                columns += zip(self.names(name), self._by_column(errors), strict=True)
+        return columns
+
+    def _by_column(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return an array in the shape of the values, column of files by column."""
+        n_rows = int(np.prod([len(one) for one in self._row_axes()]))
+        return array.reshape(n_rows, len(self.names())).T
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a table of the chosen rows, with the report and the parts of the whole."""
+        errors: dict[str, Any] = {name: array[chosen] for name, array in self._errors().items()}
         return replace(
             self,
             values=self.values[chosen],
             axes=(self.axes[0].some(chosen), *self.axes[1:]),
             also={name: array[chosen] for name, array in self.also.items()},
+            **errors,
         )
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -223,6 +300,7 @@ class Table(PerFrame):
             "units": np.array(self.units),
             "selections": np.array(self.selections, np.str_),
             "label": np.array(self.label),
+            **self._errors(),
         }
         for k, axis in enumerate(self.axes):
             arrays.update(axis.arrays(f"axis{k}"))
@@ -242,8 +320,7 @@ class Table(PerFrame):
             If arrays are missing, or do not fit together.
         """
         for name, array in arrays.items():
-            # Values are numbers; columns of axes may have texts, too.
-            if array.dtype.kind not in ("biuf" if name == "values" else "biufU"):
+            if array.dtype.kind not in _TYPES.get(name, "biufU"):
                 raise TypeError(f"{name} is of the type {array.dtype.name}")
         axes, k = [], 0
         while own := _with_prefix(arrays, f"axis{k}."):
@@ -259,6 +336,9 @@ class Table(PerFrame):
             selections=tuple(arrays["selections"].astype(np.str_).tolist()),
             report=report,
             label=text_of(arrays["label"]),
+            standard_errors=arrays.get("standard_errors"),
+            half_widths=arrays.get("half_widths"),
+            resolved=arrays.get("resolved"),
             also=_with_prefix(arrays, "also."),
             parts={
                 name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
