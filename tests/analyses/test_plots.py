@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import series_of
+from helpers.made_results import atom_values, series_of
 from helpers.systems import Systems
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -351,15 +351,9 @@ def test_residues_of_chains_are_apart_and_in_order(lengths: list[int], first: in
 def test_values_of_chains_are_lines_of_their_own() -> None:
     """No line joins two chains; many residues are no bars."""
     n, chains = 90, np.repeat(["A", "B"], 45)
-    figure = tj.AtomValues(
-        values=np.arange(n) + 1.0,
-        atoms=np.arange(n),
-        residues=np.tile(np.arange(45), 2),
-        units="Å",
-        label="name CA",
-        name="RMSF",
-        report=report([worker(0)]),
-        chains=chains,
+    residues = np.tile(np.arange(45), 2)
+    figure = atom_values(
+        np.arange(n) + 1.0, report([worker(0)]), resid=residues, chain=chains
     ).plot()
     lines = [line.get_ydata() for line in figure.axes[0].lines if len(line.get_ydata()) > 2]
     assert [line.tolist() for line in lines] == [[*range(1, 46)], [*range(46, 91)]]

@@ -87,11 +87,11 @@ def test_positions_as_written_equal_mdanalysis(systems: Systems, name: str, text
     result = tj.rmsf(system.trajectory.select(text))
     assert_close(result.values, mdanalysis_rmsf(atoms), SAME_SUMS)
     assert np.array_equal(result.atoms, atoms.indices)
-    assert np.array_equal(result.residues, atoms.resids)
-    assert (result.units, result.label, result.name) == ("Å", text, "RMSF")
+    assert np.array_equal(result.axis("atoms")["resid"], atoms.resids)
+    assert (result.units, result.columns[0], result.name) == ("Å", text, "RMSF")
     from_atoms = tj.rmsf(atoms)
     assert from_atoms.values.tobytes() == result.values.tobytes()
-    assert np.array_equal(from_atoms.residues, atoms.resids)
+    assert np.array_equal(from_atoms.axis("atoms")["resid"], atoms.resids)
     # Without any fluctuation the test would prove nothing.
     assert (result.values.max() > 0.3) == (system.trajectory.n_frames > 1)
 
@@ -101,8 +101,8 @@ def test_all_atoms_of_a_trajectory(systems: Systems) -> None:
     system = systems["skewed.dcd"]
     plain_file = tj.open(None, system.path)
     result = tj.rmsf(plain_file)
-    assert result.residues is None
-    assert result.label == "all"
+    assert result.axis("atoms").get("resid") is None
+    assert result.columns == ("all",)
     assert_close(result.values, mdanalysis_rmsf(system.universe.atoms), SAME_SUMS)
 
 
@@ -305,7 +305,7 @@ def test_order_of_atoms_permutes_values(thrice_adk: Adk) -> None:
         straight = tj.rmsf(traj.select(atoms), **options)
         shuffled = tj.rmsf(traj.select(atoms[permutation]), **options)
         assert np.array_equal(shuffled.atoms, atoms[permutation])
-        assert np.array_equal(shuffled.residues, straight.residues[permutation])
+        assert np.array_equal(shuffled.axes[0]["resid"], straight.axes[0]["resid"][permutation])
         assert shuffled.values.tobytes() == straight.values[permutation].tobytes()
 
 
@@ -439,23 +439,23 @@ def test_results_are_saved(systems: Systems, tmp_path: Path) -> None:
     for result in (with_names, tj.rmsf(without)):
         result.save(tmp_path / "r.npz")
         with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-            names = {"residues", "chains", "residue_names", "atom_names", "labels"}
-            fields = {"values", "atoms", "units", "label", "name", "kind", "report"}
-            assert set(saved.files) == fields | (names if result is with_names else set())
+            fields = {"values", "name", "units", "selections", "label", "kind", "report"}
+            columns = {"kind", "atom", *({*NAMES, "label"} if result is with_names else ())}
+            assert set(saved.files) == fields | {f"axis0.{name}" for name in columns}
             assert saved["values"].tobytes() == result.values.tobytes()
-            assert np.array_equal(saved["atoms"], selection.indices)
+            assert np.array_equal(saved["axis0.atom"], selection.indices)
             assert str(saved["units"]) == "Å"
         result.save(str(tmp_path / "r.csv"))
         head, *rows = [line.split(",") for line in (tmp_path / "r.csv").read_text().splitlines()]
-        columns = dict(zip(head, zip(*rows, strict=True), strict=True))
+        columns_of_csv = dict(zip(head, zip(*rows, strict=True), strict=True))
         assert head == ["atom", *NAMES * (result is with_names), "rmsf_A"]
-        assert list(map(int, columns["atom"])) == selection.indices.tolist()
+        assert list(map(int, columns_of_csv["atom"])) == selection.indices.tolist()
         if result is with_names:
             atoms = selection.atoms
             expected = (atoms.segids, atoms.resnames, atoms.resids, atoms.names)
             for name, values in zip(NAMES, expected, strict=True):
-                assert list(columns[name]) == list(map(str, values))
-        assert list(map(float, columns["rmsf_A"])) == result.values.tolist()
+                assert list(columns_of_csv[name]) == list(map(str, values))
+        assert list(map(float, columns_of_csv["rmsf_A"])) == result.values.tolist()
     with pytest.raises(ValueError, match=r"must end in \.npz or \.json or \.csv"):
         result.save(tmp_path / "r.txt")
     with pytest.raises(tj.OutputError):
@@ -514,7 +514,7 @@ def test_plot_has_residues_or_atoms_as_axis(
     assert text in axes.get_title(loc="left")
     (line,) = axes.lines
     assert np.array_equal(line.get_ydata(), result.values)
-    expected = result.residues if along == "residue" else np.arange(len(result.values))
+    expected = result.axes[0]["resid"] if along == "residue" else np.arange(len(result.values))
     assert np.array_equal(line.get_xdata(), expected)
     figure.savefig(tmp_path / "r.png")
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")

@@ -225,8 +225,8 @@ def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> No
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (tj.rmsd, "<Series: RMSD of 98 frames, values (98,) Å>"),
-        (tj.rmsf, "<AtomValues: RMSF of 'name CA', values (214,) Å>"),
+        (tj.rmsd, "<Table: RMSD of 98 frames, values (98,) Å>"),
+        (tj.rmsf, "<Table: RMSF of 'name CA', values (214,) Å>"),
         (
             lambda ca: tj.distances(ca, "index 0"),
             "<Distances: distance of 98 frames, values (98, 214, 1) Å>",
@@ -260,7 +260,7 @@ def test_invalid_pools_are_errors(adk: Adk) -> None:
     with pytest.raises(TypeError, match=r"takes a distributed.Client, .*, not 'tcp://node17:8786'"):
         tj.DaskPool("tcp://node17:8786")
     assert repr(tj.rmsd(calpha, frames=[0])).startswith(
-        "<Series: RMSD of 1 frame, values (1,) Å, mean "
+        "<Table: RMSD of 1 frame, values (1,) Å, mean "
     )
 
 

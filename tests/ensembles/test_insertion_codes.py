@@ -7,29 +7,25 @@ import pandas as pd
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of
+from helpers.made_results import atom_values, ensemble_of
 
 ATOM = "ATOM  {0:>5}  CA  ALA H{1:>5}   {2:8.3f}{3:8.3f}   0.000\n"
 # Values of residues, which are the same in every system.
 VALUES = {"51": 1.0, "52": 2.0, "52A": 3.0, "52B": 4.0, "53": 5.0}
 
 
-def fluctuations(residues: list[str], shift: float = 0.0) -> tj.AtomValues:
+def fluctuations(residues: list[str], shift: float = 0.0) -> tj.Table:
     """Return values of residues, which are named by numbers and codes."""
     n = len(residues)
     codes = np.array([residue[2:] for residue in residues])
-    return tj.AtomValues(
-        values=np.array([VALUES[residue] for residue in residues]) + shift,
-        atoms=np.arange(n),
-        residues=np.array([int(residue[:2]) for residue in residues]),
-        units="Å",
-        label="name CA",
-        name="RMSF",
-        report=report([worker(0)], analysis="rmsf"),
-        chains=np.full(n, "H"),
-        residue_names=np.full(n, "ALA"),
-        atom_names=np.full(n, "CA"),
-        insertion_codes=codes if (codes != "").any() else None,
+    return atom_values(
+        np.array([VALUES[residue] for residue in residues]) + shift,
+        report([worker(0)], analysis="rmsf"),
+        chain=np.full(n, "H"),
+        resname=np.full(n, "ALA"),
+        resid=np.array([int(residue[:2]) for residue in residues]),
+        **({"icode": codes} if (codes != "").any() else {}),
+        name=np.full(n, "CA"),
     )
 
 
@@ -84,6 +80,5 @@ def test_tables_of_atoms_have_insertion_codes(tmp_path: Path) -> None:
     assert "icode" not in tj.rmsf(traj.select("resid 51 53")).to_dataframe()
     result.save(tmp_path / "all.npz")
     loaded = tj.load(tmp_path / "all.npz")
-    assert isinstance(loaded, tj.AtomValues)
-    assert loaded.insertion_codes is not None
-    assert loaded.insertion_codes.tolist() == ["", "", "A", "B", ""]
+    assert isinstance(loaded, tj.Table)
+    assert loaded.axis("atoms")["icode"].tolist() == ["", "", "A", "B", ""]

@@ -12,7 +12,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of, table
+from helpers.made_results import atom_values, ensemble_of, table
 from scipy import stats
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
@@ -25,20 +25,17 @@ RESIDUES = 30
 
 def fluctuations(
     values: np.ndarray, *, first: int = 1, names: str = "ALA", n_frames: int = 100
-) -> tj.AtomValues:
+) -> tj.Table:
     """Return an RMSF of the C-alpha atoms of residues from `first` on."""
     n = len(values)
-    return tj.AtomValues(
-        values=np.asarray(values, np.float64),
-        atoms=np.arange(n) * 10,
-        residues=np.arange(first, first + n),
-        units="Å",
-        label="name CA",
-        name="RMSF",
-        report=report([worker(0, frames=n_frames)], analysis="rmsf"),
-        chains=np.full(n, "A"),
-        residue_names=np.full(n, names),
-        atom_names=np.full(n, "CA"),
+    return atom_values(
+        np.asarray(values, np.float64),
+        report([worker(0, frames=n_frames)], analysis="rmsf"),
+        atom=np.arange(n) * 10,
+        chain=np.full(n, "A"),
+        resname=np.full(n, names),
+        resid=np.arange(first, first + n),
+        name=np.full(n, "CA"),
     )
 
 
@@ -317,8 +314,7 @@ def test_rows_that_cannot_be_matched_are_errors() -> None:
     with pytest.raises(tj.AnalysisError, match="have no row in common, such as rmsf_A A 1 CA"):
         ensemble_of({"wt": [one, other]}).mean()
     twice = fluctuations(normal(1, 3)[0])
-    assert twice.residues is not None
-    twice.residues[:] = 1
+    twice.axes[0]["resid"][:] = 1
     with pytest.raises(tj.AnalysisError, match="rows 0 and 1 are both rmsf_A A 1 CA"):
         ensemble_of({"wt": [one, twice]}).mean()
     # In the same order they are matched.
@@ -390,7 +386,7 @@ def test_means_of_angles_do_not_depend_on_the_order_of_replicas(means: tuple[flo
 def test_remarks_of_members_are_remarks_on_their_mean() -> None:
     """Remarks that differ in numbers are one, with the number of members that have it."""
 
-    def with_remark(values: np.ndarray, *remarks: str) -> tj.AtomValues:
+    def with_remark(values: np.ndarray, *remarks: str) -> tj.Table:
         made = report([worker(0, frames=100)], analysis="rmsf", remarks=list(remarks))
         return replace(fluctuations(values), report=made)
 

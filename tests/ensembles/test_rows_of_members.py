@@ -6,27 +6,22 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of
+from helpers.made_results import atom_values, ensemble_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trajet.result.group_mean import first_copies
 
 
-def fluctuations(chains: dict[str, list[int]], shift: float = 0.0) -> tj.AtomValues:
+def fluctuations(chains: dict[str, list[int]], shift: float = 0.0) -> tj.Table:
     """Return an RMSF of C-alpha atoms, whose values tell chain and residue."""
     atoms = [(chain, number) for chain, numbers in chains.items() for number in numbers]
     values = [100 * (ord(chain) - 65) + number + shift for chain, number in atoms]
-    n = len(atoms)
-    return tj.AtomValues(
-        values=np.array(values, np.float64),
-        atoms=np.arange(n),
-        residues=np.array([number for _, number in atoms]),
-        units="Å",
-        label="name CA",
-        name="RMSF",
-        report=report([worker(0)], analysis="rmsf"),
-        chains=np.array([chain for chain, _ in atoms]),
-        atom_names=np.full(n, "CA"),
+    return atom_values(
+        np.array(values, np.float64),
+        report([worker(0)], analysis="rmsf"),
+        resid=np.array([number for _, number in atoms]),
+        chain=np.array([chain for chain, _ in atoms]),
+        name=np.full(len(atoms), "CA"),
     )
 
 

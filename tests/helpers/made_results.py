@@ -46,3 +46,11 @@ def table(
     if labels:
         axes.append(named("groups", labels))
     return tj.Table(values, tuple(axes), name, units, ("all",), report([worker(0)]))
+
+
+def atom_values(
+    values: NDArray[np.float64], of: tj.Report, **columns: NDArray[np.generic]
+) -> tj.Table:
+    """Return an RMSF of atoms with these columns, such as resid and chain."""
+    atoms = {"atom": np.arange(len(values)), **columns}
+    return tj.Table(np.asarray(values), (Axis("atoms", atoms),), "RMSF", "Å", ("name CA",), of)

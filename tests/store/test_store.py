@@ -211,7 +211,7 @@ def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
         ions.trajectory.read(atoms=[47681])
 
 
-def _saved(result: tj.AtomValues, path: Path) -> Path:
+def _saved(result: tj.Table, path: Path) -> Path:
     result.save(path)
     return path
 

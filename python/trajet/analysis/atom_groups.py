@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import atom_labels, chains_of, residue_labels
 from trajet.particles import masses_as_weights
+from trajet.result.axes import Axis
 from trajet.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
@@ -126,33 +127,23 @@ def further_selections(thing: Selections, trajectory: Trajectory) -> list[Select
     return [further_selection(cast("Selection", thing), trajectory)]
 
 
-class AtomColumns(TypedDict):
-    """Columns of results with a row for each atom; None for those that the topology lacks."""
-
-    atoms: NDArray[np.int64]
-    residues: NDArray[np.int64] | None
-    chains: NDArray[np.str_] | None
-    residue_names: NDArray[np.str_] | None
-    atom_names: NDArray[np.str_] | None
-    labels: NDArray[np.str_] | None
-    insertion_codes: NDArray[np.str_] | None
-
-
-def atom_columns(selection: Selection) -> AtomColumns:
-    """Return the columns of the atoms of a selection."""
-    atoms = selection.topology_atoms if selection.trajectory.has_topology else None
-    codes = None if atoms is None else atoms.column("icodes")
-    if codes is not None:
-        codes = np.char.strip(codes)
-    return {
-        "atoms": selection.indices,
-        "residues": None if atoms is None else atoms.column("resids"),
-        "chains": None if atoms is None else chains_of(atoms),
-        "residue_names": None if atoms is None else atoms.column("resnames"),
-        "atom_names": None if atoms is None else atoms.column("names"),
-        "labels": None if atoms is None else atom_labels(atoms.topology, selection.indices),
-        "insertion_codes": codes if codes is not None and (codes != "").any() else None,
-    }
+def atoms_axis(selection: Selection) -> Axis:
+    """Return the axis of the atoms of a selection, with the columns that the topology has."""
+    columns: dict[str, NDArray[np.generic] | None] = {"atom": selection.indices}
+    if selection.trajectory.has_topology:
+        atoms = selection.topology_atoms
+        codes = atoms.column("icodes")
+        codes = None if codes is None else np.char.strip(codes)
+        columns |= {
+            "chain": chains_of(atoms),
+            "resname": atoms.column("resnames"),
+            "resid": atoms.column("resids"),
+            "icode": codes if codes is not None and (codes != "").any() else None,
+            "name": atoms.column("names"),
+            "label": atom_labels(atoms.topology, selection.indices),
+        }
+    known = {name: column for name, column in columns.items() if column is not None}
+    return Axis("atoms", known)
 
 
 def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list[int], list[str]]:

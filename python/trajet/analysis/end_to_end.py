@@ -14,6 +14,7 @@ from trajet.result.axes import series
 
 
 @analysis(
+    first_axis="frames",
     counts_repeats=False,
     stored=True,
     examples=r"""

@@ -13,6 +13,7 @@ from trajet.result.axes import series
 
 
 @analysis(
+    first_axis="frames",
     stored=True,
     examples=r"""
     trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png

@@ -12,6 +12,7 @@ from trajet.result.axes import named
 
 
 @analysis(
+    first_axis="frames",
     stored=True,
     examples=r"""
     trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png

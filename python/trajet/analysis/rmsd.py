@@ -43,6 +43,7 @@ def _check(reference: Reference, motion: str) -> None:
 
 
 @analysis(
+    first_axis="frames",
     check=_check,
     stored=True,
     notes="Selections are evaluated once, on frame 0.",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
-from trajet.analysis.atom_groups import atom_columns
+from trajet.analysis.atom_groups import atoms_axis
 from trajet.analysis.block_errors import block_errors, fluctuations
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
@@ -25,7 +25,7 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
-from trajet.result import AtomValues
+from trajet.result import Table
 from trajet.trajectory import Trajectory, few_atoms_remarks
 
 
@@ -37,6 +37,7 @@ def _check(align: object, reference: Reference, weights: Weights) -> None:
 
 
 @analysis(
+    first_axis="atoms",
     check=_check,
     notes=(
         "Without --align, positions are used as stored: rotation of the whole molecule counts as"
@@ -55,7 +56,7 @@ def rmsf(
     weights: Weights = "equal",
     errors: bool = False,
     **run: Unpack[RunOptions],
-) -> Steps[AtomValues]:
+) -> Steps[Table]:
     """Compute the RMSF of each atom about its mean position.
 
     Parameters
@@ -74,7 +75,7 @@ def rmsf(
 
     Returns
     -------
-    AtomValues
+    Table
         `values` `(n_atoms,)`, float64, Å: the square root of the squared distance from the mean
         position, averaged over n frames (divided by n, not by n - 1). With `errors` also
         `standard_errors` and `half_widths`, longer sides of the 95 % intervals.
@@ -140,13 +141,13 @@ def rmsf(
     if errors:
         found = block_errors(fluctuations(outcome.blocks, main.n_atoms), "RMSF of atoms")
         remarks += found.remarks
-    return AtomValues(
+    return Table(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
-        units="Å",
-        label=main.label,
+        axes=(atoms_axis(main),),
         name="RMSF",
+        units="Å",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded=recorded, inputs=inputs, uses_times=False),
-        **atom_columns(main),
         standard_errors=None if found is None else found.standard_errors,
         half_widths=None if found is None else found.half_widths,
         resolved=None if found is None else found.resolved,

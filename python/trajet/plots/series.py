@@ -1,6 +1,6 @@
 """Figures of numbers against time, and of numbers per atom or residue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -330,11 +330,8 @@ def mean_profile(
 
 def profile(
     values: NDArray[np.float64],
-    atoms: NDArray[np.int64],
-    residues: NDArray[np.int64] | None,
+    atoms: Mapping[str, NDArray[np.generic]],
     *,
-    labels: Sequence[str] | None,
-    chains: Sequence[str] | None,
     quantity: str,
     title: str,
     half_widths: NDArray[np.float64] | None = None,
@@ -344,16 +341,26 @@ def profile(
     """Draw one value per atom (`(n_atoms,)`), with the longer side of its interval if known.
 
     The x axis has residue numbers if each residue has one atom and the numbers increase within
-    each chain; otherwise it has atoms, some of which are named by their `labels`. Chains are drawn
+    each chain; otherwise it has atoms, some of which are named by their labels. Chains are drawn
     apart from one another.
+
+    Parameters
+    ----------
+    atoms
+        "resid", "chain" and "label" of each atom, as far as they are known.
     """
+    numbers = atoms.get("resid")
+    residues = None if numbers is None else numbers.astype(np.int64)
+    labels, chains = (
+        atoms[name].tolist() if name in atoms else None for name in ("label", "chain")
+    )
     along = places_of_residues(residues, chains)
-    places = along or places_of(len(atoms), chains)
+    places = along or places_of(len(values), chains)
     axes = axes_of(ax, (8.0, 4.0))
     x_label = "residue" if along else "atom of the selection"
     of = "several chains" if places.chains else "a chain"
     shown = f"residue numbers of {of}" if along else f"atoms of {of}"
-    numbered = [""] * len(atoms) if labels is None else labels
+    numbered = [""] * len(values) if labels is None else labels
     take_unit(axes, places.unit(None if along else numbered), shown)
     note_values(axes, values)
     (colour,) = look.colours(1)

@@ -44,6 +44,13 @@ KINDS: Mapping[str, Kind] = {
     "x": Kind("x (Å)", {"centre": "x_A"}),
     "y": Kind("y (Å)", {"centre": "y_A"}),
     "z": Kind("z (Å)", {"centre": "z_A"}),
+    "atoms": Kind(
+        "atom",
+        {
+            **{"atom": "atom", "chain": "chain", "resname": "resname", "resid": "resid"},
+            **{"icode": "icode", "name": "name"},
+        },
+    ),
     "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
 }
 
@@ -85,6 +92,10 @@ class Axis:
     def of_kind(self) -> Kind:
         """What all axes of this kind have in common."""
         return KINDS.get(self.kind, Kind(self.kind))
+
+    def get(self, name: str) -> NDArray[np.generic] | None:
+        """Return a column, or None if there is no such column."""
+        return self.columns.get(name)
 
     def some(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return the axis of some of the places.

@@ -110,11 +110,15 @@ def _with_frames(name: str, kind: str, result: Result) -> Series | Table | Appli
     ValueError
         If it has none.
     """
-    if not isinstance(result, Series | Table | Applied) or getattr(result, "reduced", False):
+    is_known = isinstance(result, Series) or (isinstance(result, Applied) and not result.reduced)
+    if isinstance(result, Table):
+        is_known = result.has_frames
+    if not is_known:
         raise ValueError(
             f'kind="{kind}" draws values per frame, which results of {name} do not have: leave'
             " kind out"
         )
+    assert isinstance(result, Series | Table | Applied)
     return result
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError
 from trajet.labels import chains_of_first
 from trajet.result.applied import Applied
-from trajet.result.atom_values import AtomValues
 from trajet.result.contact_map import ContactMap, NamedPair
 from trajet.result.dihedrals import Dihedrals
 from trajet.result.result import Columns, Result
@@ -130,7 +129,7 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
     """
     if isinstance(result, SecondaryStructure):
         result = result.content()
-    if isinstance(result, AtomValues):
+    if isinstance(result, Table) and not result.has_frames:
         (*axes, (name, _)) = _without_errors(result._table())
         return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
     if isinstance(result, Series | Table) or (isinstance(result, Applied) and not result.reduced):

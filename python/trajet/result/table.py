@@ -125,6 +125,12 @@ class Table(PerFrame):
         return frames
 
     @property
+    def atoms(self) -> NDArray[np.int64]:
+        """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
+        atoms: NDArray[np.int64] = self.axis("atoms")["atom"]  # type: ignore[assignment]
+        return atoms
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The selection or the name of each series."""
         named = self._named()
@@ -158,7 +164,9 @@ class Table(PerFrame):
         return None
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean, spread and extremes of each series; see `Result.summary`."""
+        """Return mean and extremes, of each series if there are frames; see `Result.summary`."""
+        if not self.has_frames:
+            return self._extremes()
         names, named = self.columns, self._named()
         heading = "selection" if named is None else named.of_kind.heading
         return self._summed_up(
@@ -170,14 +178,39 @@ class Table(PerFrame):
             unit=self.units,
         )
 
+    def _extremes(self) -> Summary:
+        """Return mean, extremes, and the place of the largest of values without frames."""
+        places, most = self.axes[0], int(np.argmax(self.values))
+        kind = places.kind.removesuffix("s")
+        where = str(places[kind][most])
+        if (residues := places.get("resid")) is not None:
+            where += f" (residue {residues[most]})"
+        columns = (
+            names_column("selection", self.columns),
+            Column(places.kind, [len(places)]),
+            *(Column(k, [float(getattr(self.values, k)())], ".3f") for k in ("mean", "min", "max")),
+            Column(f"{kind} of max", [where]),
+        )
+        return Summary(self.quantity, columns, 1)
+
     def _named(self) -> Axis | None:
         """Return the axis whose places are columns of files; None if there is none."""
         return next((one for one in self.axes if one.of_kind.is_named), None)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw each series against time; see `Result.plot`."""
+        """Draw each series against time, or the values of atoms; see `Result.plot`."""
         from trajet import plots
 
+        if not self.has_frames:
+            return plots.profile(
+                self.values,
+                self.axes[0].columns,
+                quantity=self.quantity,
+                title=f"{self.name} of {self.columns[0]}",
+                half_widths=self.half_widths,
+                ax=ax,
+                look=look,
+            )
         names = self.columns
         return plots.series(
             self.values,
@@ -212,12 +245,12 @@ class Table(PerFrame):
         return [column_name(quantity, units, label) for label in labels]
 
     def _about(self) -> str:
-        of = count_of_frames(self.frames) if self._has_frames else quoted(self.columns[0])
+        of = count_of_frames(self.frames) if self.has_frames else quoted(self.columns[0])
         return f"{self.name} of {of}, values {self.values.shape} {self.units}".rstrip()
 
     def mean_errors(self) -> tuple[Column, ...]:
         """Return the mean of each series with its error; none without frames."""
-        return super().mean_errors() if self._has_frames else ()
+        return super().mean_errors() if self.has_frames else ()
 
     def _look(
         self,
@@ -225,7 +258,7 @@ class Table(PerFrame):
         color: str | Sequence[str] | None,
         smooth: bool | int | None,
     ) -> "Look":
-        if smooth is not None and not self._has_frames:
+        if smooth is not None and not self.has_frames:
             raise ValueError(
                 f"smooth is of values against time, which {self.name} does not draw: leave it out"
             )
@@ -234,7 +267,7 @@ class Table(PerFrame):
     def _draw_means(
         self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
     ) -> "Figure":
-        if not self._has_frames:
+        if not self.has_frames:
             raise ValueError(
                 f"kind={kind!r} draws values per frame, which {self.name} does not have: leave it"
                 " out"
@@ -242,13 +275,13 @@ class Table(PerFrame):
         return super()._draw_means(kind, ax, look)
 
     @property
-    def _has_frames(self) -> bool:
+    def has_frames(self) -> bool:
         """Whether the rows are frames."""
         return bool(self.axes) and self.axes[0].kind == "frames"
 
     def _row_axes(self) -> tuple[Axis, ...]:
         """Return the axes whose places are rows of files: frames alone, or all without names."""
-        if self._has_frames:
+        if self.has_frames:
             return self.axes[:1]
         return tuple(one for one in self.axes if not one.of_kind.is_named)
 
@@ -261,7 +294,7 @@ class Table(PerFrame):
             for name, in_files in axis.of_kind.files.items()
             if name in axis.columns
         ]
-        if self._has_frames:
+        if self.has_frames:
             # The shortest decimals that give the stored times back.
             inputs = analysis_of(self.report).get("inputs", ())
             columns[1] = ("time_ps", shortest_times(self.times, inputs))

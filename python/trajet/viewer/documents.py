@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from trajet.labels import atom_labels, residue_labels
 from trajet.result import (
-    AtomValues,
     ContactMap,
     HydrogenBonds,
     PairwiseRmsd,
@@ -28,7 +27,9 @@ from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
 # Kinds of results that the page draws.
-DRAWN = (Series, Table, AtomValues, ContactMap, PairwiseRmsd)
+DRAWN = (Series, ContactMap, PairwiseRmsd)
+# Kinds of the first axes of tables that it draws, and those of which values are colours.
+DRAWN_AXES, COLOURED_AXES = ("frames", "atoms"), ("atoms",)
 # Columns of a result that are drawn.
 _MOST_COLUMNS = 8
 # Rows and columns of a matrix that are drawn, and hydrogen bonds.
@@ -124,9 +125,9 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
             return _areas(result, title, shown)
         case HydrogenBonds():
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
-        case Series() | Table():
+        case Series() | Table() if not isinstance(result, Table) or result.has_frames:
             return _lines(result, title, shown.trajectory)
-        case AtomValues():
+        case Table() if result.axes[0].kind == "atoms":
             return _atom_values(result, title, shown)
         case ContactMap():
             return _contacts(result, title, shown)
@@ -142,7 +143,7 @@ def has_colours(result: Result) -> bool:
             return result.by != "total"
         case ContactMap():
             return result.of == "residue"
-    return isinstance(result, AtomValues)
+    return isinstance(result, Table) and result.axes[0].kind == "atoms"
 
 
 def not_drawn(kind: type, title: str) -> str:
@@ -201,19 +202,20 @@ def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
     }
 
 
-def _atom_values(result: AtomValues, title: str, shown: ShownAtoms) -> dict[str, object]:
-    topology = shown.topology
-    _check_range(result.atoms, topology.n_atoms, title)
-    labels = atom_labels(topology, result.atoms)
-    if result.labels is not None:
-        _check_labels(labels.tolist(), result.labels.tolist(), title)
-    residues = topology.atoms_residues[result.atoms]
+def _atom_values(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
+    topology, axis = shown.topology, result.axes[0]
+    atoms = axis["atom"].astype(np.int64)
+    _check_range(atoms, topology.n_atoms, title)
+    labels = atom_labels(topology, atoms)
+    if axis.get("label") is not None:
+        _check_labels(labels.tolist(), axis.labels(), title)
+    residues = topology.atoms_residues[atoms]
     return _profile(
-        {"title": title, "quantity": result.quantity, "label": result.label, "of": "atom"},
+        {"title": title, "quantity": result.quantity, "label": result.columns[0], "of": "atom"},
         np.asarray(result.values),
         labels.tolist(),
         residues,
-        result.atoms,
+        atoms,
         shown,
     )
 
