@@ -11,7 +11,7 @@ from helpers import commands
 from helpers.golden_files import Adk
 from helpers.help_pages import every_command
 from helpers.range_server import RangeServer
-from trajet.cli import remote_options
+from trajet.cli.open_options import REMOTE
 
 SECRET = "hunter2"
 # Commands that open trajectories, beside analyses.
@@ -38,7 +38,7 @@ def test_every_command_that_opens_trajectories_has_the_options() -> None:
         " ".join(names)
         for names, command in every_command()
         if not isinstance(command, click.Group)
-        and set(remote_options.NAMES) <= {param.name for param in command.params}
+        and set(REMOTE) <= {param.name for param in command.params}
     }
     assert having >= OPENING
 

@@ -28,7 +28,7 @@ from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url
 from trajet.result import MemberOutcome, Result
 from trajet.result.loading import load
-from trajet.trajectory import Selection, Trajectory, whole_digest
+from trajet.trajectory import OpenOptions, Selection, Trajectory, whole_digest
 
 if TYPE_CHECKING:
     from trajet.remote.objects import RemoteFile
@@ -39,14 +39,7 @@ _DIGITS = 24
 # Topologies, references and other files are compared whole up to this size, bytes.
 _WHOLE = 2**26
 # Options of opening on which numbers depend; others are how files are read.
-_OF_NUMBERS = (
-    "continuous",
-    "allow_truncated_tail",
-    "format_options",
-    "atoms",
-    "time_step",
-    "chain",
-)
+_OF_NUMBERS = ("continuous", "allow_truncated_tail", "format_options", "atoms", "time_step")
 
 
 class MemberJob(Protocol):
@@ -115,10 +108,11 @@ class ResumeFolder:
         # Arguments by name and by position are the same only if they are given in the same way.
         arguments = [job.name, list(job.args), dict(job.kwargs), frames]
         about = [__version__, self._code, *arguments]
-        options, files = opened.member.options, opened.files
+        member, files = opened.member, opened.files
         feed = _Feed(digest, opened, job.name, verify=self.verify)
-        feed.value([*about, _files(files, options, verify=self.verify)])
-        label = re.sub(r"[^\w.=-]+", "_", opened.member.label)[:_LONGEST_LABEL]
+        found = _files(files, member.options, verify=self.verify)
+        feed.value([*about, member.is_chained, found])
+        label = re.sub(r"[^\w.=-]+", "_", member.label)[:_LONGEST_LABEL]
         return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"
 
     def load(self, member: Member, place: Path) -> MemberOutcome[Result] | None:
@@ -227,8 +221,8 @@ class _Feed:
                     " cannot be compared with that of an earlier run: open its files with"
                     " trajet.open, or leave resume= out"
                 )
-            options = dict(value.call.options)
-            self.value(["trajectory", _files(value, options, verify=self._verify)])
+            files = _files(value, value.call.options, verify=self._verify)
+            self.value(["trajectory", files])
             self._transforms(value)
         else:
             raise ValueError(
@@ -265,9 +259,9 @@ def _file(value: "str | os.PathLike[str]") -> Path | None:
     return None
 
 
-def _files(trajectory: Trajectory, options: Mapping[str, object], *, verify: bool) -> list[object]:
+def _files(trajectory: Trajectory, options: OpenOptions, *, verify: bool) -> list[object]:
     """Return what tells the files of a trajectory from others, and how they are opened."""
-    of_numbers = {name: value for name, value in options.items() if name in _OF_NUMBERS}
+    of_numbers = {name: getattr(options, name) for name in _OF_NUMBERS}
     found: list[object] = [of_numbers, _stamps(trajectory, verify=verify)]
     # Of an object in remote storage, the copy.
     topology = trajectory.topology_at

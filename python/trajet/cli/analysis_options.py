@@ -14,42 +14,33 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import advise
-from trajet._trajet import DEFAULT_REQUEST_SIZE
 from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.joint import run_jobs
 from trajet.analysis.runner import ResultSize
-from trajet.cli import figures, pools, remote_options, transforms
+from trajet.cli import figures, pools, transforms
 from trajet.cli.command import LeveledCommand, help_all
 from trajet.cli.figures import FigureOptions
 from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures, groups_of
+from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.options import (
-    HowToOpen,
-    RemoteOptions,
-    Size,
-    atoms,
     choose_frames,
-    continuous,
     folder_of_arrays,
-    format_options,
     frames,
     in_files_order,
     notes,
     notes_of_opening,
-    open_files,
     path_to,
     quiet,
     read_topology,
     select,
-    time_step,
-    truncated,
 )
 from trajet.cli.results import check_json, echo_json, json_option, table_of
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.cli.terminal import progress, waiting
 from trajet.cli.transforms import TransformOptions
 from trajet.dataset import datasets_in, find_dataset
-from trajet.formats import FormatOptions
 from trajet.members import Ensemble, EnsembleSelection
+from trajet.members.ensemble import ensemble_of
 from trajet.pools.pool import Pool
 from trajet.remote import is_published, name_of
 from trajet.result import (
@@ -60,6 +51,7 @@ from trajet.result import (
     entries_of,
 )
 from trajet.trajectory import (
+    OpenOptions,
     Selection,
     Trajectory,
     UpdatingSelection,
@@ -346,6 +338,11 @@ class JointRun:
             raise click.exceptions.Exit(1)
 
 
+# Options of opening, by the fields of `OpenOptions`.
+_OPENING = (
+    *("continuous", "request_size", "allow_truncated_tail", "format_options"),
+    *("time_step", "atoms", *REMOTE),
+)
 # Options that the analyses of a run have in common.
 OPTIONS_OF_RUN = frozenset(
     (
@@ -359,21 +356,9 @@ OPTIONS_OF_RUN = frozenset(
 _SHARED = (
     click.argument("topology", metavar="TOPOLOGY|STORE/NAME"),
     click.argument("trajectories", nargs=-1, metavar="[TRAJECTORY...]", callback=in_files_order),
-    continuous,
     frames,
     pools.choice(),
-    click.option(
-        "--request-size",
-        type=Size(),
-        default=DEFAULT_REQUEST_SIZE,
-        metavar="BYTES",
-        help="Bytes of a read request: 256KiB (default) for local disks, 8MiB for network ones.",
-    ),
-    truncated,
-    format_options,
-    time_step,
-    atoms,
-    remote_options.options,
+    opening(*_OPENING),
     transforms.options,
     click.option(
         "-o",
@@ -422,10 +407,7 @@ _SECTIONS = {
 _MORE_SECTIONS = {
     "Positions": tuple(TransformOptions.__dataclass_fields__),
     "Pools": ("pool", "workers", "scheduler", "threads", "rows_in", "time_sample"),
-    "Files": (
-        *("continuous", "request_size", "allow_truncated_tail", "format_options"),
-        *("time_step", "atoms", *remote_options.NAMES),
-    ),
+    "Files": _OPENING,
 }
 _EPILOG = (
     "Distances are in Å and times in ps; another unit is written behind the number, as in 0.45nm,"
@@ -457,7 +439,6 @@ def analysis(
             *,
             topology: str,
             trajectories: list[str],
-            continuous: bool,
             start: int | None,
             stop: int | None,
             step: int | None,
@@ -467,12 +448,7 @@ def analysis(
             workers: int | None,
             threads: int | None,
             scheduler: str | None,
-            request_size: int,
-            allow_truncated_tail: bool,
-            format_options: FormatOptions | None,
-            time_step: float | None,
-            atoms: str | None,
-            remote: RemoteOptions,
+            how: OpenOptions,
             transforms: TransformOptions,
             output: Path | None,
             as_json: bool,
@@ -518,17 +494,8 @@ def analysis(
                     " STORE/NAME"
                 )
 
-            how: HowToOpen = {
-                "allow_truncated_tail": allow_truncated_tail,
-                "request_size": request_size,
-                # Times that choose frames are read from the files now, not from a kept index.
-                "rebuild_index": begin is not None or end is not None,
-                "threads": threads,
-                "format_options": format_options,
-                "time_step": time_step,
-                "atoms": atoms,
-                **remote,
-            }
+            # Times that choose frames are read from the files now, not from a kept index.
+            how = replace(how, threads=threads, rebuild_index=begin is not None or end is not None)
 
             def options_of(
                 opened: Trajectory | Ensemble,
@@ -551,19 +518,16 @@ def analysis(
             def shared() -> AnalysisOptions:
                 if members is not None:
                     return options_of(
-                        trajet.ensemble(
+                        ensemble_of(
                             members.rows,
-                            topology=members.topology,
-                            continuous=continuous,
-                            chain=joint is not None and joint.is_chained,
-                            **how,
+                            members.topology,
+                            how,
+                            is_chained=joint is not None and joint.is_chained,
                         ),
                         lambda opened: choose_frames(opened, start, stop, step, begin, end),
                     )
-                opened = open_files(
-                    topology, trajectories, quiet=quiet, continuous=continuous, **how
-                )
-                if joint is not None and not (joint.is_chained or continuous):
+                opened = open_files(topology, trajectories, how, quiet=quiet)
+                if joint is not None and not (joint.is_chained or how.continuous):
                     check_consecutive(opened)
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:

@@ -18,13 +18,15 @@ import numpy as np
 from trajet import advise, output
 from trajet._trajet import WorkerError, available_threads
 from trajet.advise.entries import Entries
-from trajet.cli import pools, remote_options
+from trajet.cli import pools
 from trajet.cli.command import Command, command
-from trajet.cli.options import RemoteOptions, amount, in_files_order, path_to, whole_numbers
+from trajet.cli.open_options import REMOTE, opening, remote_arguments
+from trajet.cli.options import amount, in_files_order, path_to, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.cli.terminal import waiting
 from trajet.result import Report, entries_of
+from trajet.trajectory import OpenOptions
 
 _COLUMNS = ("pool", "workers", "t_total", "sd", "t_io", "t_comp", "S", "E", "R_comp/IO")
 
@@ -151,7 +153,7 @@ class _Bench(Command):
 @workers_option
 @amount("--repeats", 3, "Runs of each line that count; one before them does not.")
 @mpiexec_option
-@remote_options.options
+@opening(*REMOTE)
 @click.option(
     "-o", "--output", "table", callback=path_to((".csv",)), metavar="FILE", help="The table: .csv"
 )
@@ -164,7 +166,7 @@ def bench(
     workers: tuple[int, ...],
     repeats: int,
     mpiexec: str | None,
-    remote: RemoteOptions,
+    how: OpenOptions,
     table: Path | None,
 ) -> None:
     """Measure how the RMSD scales over pools and workers.
@@ -184,7 +186,7 @@ def bench(
     """
     arguments = [topology, *trajectories, "--select", select]
     arguments += [] if frames is None else ["--stop", str(frames)]
-    arguments += remote_options.arguments_of(remote)
+    arguments += remote_arguments(how)
     lines: list[tuple[str, ...]] = []
     points: list[_Point] = []
     values: bytes | None = None

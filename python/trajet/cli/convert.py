@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -9,19 +10,20 @@ import click
 
 import trajet
 from trajet import advise, startup
-from trajet.cli import options, pools, remote_options, transforms
+from trajet.cli import options, pools, transforms
 from trajet.cli.command import command
+from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.options import choose_frames, in_order
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
 from trajet.conversion import Conversion
 from trajet.dataset import find_dataset
-from trajet.formats import WRITTEN_SUFFIXES, FormatOptions
+from trajet.formats import WRITTEN_SUFFIXES
 from trajet.pools.pool import Pool
 from trajet.remote import is_published
 from trajet.result import entries_of, plain
-from trajet.trajectory import Trajectory
+from trajet.trajectory import OpenOptions, Trajectory
 
 _compression = click.option(
     "--compression",
@@ -36,7 +38,7 @@ _compression = click.option(
 @click.option("--topology", metavar="FILE", help="Topology, for --select and transforms.")
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
 @options.frames
-@options.continuous
+@opening("continuous")
 @click.option(
     "--precision",
     type=float,
@@ -51,11 +53,7 @@ _compression = click.option(
 @options.topology_out
 @click.option("--force", is_flag=True, help="Replace existing outputs.")
 @pools.choice("local", "dask", "mpi")
-@options.truncated
-@options.format_options
-@options.time_step
-@options.atoms
-@remote_options.options
+@opening("allow_truncated_tail", "format_options", "time_step", "atoms", *REMOTE)
 @transforms.options
 @json_option
 @options.quiet
@@ -68,7 +66,6 @@ def convert(
     step: int | None,
     begin: float | None,
     end: float | None,
-    continuous: bool,
     precision: float | None,
     double: bool | None,
     no_velocities: bool,
@@ -81,11 +78,7 @@ def convert(
     workers: int | None,
     scheduler: str | None,
     threads: int | None,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    atoms: str | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -121,20 +114,9 @@ def convert(
         )
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     transforms.check_use_of_bonds()
-    opened = options.open_files(
-        topology,
-        in_order(sources),
-        quiet=quiet,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        atoms=atoms,
-        # Times that choose frames are read from the files now, not from a kept index.
-        rebuild_index=begin is not None or end is not None,
-        threads=threads,
-        **remote,
-    )
+    # Times that choose frames are read from the files now, not from a kept index.
+    how = replace(how, threads=threads, rebuild_index=begin is not None or end is not None)
+    opened = open_files(topology, in_order(sources), how, quiet=quiet)
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)
     source = opened if select is None else options.select(opened, select, quiet=quiet)
@@ -192,13 +174,10 @@ def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
 )
 @_compression
 @options.allow_loss
-@options.continuous
+@opening("continuous")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @pools.choice("local", "dask", "mpi")
-@options.truncated
-@options.format_options
-@options.time_step
-@remote_options.options
+@opening("allow_truncated_tail", "format_options", "time_step", *REMOTE)
 @json_option
 @options.quiet
 def split(
@@ -209,16 +188,12 @@ def split(
     ending: str | None,
     compression: int | None,
     allow_loss: bool,
-    continuous: bool,
     force: bool,
     pool: str,
     workers: int | None,
     scheduler: str | None,
     threads: int | None,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -239,17 +214,7 @@ def split(
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
-    opened = options.open_files(
-        None,
-        in_order(files),
-        quiet=quiet,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        threads=threads,
-        **remote,
-    )
+    opened = open_files(None, in_order(files), replace(how, threads=threads), quiet=quiet)
     with where as at, progress("split", " frames", quiet=quiet) as show:
         parts = trajet.split(
             opened,
@@ -292,12 +257,7 @@ def split(
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="A structure file: .pdb, .gro.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@options.continuous
-@options.truncated
-@options.format_options
-@options.time_step
-@options.atoms
-@remote_options.options
+@opening("continuous", "allow_truncated_tail", "format_options", "time_step", "atoms", *REMOTE)
 @transforms.options
 @json_option
 @options.quiet
@@ -308,12 +268,7 @@ def frame(
     select: str | None,
     output: str,
     force: bool,
-    continuous: bool,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    atoms: str | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     transforms: TransformOptions,
     as_json: bool,
     quiet: bool,
@@ -327,17 +282,7 @@ def frame(
     """
     check_json(as_json=as_json, quiet=quiet)
     transforms.check_use_of_bonds()
-    opened = options.open_files(
-        topology,
-        trajectories,
-        quiet=quiet,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        atoms=atoms,
-        **remote,
-    )
+    opened = open_files(topology, trajectories, how, quiet=quiet)
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)
     chosen = opened.all_atoms() if select is None else options.select(opened, select, quiet=quiet)

@@ -10,22 +10,21 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-import trajet
 from trajet import output
 from trajet._trajet import FormatError, OutputError, TrajetError, time_text
 from trajet.advise import in_bytes
-from trajet.cli import options, remote_options, topologies
+from trajet.cli import options, topologies
 from trajet.cli.command import command
+from trajet.cli.open_options import REMOTE, open_files, open_with_progress, opening
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.tables import EXPECTED, one_line
-from trajet.cli.terminal import progress
 from trajet.dataset import find_dataset
-from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, FormatOptions
-from trajet.remote import INDEX_SUFFIX, is_url, name_of, options_for, suffix_of
+from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES
+from trajet.remote import INDEX_SUFFIX, is_url, name_of, suffix_of
 from trajet.result import json_object
 from trajet.structure_files import read_structure
 from trajet.topology import Topology, load
-from trajet.trajectory import Trajectory, is_structure, opened_names, rounding_of_times
+from trajet.trajectory import OpenOptions, Trajectory, is_structure, opened_names, rounding_of_times
 
 # Endings of the names of trajectories.
 _OF_TRAJECTORIES = (*WRITTEN_SUFFIXES, *STRUCTURE_SUFFIXES)
@@ -35,21 +34,8 @@ _OF_TRAJECTORIES = (*WRITTEN_SUFFIXES, *STRUCTURE_SUFFIXES)
 @options.files
 @click.option("--residues", is_flag=True, help="Also list the residues of topologies.")
 @json_option
-@options.continuous
-@options.truncated
-@options.format_options
-@options.time_step
-@remote_options.options
-def info(
-    files: list[str],
-    residues: bool,
-    as_json: bool,
-    continuous: bool,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    remote: options.RemoteOptions,
-) -> None:
+@opening("continuous", "allow_truncated_tail", "format_options", "time_step", *REMOTE)
+def info(files: list[str], residues: bool, as_json: bool, how: OpenOptions) -> None:
     """Describe trajectories and topologies.
 
     For a topology, it prints atoms, residues, chains, molecules, names that selections can use, and
@@ -67,19 +53,12 @@ def info(
       trajet info --continuous 'run.part*.xtc'
       trajet info --allow-truncated-tail still-running.xtc
     """
-    how: options.HowToOpen = {
-        "allow_truncated_tail": allow_truncated_tail,
-        "format_options": format_options,
-        "time_step": time_step,
-        "connections": remote["connections"],
-        "allow_http": remote["allow_http"],
-        "storage_options": remote["storage_options"],
-    }
+    how_alone = replace(how, continuous=False)
     described, failures = list[_Described](), _Failures()
     for file in files:
         found = None
         with failures.go_on():
-            found = _describe(file, how, residues=residues)
+            found = _describe(file, how_alone, residues=residues)
         if found is None:
             continue
         if not as_json:
@@ -92,8 +71,7 @@ def info(
     sizes = {found.trajectory["atoms"] for found in trajectories if found.trajectory is not None}
     if not failures.any and len(trajectories) > 1 and len(sizes) == 1:
         names = [found.file for found in trajectories]
-        how["storage_options"] = options_for(names, remote["storage_options"])
-        opened = options.open_files(None, names, continuous=continuous, **how)
+        opened = open_files(None, names, how.for_names(names))
         together = _Described("", trajectory=_facts_together(opened))
     if as_json:
         documents = [found.document() for found in described]
@@ -179,20 +157,17 @@ class _Described:
                     click.echo(line)
 
 
-def _describe(file: str, how: options.HowToOpen, *, residues: bool) -> _Described:
+def _describe(file: str, how: OpenOptions, *, residues: bool) -> _Described:
     """Describe a trajectory, a topology, or a file that is both."""
-    how = how.copy()
-    how["storage_options"] = options_for([file], how.get("storage_options"))
+    how = how.for_names([file])
     if is_url(file) and suffix_of(file) not in _OF_TRAJECTORIES:
-        named = opened_names(
-            file, [], how["storage_options"], allow_http=how.get("allow_http", False)
-        )
+        named = opened_names(file, [], how.storage_options, allow_http=how.allow_http)
         if named.topology_at is not None and _is_topology(str(named.topology_at)):
             return _of_topology(load(named.topology_at).topology, name_of(file), residues=residues)
     if _is_topology(file):
         return _of_topology(load(Path(file)).topology, file, residues=residues)
     try:
-        opened = options.open_files(None, [file], **how)
+        opened = open_files(None, [file], how)
     except FormatError:
         if _is_named_as_trajectory(file):
             raise
@@ -202,7 +177,7 @@ def _describe(file: str, how: options.HowToOpen, *, residues: bool) -> _Describe
         raise
     described = _Described(file, _facts(opened))
     if is_structure(file):
-        opened = options.open_files(file, [], **how)
+        opened = open_files(file, [], how)
     if not opened.has_topology:
         return described
     facts = topologies.facts_of(opened.topology, residues=residues)
@@ -371,20 +346,14 @@ def _time_step(opened: Trajectory) -> str:
 @click.option(
     "--publish", is_flag=True, help="Also write the index for upload, as NAME.trajet-index."
 )
-@options.threads
-@options.truncated
-@options.format_options
-@remote_options.options
+@opening("threads", "allow_truncated_tail", "format_options", *REMOTE)
 @json_option
 @options.quiet
 def index(
     files: list[str],
     force: bool,
     publish: bool,
-    threads: int | None,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -406,25 +375,14 @@ def index(
     """
     check_json(as_json=as_json, quiet=quiet)
     failures, documents = _Failures(), list[dict[str, str]]()
-    storage_options = remote["storage_options"]
+    how = replace(how, rebuild_index=force)
     for file in files:
         message = ""
         with failures.go_on():
             if find_dataset(file) is not None:
                 message = "nothing to do: the store keeps its index"
             else:
-                remote["storage_options"] = options_for([file], storage_options)
-                with progress("indexing", "B", quiet=quiet) as show:
-                    opened = trajet.open(
-                        None,
-                        file,
-                        allow_truncated_tail=allow_truncated_tail,
-                        rebuild_index=force,
-                        format_options=format_options,
-                        threads=threads,
-                        progress=show,
-                        **remote,
-                    )
+                opened = open_with_progress(None, [file], how.for_names([file]), quiet=quiet)
                 message = f"{opened.n_frames} frames, {opened.index_state}, {_location(opened)}"
                 if publish and (published := _publish(opened)) is not None:
                     message += f"; for upload: {published}"

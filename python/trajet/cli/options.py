@@ -1,12 +1,10 @@
 """Options that several commands share, and their values."""
 
 import glob
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypedDict, Unpack, cast
 
 import click
 import numpy as np
@@ -14,15 +12,14 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import output
-from trajet._trajet import check_format_options, time_text
+from trajet._trajet import time_text
 from trajet.cli.param_type import ParamType
 from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
-from trajet.cli.terminal import progress, waiting
-from trajet.dataset import find_dataset
-from trajet.formats import FormatOptions, formats_of
+from trajet.cli.terminal import waiting
+from trajet.formats import formats_of
 from trajet.natural_order import natural
-from trajet.remote import StorageOptions, is_published, is_url, name_of
+from trajet.remote import is_url, name_of
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
@@ -126,60 +123,6 @@ def folder_of_arrays(_: click.Context, __: click.Parameter, value: str | None) -
     return Path(value)
 
 
-# Options by format and name; names may have several parts.
-_Nested: TypeAlias = "dict[str, str | _Nested]"
-
-
-def _format_options(
-    _: click.Context, param: click.Parameter, value: tuple[str, ...]
-) -> FormatOptions | None:
-    """Return options of the form FORMAT.OPTION=VALUE by format and option."""
-    found: _Nested = {}
-    for one in value:
-        path, equals, given = one.partition("=")
-        *above, last = path.split(".")
-        if not equals or not above:
-            raise click.BadParameter(f"{one!r} is not of the form dcd.cell=matrix", param=param)
-        entries = found
-        for name in above:
-            below = entries.setdefault(name, {})
-            if isinstance(below, str):
-                raise click.BadParameter(f"{one!r}: {name} has a value itself", param=param)
-            entries = below
-        entries[last] = given
-    try:
-        check_format_options(json.dumps(found))
-    except ValueError as error:
-        raise click.BadParameter(str(error), param=param) from error
-    return cast(FormatOptions, found) if found else None
-
-
-format_options = click.option(
-    "--format-option",
-    "format_options",
-    multiple=True,
-    callback=_format_options,
-    metavar="FORMAT.OPTION=VALUE",
-    help="dcd.cell=matrix or angles: layout of the cells of DCD files that contradict themselves."
-    " h5md.particles=NAME: group of particles of an H5MD file that has several."
-    " h5md.units.position=nm (time=, velocity=, force=): units that an H5MD file does not name.",
-)
-
-time_step = click.option(
-    "--time-step",
-    type=Time(positive=True),
-    metavar="PS",
-    help="Time between neighbouring frames, in place of the times in the files, for files that have"
-    " none or wrong ones.",
-)
-
-atoms = click.option(
-    "--atoms",
-    metavar="SELECTION",
-    help="The atoms of the topology that the trajectory has, if it has only some of them.",
-)
-
-
 def in_order(given: Sequence[str]) -> list[str]:
     """Return paths with patterns expanded, parts in natural order: part2 before part10.
 
@@ -204,48 +147,6 @@ def in_order(given: Sequence[str]) -> list[str]:
             raise FileNotFoundError(f"{name}: no file matches this pattern")
         paths += found
     return paths
-
-
-class RemoteOptions(TypedDict):
-    """Options of `trajet.open` for remote storage."""
-
-    connections: int
-    allow_http: bool
-    storage_options: StorageOptions | None
-
-
-class HowToOpen(TypedDict, total=False):
-    """Options of `trajet.open`."""
-
-    allow_truncated_tail: bool
-    request_size: int
-    rebuild_index: bool
-    threads: int | None
-    format_options: FormatOptions | None
-    time_step: float | None
-    atoms: str | None
-    connections: int
-    allow_http: bool
-    storage_options: StorageOptions | None
-
-
-def open_files(
-    topology: str | None,
-    files: list[str],
-    *,
-    quiet: bool = False,
-    continuous: bool = False,
-    **how: Unpack[HowToOpen],
-) -> Trajectory:
-    """Open trajectories, and show the progress of indexing.
-
-    A single data set of a store is opened with its own topology.
-    """
-    is_alone = topology is None and len(files) == 1
-    if is_alone and (find_dataset(files[0]) is not None or is_published(files[0])):
-        topology, files = files[0], []
-    with progress("indexing", "B", quiet=quiet) as show:
-        return trajet.open(topology, *files, continuous=continuous, progress=show, **how)
 
 
 def read_topology(opened: Trajectory, *, quiet: bool = False) -> None:
@@ -294,19 +195,8 @@ def in_files_order(ctx: click.Context, _: click.Parameter, given: tuple[str, ...
 
 
 files = click.argument("files", nargs=-1, required=True, metavar="FILE...", callback=in_files_order)
-continuous = click.option(
-    "--continuous",
-    is_flag=True,
-    help="Drop overlapping frames: sort the files by their first times, and keep the frames of the"
-    " later file from its first time on.",
-)
 threads = click.option(
     "--threads", type=click.IntRange(1, 1024), metavar="N", help="Threads. Default: all cores."
-)
-truncated = click.option(
-    "--allow-truncated-tail",
-    is_flag=True,
-    help="Read a file that ends inside a frame (of a running simulation) without that frame.",
 )
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals, viewer
-from trajet.cli import options, remote_options, view_members, view_outputs
+from trajet.cli import options, view_members, view_outputs
 from trajet.cli.command import command
+from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.tables import escaped
 from trajet.cli.view_serving import print_notes, serve
 from trajet.dataset import find_dataset
-from trajet.formats import FormatOptions
-from trajet.trajectory import Trajectory, is_structure
+from trajet.trajectory import OpenOptions, Trajectory, is_structure
 from trajet.trajectory.choice import frame_numbers, resolve_frames
 from trajet.viewer.layers import make_layer
 
@@ -72,11 +72,7 @@ _END = 1.0
 )
 @view_outputs.options
 @options.frames
-@options.continuous
-@options.truncated
-@options.format_options
-@options.time_step
-@remote_options.options
+@opening("continuous", "allow_truncated_tail", "format_options", "time_step", *REMOTE)
 @options.quiet
 def view(
     files: list[str],
@@ -96,11 +92,7 @@ def view(
     step: int | None,
     begin: float | None,
     end: float | None,
-    continuous: bool,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     quiet: bool,
 ) -> None:
     """Show a trajectory in the browser, frame by frame.
@@ -131,16 +123,7 @@ def view(
     chosen = (start, stop, step, begin, end)
     outputs.check(chooses_frames=any(each is not None for each in chosen))
     linked = [each for text in series for each in viewer.parse_series(text)]
-    member = view_members.chosen_member(
-        members,
-        keys,
-        files,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        **remote,
-    )
+    member = view_members.chosen_member(members, keys, files, how)
     topology, trajectories = (None, []) if member is not None else _divided(files)
     with contextlib.ExitStack() as kept:
 
@@ -148,15 +131,7 @@ def view(
             opened = (
                 member.open_files()
                 if member is not None
-                else options.open_files(
-                    *(topology, trajectories),
-                    quiet=quiet,
-                    continuous=continuous,
-                    allow_truncated_tail=allow_truncated_tail,
-                    format_options=format_options,
-                    time_step=time_step,
-                    **remote,
-                )
+                else open_files(topology, trajectories, how, quiet=quiet)
             )
             kept.callback(opened.close)
             options.read_topology(opened, quiet=quiet)

@@ -1,14 +1,14 @@
 """Options of `trajet view` for one member of an ensemble."""
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import click
 
 from trajet.cli.pools import Decorated
-from trajet.members import Member, MemberOptions
-from trajet.members.ensemble import ensemble
+from trajet.members import Member
+from trajet.members.ensemble import ensemble_of
 from trajet.members.rows import Key
+from trajet.trajectory import OpenOptions
 
 # Members that an error names.
 _SHOWN = 8
@@ -37,7 +37,7 @@ def options(command: Decorated) -> Decorated:
 
 
 def chosen_member(
-    table: str | None, keys: Sequence[str], files: Sequence[str], **how: Unpack[MemberOptions]
+    table: str | None, keys: Sequence[str], files: Sequence[str], how: OpenOptions
 ) -> Member | None:
     """Return the only member that has some keys; None if there are files instead of a table.
 
@@ -49,8 +49,8 @@ def chosen_member(
         Texts KEY=VALUE.
     files
         The files of the command.
-    **how
-        Arguments of `trajet.open`.
+    how
+        Options of `trajet.open`.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def chosen_member(
         return None
     if files:
         raise click.UsageError("--members names the files: leave FILE... out")
-    members = ensemble(table, **how)
+    members = ensemble_of(table, None, how)
     wanted = dict(_parsed(key, members.keys) for key in keys)
     found = [
         member

@@ -13,6 +13,7 @@ from trajet.members.rows import Key, expanded, rows_of_table
 from trajet.selection_text import parsed
 from trajet.trajectory import (
     MakeSteps,
+    OpenOptions,
     Selection,
     SharedTopologies,
     Trajectory,
@@ -206,6 +207,7 @@ def ensemble(
     members: MemberTable,
     *,
     topology: str | os.PathLike[str] | None = None,
+    chain: bool = False,
     **options: Unpack[MemberOptions],
 ) -> Ensemble:
     """Return several trajectories as an ensemble, which analyses take in place of one.
@@ -226,11 +228,12 @@ def ensemble(
         `replica`.
     topology
         The topology of members that name none; it may have placeholders: `"{system}/top.psf"`.
+    chain
+        Whether several files of a member are read one after the other also if they look like
+        replicas: if their times overlap by more than half of the shorter file, or they state no
+        times. Otherwise that is an error of the member.
     **options
-        Options of `trajet.open` for all members, such as `continuous=True`. `chain=True` reads
-        several files of a member one after the other also if they look like replicas: if their
-        times overlap by more than half of the shorter file, or they state no times. Otherwise that
-        is an error of the member.
+        Options of `trajet.open` for all members, such as `continuous=True`.
 
     Returns
     -------
@@ -241,9 +244,10 @@ def ensemble(
     FileNotFoundError
         If there is no such table, or no file matches a pattern.
     ValueError
-        If the table has no columns of files, there are no members, or two have the same keys.
+        If the table has no columns of files, there are no members, or two have the same keys; or
+        if an option is invalid.
     TypeError
-        If `members` is of another type.
+        If `members` is of another type, or there is no such option.
 
     Examples
     --------
@@ -255,17 +259,24 @@ def ensemble(
     >>> tj.rmsf(ens.select("name CA"), align="same")
     <EnsembleResult of rmsf: 2 members>
     """
+    return ensemble_of(members, topology, OpenOptions(**options), is_chained=chain)
+
+
+def ensemble_of(
+    members: MemberTable,
+    topology: str | os.PathLike[str] | None,
+    options: OpenOptions,
+    *,
+    is_chained: bool = False,
+) -> Ensemble:
+    """Return several trajectories as an ensemble, as `ensemble` does."""
     shared = SharedTopologies()
     whole = None if topology is None else os.fspath(topology)
 
     def objects_of(pattern: str) -> list[str]:
         from trajet.remote.listing import matching
 
-        return matching(
-            pattern,
-            options.get("storage_options"),
-            allow_http=options.get("allow_http", False),
-        )
+        return matching(pattern, options.storage_options, allow_http=options.allow_http)
 
     made = []
     for row in expanded(_rows(members), whole, objects_of):
@@ -276,6 +287,7 @@ def ensemble(
                 None if row.topology is None else remote.absolute(row.topology),
                 tuple(map(remote.absolute, row.trajectories)),
                 options,
+                is_chained,
                 shared,
             )
         )

@@ -3,25 +3,26 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict, cast
+from typing import TypedDict
 
 from trajet.dataset import find_dataset
 from trajet.formats import FormatOptions
 from trajet.members.rows import Key
-from trajet.remote import StorageOptions, is_url, options_for
+from trajet.remote import StorageOptions, is_url
 from trajet.trajectory import (
     MakeSteps,
+    OpenOptions,
     SharedTopologies,
     Trajectory,
     check_consecutive,
     is_structure,
+    opened,
     sharing,
 )
-from trajet.trajectory import open as open_trajectory
 
 
-class OpenOptions(TypedDict, total=False):
-    """Further arguments of `trajet.open`, which all members share."""
+class MemberOptions(TypedDict, total=False):
+    """Options of `trajet.ensemble`: those of `trajet.open`, which describes them."""
 
     continuous: bool
     allow_truncated_tail: bool
@@ -38,19 +39,6 @@ class OpenOptions(TypedDict, total=False):
     merge_gap: int | None
 
 
-class MemberOptions(OpenOptions, total=False):
-    """Arguments of `trajet.ensemble`: those of `trajet.open`, and `chain`.
-
-    Attributes
-    ----------
-    chain
-        Whether several files of a member are read one after the other also if they look like
-        replicas: see `trajet.ensemble`.
-    """
-
-    chain: bool
-
-
 @dataclass(frozen=True)
 class Member:
     """A trajectory of an ensemble, with the keys that tell it apart from the others.
@@ -64,7 +52,9 @@ class Member:
     trajectories
         The trajectory's files, in the order of their frames.
     options
-        Further arguments of `trajet.open`.
+        Options of `trajet.open`.
+    is_chained
+        Whether several files are read one after the other also if they look like replicas.
     transforms
         Functions that make the transforms of the ensemble for an open trajectory.
     """
@@ -72,7 +62,8 @@ class Member:
     keys: dict[str, Key]
     topology: Path | None
     trajectories: tuple[Path, ...]
-    options: MemberOptions = field(repr=False)
+    options: OpenOptions = field(repr=False)
+    is_chained: bool = field(repr=False)
     _shared: SharedTopologies = field(repr=False, compare=False)
     transforms: tuple[MakeSteps, ...] = field(default=(), repr=False, compare=False)
 
@@ -126,24 +117,21 @@ class Member:
             (only,) = trajectories
             if find_dataset(only) is not None or is_structure(only):
                 topology, trajectories = only, ()
-        options = self.options.copy()
-        names = (topology, *trajectories)
-        options["storage_options"] = options_for(names, options.get("storage_options"))
-        is_chained = options.pop("chain", False) or options.get("continuous", False)
         if topology is not None and not trajectories and not _has_frames(topology):
             raise ValueError(
                 f"member {self.label}: {topology} has no frames, and no trajectory is named: name"
                 " it as `trajectory` (a column of a table, an entry of a plan)"
             )
+        options = self.options.for_names((topology, *trajectories))
         with sharing(self._shared):
-            opened = open_trajectory(topology, *trajectories, **cast(OpenOptions, options))
-        if not is_chained:
+            made = opened(topology, trajectories, options)
+        if not (self.is_chained or options.continuous):
             try:
-                check_consecutive(opened)
+                check_consecutive(made)
             except BaseException:
-                opened.close()
+                made.close()
                 raise
-        return opened
+        return made
 
 
 class OpenMember:

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PosixPath
 from typing import Self, TypeAlias, TypeGuard
@@ -178,14 +178,6 @@ def is_secret(option: str, value: object = None) -> bool:
     name = option.rpartition(".")[2]
     has_user = value is not None and _USER.search(str(value)) is not None
     return has_user or _PUBLIC.fullmatch(name) is None
-
-
-def options_for(names: Iterable[object], options: StorageOptions | None) -> StorageOptions | None:
-    """Return the storage options if one of the names is that of an object, else None.
-
-    For options that several trajectories share, some of which are files.
-    """
-    return options if any(map(is_object, names)) else None
 
 
 def without_secrets(options: StorageOptions | None) -> StorageOptions | None:

@@ -33,10 +33,7 @@ from trajet.store.division import (
 from trajet.store.entry import Divided, Entry, Original, Published, entry_of, originals_of
 from trajet.store.profile import Profile, Tier
 from trajet.store.tag_atoms import assign_atoms, omitted_tags
-from trajet.trajectory import (
-    FrameChoice,
-    Trajectory,
-)
+from trajet.trajectory import FrameChoice, OpenOptions, Trajectory
 
 # Least threads of a mount: some of them wait for storage.
 _LEAST_ANSWERS = 8
@@ -308,7 +305,7 @@ class Store:
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
         place = DatasetPath(self._absolute, name, wanted, label)
-        return Trajectory.of_dataset(place, request_size=request_size)
+        return Trajectory.of_dataset(place, OpenOptions(request_size=request_size))
 
     def get(
         self,

@@ -14,8 +14,10 @@ from trajet.trajectory.opening import (
     is_structure,
     may_have_topology,
     open,
+    opened,
     sharing_universes,
 )
+from trajet.trajectory.options import OpenOptions
 from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selected_atoms import few_atoms_remarks
 from trajet.trajectory.shared_topologies import SharedTopologies, sharing
@@ -31,6 +33,7 @@ __all__ = [
     "FrameBatches",
     "FrameChoice",
     "MakeSteps",
+    "OpenOptions",
     "Selection",
     "SharedTopologies",
     "Trajectory",
@@ -44,6 +47,7 @@ __all__ = [
     "is_structure",
     "may_have_topology",
     "open",
+    "opened",
     "opened_names",
     "resolve_frames",
     "rounding_of_times",

@@ -2,7 +2,6 @@
 
 import contextlib
 import copyreg
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -29,10 +28,11 @@ from trajet.startup import Stopwatch
 from trajet.structure_files import COMPRESSED
 from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice
-from trajet.trajectory.clock import check_time_step, rounding_of_times
+from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.files import describe_file
 from trajet.trajectory.named import TrajectoryName, is_hdf5, opened_hdf5, opened_names
-from trajet.trajectory.reopening import DatasetCall, FileOptions, OpenCall
+from trajet.trajectory.options import OpenOptions
+from trajet.trajectory.reopening import DatasetCall, OpenCall
 from trajet.trajectory.steps import Step
 from trajet.trajectory.trajectory import Selection, Trajectory
 
@@ -174,101 +174,77 @@ def open(
     >>> traj
     <Trajectory adk.xtc: 98 frames of 3341 atoms>
     """
-    watch = Stopwatch()
-    time_step = check_time_step(time_step)
-    if request_size < 1:
-        raise ValueError(f"request_size must be at least 1 byte, not {request_size}")
-    if not trajectories and topology is not None and may_have_topology(topology):
-        trajectories = (topology,)
-    if not trajectories:
-        found = None
-        if remote.is_published(topology):
-            from trajet.remote.published import PublishedDataset
-
-            published = PublishedDataset.at(topology, storage_options, allow_http=allow_http)
-            folder, name, parts = published.copied(cache.folder())
-            found = DatasetPath(
-                *(folder, name, published.tags, published.shown),
-                objects=parts,
-                connections=connections,
-                merge_gap=merge_gap,
-            )
-        elif isinstance(topology, (str, os.PathLike)):
-            found = find_dataset(topology)
-        if found is None:
-            if (
-                isinstance(topology, (str, os.PathLike))
-                and Path(topology).suffix.lower() in COMPRESSED
-            ):
-                raise TypeError(
-                    f"{topology}: a compressed file can be a topology,"
-                    f" open({str(topology)!r}, 'traj.xtc'), but no trajectory: uncompress it first"
-                )
-            raise TypeError(
-                "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
-                " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"
-                " on, and data sets of a store include their topology"
-            )
-        if continuous or allow_truncated_tail or format_options or atoms is not None:
-            raise ValueError(
-                f"{found.label}: these options apply when a data set is added, not when it is"
-                " opened: leave continuous=, allow_truncated_tail=, format_options= and atoms= out"
-            )
-        return Trajectory.of_dataset(found, request_size=request_size, time_step=time_step)
-    _check_paths(trajectories)
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
-    if connections < 1 or (merge_gap is not None and merge_gap < 0):
-        raise ValueError("connections must be at least 1, and merge_gap at least 0 bytes")
-    if storage_options is not None and not any(map(remote.is_object, (topology, *trajectories))):
-        raise ValueError(
-            "storage_options= (--storage-option) is for objects in remote storage: no file is one"
-        )
-    named = opened_names(topology, trajectories, storage_options, allow_http=allow_http)
-    paths, objects = named.paths, named.objects
-    hdf5 = [path for path in paths if is_hdf5(path, objects)]
-    options_text = json.dumps(format_options or {})
-    _trajet.check_format_options(options_text)
-    chosen: FormatOptions = json.loads(options_text)
-    of_hdf5 = hdf5_options(chosen)
-    described = {
-        path: h5md.describe(
-            opened_hdf5(path, objects), **of_hdf5, allow_truncated_tail=allow_truncated_tail
-        )
-        for path in hdf5
-    }
-    _check_numbers(described)
-    reader = Reader(
-        paths,
+    options = OpenOptions(
         continuous=continuous,
         allow_truncated_tail=allow_truncated_tail,
         request_size=request_size,
         sidecar=sidecar,
         rebuild_index=rebuild_index,
-        cache=cache.folder(),
-        threads=max(threads or _trajet.available_threads(), connections if objects else 1),
-        progress=progress,
-        described=described,
-        format_options=options_text,
+        threads=threads,
+        format_options=format_options,
+        atoms=atoms,
         time_step=time_step,
-        objects=objects,
+        storage_options=storage_options,
+        allow_http=allow_http,
         connections=connections,
         merge_gap=merge_gap,
     )
-    _check_used(chosen, reader, paths[0])
-    options: FileOptions = {
-        "continuous": continuous,
-        "allow_truncated_tail": allow_truncated_tail,
-        "request_size": request_size,
-        "sidecar": sidecar,
-        "format_options": chosen,
-        "atoms": atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
-        "time_step": time_step,
-        "storage_options": remote.without_secrets(storage_options),
-        "allow_http": allow_http,
-        "connections": connections,
-        "merge_gap": merge_gap,
+    return opened(topology, trajectories, options, progress)
+
+
+def opened(
+    topology: TrajectoryName | None,
+    trajectories: Sequence[TrajectoryName],
+    options: OpenOptions,
+    progress: Callable[[int, int], None] | None = None,
+) -> Trajectory:
+    """Open a trajectory, as `open` does."""
+    watch = Stopwatch()
+    if not trajectories and topology is not None and may_have_topology(topology):
+        trajectories = (topology,)
+    if not trajectories:
+        return Trajectory.of_dataset(_dataset(topology, options), options)
+    _check_paths(trajectories)
+    names = (topology, *trajectories)
+    if options.storage_options is not None and not any(map(remote.is_object, names)):
+        raise ValueError(
+            "storage_options= (--storage-option) is for objects in remote storage: no file is one"
+        )
+    named = opened_names(
+        topology, trajectories, options.storage_options, allow_http=options.allow_http
+    )
+    paths, objects = named.paths, named.objects
+    hdf5 = [path for path in paths if is_hdf5(path, objects)]
+    format_options = options.format_options or {}
+    of_hdf5 = hdf5_options(format_options)
+    described = {
+        path: h5md.describe(
+            opened_hdf5(path, objects),
+            **of_hdf5,
+            allow_truncated_tail=options.allow_truncated_tail,
+        )
+        for path in hdf5
     }
+    _check_numbers(described)
+    threads = options.threads or _trajet.available_threads()
+    reader = Reader(
+        paths,
+        continuous=options.continuous,
+        allow_truncated_tail=options.allow_truncated_tail,
+        request_size=options.request_size,
+        sidecar=options.sidecar,
+        rebuild_index=options.rebuild_index,
+        cache=cache.folder(),
+        threads=max(threads, options.connections if objects else 1),
+        progress=progress,
+        described=described,
+        format_options=options.format_options_text,
+        time_step=options.time_step,
+        objects=objects,
+        connections=options.connections,
+        merge_gap=options.merge_gap,
+    )
+    _check_used(format_options, reader, paths[0])
     made = Trajectory(
         named.topology,
         reader,
@@ -277,17 +253,62 @@ def open(
         call=OpenCall(
             None if named.topology is None else named.topology.absolute(),
             tuple(path.absolute() for path in paths),
-            options,
+            options.to_open_again(),
         ),
         t_open=watch.seconds(),
         particles=of_hdf5.get("particles"),
-        time_step=time_step,
-        sidecar=SidecarUse(is_used=sidecar, rebuild=rebuild_index),
+        time_step=options.time_step,
+        sidecar=SidecarUse(is_used=options.sidecar, rebuild=options.rebuild_index),
     )
-    if atoms is not None:
-        made.choose_atoms(atoms)
+    if options.atoms is not None:
+        made.choose_atoms(options.atoms)
     made.put_in_order()
     return made
+
+
+def _dataset(topology: TrajectoryName | None, options: OpenOptions) -> DatasetPath:
+    """Return the data set that is named in place of a topology.
+
+    Raises
+    ------
+    TypeError
+        If it is none: the trajectory is missing.
+    ValueError
+        If an option is given that applies when a data set is added.
+    """
+    found = None
+    if remote.is_published(topology):
+        from trajet.remote.published import PublishedDataset
+
+        published = PublishedDataset.at(
+            topology, options.storage_options, allow_http=options.allow_http
+        )
+        folder, name, parts = published.copied(cache.folder())
+        found = DatasetPath(
+            *(folder, name, published.tags, published.shown),
+            objects=parts,
+            connections=options.connections,
+            merge_gap=options.merge_gap,
+        )
+    elif isinstance(topology, (str, os.PathLike)):
+        found = find_dataset(topology)
+    if found is None:
+        if isinstance(topology, (str, os.PathLike)) and Path(topology).suffix.lower() in COMPRESSED:
+            raise TypeError(
+                f"{topology}: a compressed file can be a topology,"
+                f" open({str(topology)!r}, 'traj.xtc'), but no trajectory: uncompress it first"
+            )
+        raise TypeError(
+            "give the topology first, then the trajectory: open('top.psf', 'traj.xtc');"
+            " give None for no topology; PDB and GRO files, H5MD files of GROMACS from 2026"
+            " on, and data sets of a store include their topology"
+        )
+    if options.set_when_stored():
+        raise ValueError(
+            f"{found.label}: these options apply when a data set is added, not when it is"
+            " opened: leave continuous=, allow_truncated_tail=, format_options= and atoms= out"
+        )
+    return found
 
 
 def _check_used(chosen: Mapping[str, object], reader: Reader, path: Path) -> None:
@@ -391,9 +412,9 @@ def _reopened(
             )
 
     if isinstance(call, DatasetCall):
-        made = Trajectory.of_dataset(call.dataset, **call.options)
+        made = Trajectory.of_dataset(call.dataset, call.options)
     else:
-        made = open(call.topology, *call.paths, **call.options)
+        made = opened(call.topology, call.paths, call.options)
         check(call.topology, _topology_digest(made), topology_digest)
     for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
         check(path, now, then)

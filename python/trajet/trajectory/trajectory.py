@@ -8,7 +8,7 @@ from typing import Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import DEFAULT_REQUEST_SIZE, SelectionError
+from trajet._trajet import SelectionError
 from trajet.block import Block
 from trajet.dataset import DatasetPath
 from trajet.quoting import quoted
@@ -17,6 +17,7 @@ from trajet.topology import SidecarUse
 from trajet.trajectory.choice import AtomChoice, frame_number
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
+from trajet.trajectory.options import OpenOptions
 from trajet.trajectory.reading import ReadingByColumns
 from trajet.trajectory.reopening import DatasetCall
 from trajet.trajectory.selected_atoms import SelectedAtoms
@@ -84,18 +85,13 @@ class Trajectory(ReadingByColumns, Transformable):
     )
 
     @classmethod
-    def of_dataset(
-        cls,
-        place: DatasetPath,
-        *,
-        request_size: int = DEFAULT_REQUEST_SIZE,
-        time_step: float | None = None,
-    ) -> "Trajectory":
-        """Open a data set of a store, with times `time_step` ps apart if that is given."""
+    def of_dataset(cls, place: DatasetPath, options: OpenOptions | None = None) -> "Trajectory":
+        """Open a data set of a store; of the options, `request_size` and `time_step` are used."""
         watch = Stopwatch()
-        dataset, reader = place.open(request_size=request_size)
-        if time_step is not None:
-            reader = reader.with_time_step(time_step)
+        options = options or OpenOptions()
+        dataset, reader = place.open(request_size=options.request_size)
+        if options.time_step is not None:
+            reader = reader.with_time_step(options.time_step)
         # A store has no files but its own.
         sidecar = SidecarUse(beside=False)
         return cls(
@@ -104,8 +100,8 @@ class Trajectory(ReadingByColumns, Transformable):
             dataset=dataset,
             t_open=watch.seconds(),
             sidecar=sidecar,
-            time_step=time_step,
-            call=DatasetCall(place, {"request_size": request_size, "time_step": time_step}),
+            time_step=options.time_step,
+            call=DatasetCall(place, options.to_open_again()),
         )
 
     def __repr__(self) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from trajet.advise import in_bytes
-from trajet.cli import options, remote_options
+from trajet.cli import options
 from trajet.cli.command import Group
 from trajet.cli.convert import say
+from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.options import in_order
 from trajet.cli.store import arguments, inspect
 from trajet.cli.store.inspect import echo, exit_with_problems, say_entry
@@ -18,13 +19,12 @@ from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
 from trajet.conversion import convert
 from trajet.dataset import split_path
-from trajet.formats import FormatOptions
 from trajet.pools import shared
 from trajet.remote import is_url, name_of
 from trajet.store.catalog import Store
 from trajet.store.entry import Divided
 from trajet.store.profile import Profile
-from trajet.trajectory import open as open_trajectory
+from trajet.trajectory import OpenOptions
 
 
 @click.group(cls=Group)
@@ -57,12 +57,7 @@ def store() -> None:
 )
 @arguments.trajectories
 @arguments.profile
-@options.continuous
-@options.truncated
-@options.format_options
-@options.time_step
-@options.atoms
-@options.threads
+@opening("continuous", "allow_truncated_tail", "format_options", "time_step", "atoms", "threads")
 @options.quiet
 def add(
     name: str,
@@ -70,12 +65,7 @@ def add(
     topology: str,
     trajectories: tuple[str, ...],
     profile: str | None,
-    continuous: bool,
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    atoms: str | None,
-    threads: int | None,
+    how: OpenOptions,
     quiet: bool,
 ) -> None:
     """Divide a trajectory by tags and add it as the data set NAME.
@@ -93,21 +83,11 @@ def add(
       trajet store add run --store md --topology top.gro --trajectory run.xtc
     """
     chosen = None if profile is None else Profile.load(profile)
-    opened = options.open_files(
-        topology,
-        in_order(trajectories),
-        quiet=quiet,
-        continuous=continuous,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        atoms=atoms,
-        threads=threads,
-    )
+    opened = open_files(topology, in_order(trajectories), how, quiet=quiet)
     options.read_topology(opened, quiet=quiet)
     at = Store(folder, create=True)
     with progress("divide", " frames", quiet=quiet) as show:
-        done = at.add(name, opened, profile=chosen, threads=threads, progress=show)
+        done = at.add(name, opened, profile=chosen, threads=how.threads, progress=show)
     if not quiet:
         echo(options.notes(opened, ()))
         _say_remarks(done)
@@ -117,19 +97,13 @@ def add(
 @store.command(cls=arguments.Several)
 @arguments.dataset()
 @arguments.trajectories
-@options.truncated
-@options.format_options
-@options.time_step
-@options.threads
+@opening("allow_truncated_tail", "format_options", "time_step", "threads")
 @options.quiet
 def append(
     name: str,
     folder: str,
     trajectories: tuple[str, ...],
-    allow_truncated_tail: bool,
-    format_options: FormatOptions | None,
-    time_step: float | None,
-    threads: int | None,
+    how: OpenOptions,
     quiet: bool,
 ) -> None:
     """Append new frames to every tag of a data set.
@@ -143,17 +117,9 @@ def append(
       trajet store append md/run --trajectory run.part2.xtc
     """
     at = Store(folder)
-    opened = options.open_files(
-        None,
-        in_order(trajectories),
-        quiet=quiet,
-        allow_truncated_tail=allow_truncated_tail,
-        format_options=format_options,
-        time_step=time_step,
-        threads=threads,
-    )
+    opened = open_files(None, in_order(trajectories), how, quiet=quiet)
     with progress("append", " frames", quiet=quiet) as show:
-        done = at.append(name, opened, threads=threads, progress=show)
+        done = at.append(name, opened, threads=how.threads, progress=show)
     if not quiet:
         _say_remarks(done)
         click.echo(f"{name}: {done.n_frames} frames added, {at.show(name).n_frames} in all")
@@ -177,7 +143,7 @@ def _say_remarks(done: Divided) -> None:
 @options.topology_out
 @click.option("--force", is_flag=True, help="Replace existing outputs.")
 @options.threads
-@remote_options.options
+@opening(*REMOTE)
 @options.quiet
 def get(
     name: str,
@@ -189,7 +155,7 @@ def get(
     topology_out: str | None,
     force: bool,
     threads: int | None,
-    remote: options.RemoteOptions,
+    how: OpenOptions,
     quiet: bool,
 ) -> None:
     """Write a data set to a file, or copy a published one to a store.
@@ -221,12 +187,12 @@ def get(
                 f"{output}: has no ending, and is a data set, which is copied with all its tags:"
                 " leave out tags, --topology-out, --allow-loss and --force, or give a file"
             )
-        _download(f"{folder}/{name}", output, threads, remote, quiet=quiet)
+        _download(f"{folder}/{name}", output, threads, how, quiet=quiet)
         return
     chosen = arguments.chosen_tags(tags_of_path, tags)
     if is_url(folder):
         wanted = "" if chosen is None else f"@{','.join(chosen)}"
-        opened = open_trajectory(f"{folder}/{name}{wanted}", **remote)
+        opened = open_files(f"{folder}/{name}{wanted}", [], how, quiet=quiet)
     else:
         opened = Store(folder).open(name, tags=chosen)
     with progress("get", " frames", quiet=quiet) as show:
@@ -245,16 +211,22 @@ def get(
             click.echo(topology_out)
 
 
-def _download(
-    url: str, to: str, threads: int | None, remote: options.RemoteOptions, *, quiet: bool
-) -> None:
+def _download(url: str, to: str, threads: int | None, how: OpenOptions, *, quiet: bool) -> None:
     """Copy a published data set to STORE/NAME."""
     folder, name, tags = split_path(to)
     if not folder or tags is not None:
         raise click.UsageError(f"{to}: name the copy as STORE/NAME, or give a file with an ending")
     at = Store(folder, create=True)
     with progress("get", "B", quiet=quiet) as show:
-        at.download(url, name, threads=threads, progress=show, **remote)
+        at.download(
+            url,
+            name,
+            storage_options=how.storage_options,
+            allow_http=how.allow_http,
+            connections=how.connections,
+            threads=threads,
+            progress=show,
+        )
     if not quiet:
         say_entry(at, name)
 
@@ -262,9 +234,9 @@ def _download(
 @store.command()
 @arguments.dataset()
 @click.argument("url", metavar="URL")
-@remote_options.options
+@opening(*REMOTE)
 @options.quiet
-def publish(name: str, folder: str, url: str, remote: options.RemoteOptions, quiet: bool) -> None:
+def publish(name: str, folder: str, url: str, how: OpenOptions, quiet: bool) -> None:
     """Copy a data set to object storage, for reading by URL.
 
     URL is that of the published data set: s3://bucket/md/run, gs:// or az://. Checksums are
@@ -282,8 +254,8 @@ def publish(name: str, folder: str, url: str, remote: options.RemoteOptions, qui
         done = at.publish(
             name,
             url,
-            storage_options=remote["storage_options"],
-            allow_http=remote["allow_http"],
+            storage_options=how.storage_options,
+            allow_http=how.allow_http,
             progress=show,
         )
     if not quiet:

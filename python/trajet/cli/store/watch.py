@@ -7,12 +7,14 @@ import click
 
 from trajet.cli import options
 from trajet.cli.command import command
+from trajet.cli.open_options import opening
 from trajet.cli.store import arguments
 from trajet.cli.tables import escaped, one_line
 from trajet.cli.terminal import progress
 from trajet.store.catalog import Store
 from trajet.store.profile import Profile
 from trajet.store.watch import Watch
+from trajet.trajectory import OpenOptions
 
 
 @command()
@@ -24,8 +26,7 @@ from trajet.store.watch import Watch
 )
 @options.amount("--interval", 10.0, "Time between two looks.", least=0.01, metavar="SECONDS")
 @click.option("--once", is_flag=True, help="Look twice, --settle apart, and exit.")
-@options.truncated
-@options.threads
+@opening("allow_truncated_tail", "threads")
 @options.quiet
 def watch(
     watched: str,
@@ -34,8 +35,7 @@ def watch(
     settle: float,
     interval: float,
     once: bool,
-    allow_truncated_tail: bool,
-    threads: int | None,
+    how: OpenOptions,
     quiet: bool,
 ) -> None:
     """Add trajectories to a store as they arrive in FOLDER.
@@ -57,7 +57,7 @@ def watch(
     if not Path(watched).is_dir():
         raise NotADirectoryError(f"{watched}: no such folder")
     store_at = Store(folder, create=True)
-    at = Watch(store_at, Path(watched), settle, chosen, threads, allow_truncated_tail)
+    at = Watch(store_at, Path(watched), settle, chosen, how.threads, how.allow_truncated_tail)
     failed = _look(at, quiet=quiet)
     if once:
         if settle:

@@ -1,0 +1,83 @@
+"""`OpenOptions`: how `trajet.open` reads files, as one value that functions and workers share."""
+
+import json
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from trajet._trajet import DEFAULT_CONNECTIONS, DEFAULT_REQUEST_SIZE, check_format_options
+from trajet.formats import FormatOptions
+from trajet.remote import StorageOptions, is_object, without_secrets
+from trajet.trajectory.choice import AtomChoice
+from trajet.trajectory.clock import check_time_step
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenOptions:
+    """Options of `trajet.open`, which describes them; invalid values raise ValueError."""
+
+    continuous: bool = False
+    allow_truncated_tail: bool = False
+    request_size: int = DEFAULT_REQUEST_SIZE
+    sidecar: bool = True
+    rebuild_index: bool = False
+    threads: int | None = None
+    format_options: FormatOptions | None = None
+    atoms: AtomChoice | None = None
+    time_step: float | None = None
+    # It may hold secrets.
+    storage_options: StorageOptions | None = field(default=None, repr=False)
+    allow_http: bool = False
+    connections: int = DEFAULT_CONNECTIONS
+    merge_gap: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values that do not depend on the files."""
+        object.__setattr__(self, "time_step", check_time_step(self.time_step))
+        if self.request_size < 1:
+            raise ValueError(f"request_size must be at least 1 byte, not {self.request_size}")
+        if self.threads is not None and self.threads < 1:
+            raise ValueError(f"threads must be at least 1, not {self.threads}")
+        if self.connections < 1 or (self.merge_gap is not None and self.merge_gap < 0):
+            raise ValueError("connections must be at least 1, and merge_gap at least 0 bytes")
+        check_format_options(self.format_options_text)
+
+    @property
+    def format_options_text(self) -> str:
+        """Options of formats as JSON, which the native module takes."""
+        return json.dumps(self.format_options or {})
+
+    def set_when_stored(self) -> list[str]:
+        """Return the names of given options that a data set has from when it was added."""
+        is_given = {
+            "continuous": self.continuous,
+            "allow_truncated_tail": self.allow_truncated_tail,
+            "format_options": self.format_options,
+            "atoms": self.atoms is not None,
+        }
+        return [name for name, given in is_given.items() if given]
+
+    def for_names(self, names: Iterable[object]) -> Self:
+        """Return the options without those of storage if no name is that of an object.
+
+        For options that several trajectories share, some of which are files.
+        """
+        return self if any(map(is_object, names)) else replace(self, storage_options=None)
+
+    def to_open_again(self) -> Self:
+        """Return a copy of the options for other processes and machines, without secrets.
+
+        An index that was built anew is valid there, and threads are those of the process.
+        """
+        atoms = self.atoms
+        return replace(
+            self,
+            rebuild_index=False,
+            threads=None,
+            format_options=deepcopy(self.format_options),
+            atoms=atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
+            storage_options=without_secrets(self.storage_options),
+        )
