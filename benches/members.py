@@ -33,7 +33,7 @@ from page import write_section
 from trajet._trajet import Pass, Plan
 from trajet.pools.dispatch import Dispatch
 from trajet.pools.jobs import Job, JobResult
-from trajet.pools.members.batches import MembersInBatches
+from trajet.pools.members.jobs import MembersOnJobs
 from trajet.pools.members.member_pool import LEAST_BYTES, MemberPool, TaskResult
 from trajet.pools.members.threads import MembersOnThreads
 from trajet.pools.passes import blocks_of
@@ -93,7 +93,9 @@ def on_threads(frames: Sequence[int], n_threads: int, seconds: float = SECONDS) 
         sleep(int(text))
         return TaskOutcome(NO_STATES, {"workers": []}, 0.0, 0.0, "", 0)
 
-    members = MembersOnThreads(tj.LocalPool(threads=n_threads), [LEAST_BYTES * n for n in frames])
+    members = MembersOnThreads(
+        tj.LocalPool(threads=n_threads).facts, [LEAST_BYTES * n for n in frames]
+    )
 
     def work(member: int, pool: Any) -> None:
         if not isinstance(pool, MemberPool):
@@ -121,6 +123,8 @@ class CountedWorkers:
     work: float = 0.0
     chance: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
 
+    run = tj.LocalPool.run
+
     def do_jobs(
         self, _spec: object, jobs: Sequence[Job[Any]], _: object = None, *, take: Any
     ) -> list[Any]:
@@ -147,7 +151,7 @@ class CountedWorkers:
 def in_batches(frames: Sequence[int], n_workers: int) -> float:
     """Return the busy share of workers that do jobs in batches."""
     pool = CountedWorkers(n_workers)
-    members = MembersInBatches(pool, [LEAST_BYTES * n for n in frames])  # type: ignore[arg-type]
+    members = MembersOnJobs(pool, [LEAST_BYTES * n for n in frames])  # type: ignore[arg-type]
 
     def work(member: int, own: Any) -> None:
         tasks: list[Task] = blocks_of(pass_of(frames[member]), own.n_tasks)

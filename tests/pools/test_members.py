@@ -20,7 +20,7 @@ from helpers.golden_files import Adk
 from helpers.made_ensembles import UNEVEN, bits_of_members, uneven_members
 from trajet.pools import worker_processes
 from trajet.pools.jobs import do_job
-from trajet.pools.members import batches, each_member, member_pool, streamed, threads
+from trajet.pools.members import each_member, jobs, member_pool, queues, threads
 from trajet.pools.members.member_pool import PassResults, TaskResult
 from trajet.pools.tasks import TaskOutcome
 
@@ -289,8 +289,8 @@ def test_no_driver_waits_for_ever_when_a_pool_fails(
 ) -> None:
     """At each call: an interrupt ends all; after another error members are tried one by one."""
     # Few members are open, so that there are many batches.
-    monkeypatch.setattr(batches, "_OPEN", 2)
-    monkeypatch.setattr(batches, "_OPEN_OF_WORKER", 1)
+    monkeypatch.setattr(jobs, "_OPEN", 2)
+    monkeypatch.setattr(jobs, "_OPEN_OF_WORKER", 1)
     pool: Any = _Faulty(fails_at, error)
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt):
@@ -313,7 +313,7 @@ def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
     def work(member: int, own: tj.Pool | None) -> None:
         try:
             if isinstance(pool, tj.ProcessPool):
-                assert isinstance(own, batches._MemberInBatches)
+                assert isinstance(own, jobs._MemberOnJobs)
                 own._members.do([], lambda *_: True)
         except member_pool.StoppedError:
             pass
@@ -324,7 +324,7 @@ def test_a_caller_may_stop_at_any_member(pool: Any, taken: int) -> None:
         for _ in range(taken):
             next(done)
     # Members that were not open were not begun.
-    assert taken <= len(ended) <= taken + batches._OPEN < 60
+    assert taken <= len(ended) <= taken + jobs._OPEN < 60
 
 
 def test_a_task_beside_one_that_fails_is_no_interrupt(
@@ -391,7 +391,7 @@ def test_batches_grow_with_the_workers_of_a_cluster(
 ) -> None:
     """The first worker is awaited; those that join later get tasks in the next batch."""
     monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
-    monkeypatch.setattr(batches, "_OPEN", 2)
+    monkeypatch.setattr(jobs, "_OPEN", 2)
     pool: Any = _Growing()
     many = tj.ensemble(
         [{"topology": one.topology, "trajectory": one.trajectories} for one in ensemble]
@@ -470,27 +470,27 @@ def test_tasks_of_a_member_do_not_begin_after_one_has_failed(
 
 def test_a_worker_runs_no_task_of_a_member_that_failed_there() -> None:
     """Each gets the error of the first, as ranks of MPI learn of errors at the end."""
-    worker = batches.MemberTasks().begin()
-    task = batches.MemberTask(b"no pickle", b"", 1)
+    worker = queues.MemberTasks().begin()
+    task = queues.MemberTask(b"no pickle", b"", 1)
     first = worker.do(task, 1, lambda _: None)
     assert first.error is not None
     assert worker.do(task, 1, lambda _: None).error is first.error
     # Errors of few members are kept, as are their setups.
     for k in range(20):
-        worker.do(batches.MemberTask(b"no pickle either: %d" % k, b"", 1), 1, lambda _: None)
-    assert len(worker._errors) <= batches._KEPT
+        worker.do(queues.MemberTask(b"no pickle either: %d" % k, b"", 1), 1, lambda _: None)
+    assert len(worker._errors) <= queues._KEPT
     assert worker.do(task, 1, lambda _: None).error is not first.error
 
 
 def test_the_setup_of_a_member_that_ended_is_not_that_of_another() -> None:
     """A worker that still has a task of it finds no file, and reads none of another."""
-    members = streamed.MembersInStream(tj.ProcessPool(workers=1), [1.0, 1.0])
+    members = jobs.MembersOnJobs(tj.ProcessPool(workers=1), [1.0, 1.0])
     with members.spec_of(b"first") as first:
         assert isinstance(first, Path)
         assert first.read_bytes() == b"first"
     with members.spec_of(b"second") as second:
         assert second != first
-        late = batches.MemberTaskWorker().do(
-            batches.MemberTask(first, b"", 1), threads=1, show=lambda _: None
+        late = queues.MemberTaskWorker().do(
+            queues.MemberTask(first, b"", 1), threads=1, show=lambda _: None
         )
         assert isinstance(late.error, FileNotFoundError)

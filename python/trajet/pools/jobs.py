@@ -165,8 +165,8 @@ class JobStream(Protocol[_Payload_contra, _Outcome_co]):
 
 
 @runtime_checkable
-class StreamPool(Protocol):
-    """A pool whose workers need not wait for one another between sets of jobs."""
+class StreamPool(JobPool, Protocol):
+    """A pool of jobs whose workers need not wait for one another between sets of jobs."""
 
     def job_stream(
         self, spec: JobSpec[Payload, Outcome]

@@ -6,10 +6,9 @@ Numbers have the bits of runs one by one: tasks are runs of leaves, as on every 
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
-from trajet.pools.jobs import GrowingPool, JobPool, StreamPool
+from trajet.pools.jobs import GrowingPool, JobPool
 from trajet.pools.local import LocalPool
-from trajet.pools.members.batches import MembersInBatches
-from trajet.pools.members.streamed import MembersInStream
+from trajet.pools.members.jobs import MembersOnJobs
 from trajet.pools.members.threads import MembersOnThreads
 from trajet.pools.pool import Pool, facts_of
 
@@ -44,11 +43,8 @@ def each_member(
         if facts.hands_over:
             yield from MembersOnThreads(facts, sizes).run(work)
             return
-        if isinstance(where, JobPool) and isinstance(where, StreamPool):
-            yield from MembersInStream(where, sizes).run(work)
-            return
         if isinstance(where, JobPool):
-            yield from MembersInBatches(where, sizes).run(work)
+            yield from MembersOnJobs(where, sizes).run(work)
             return
     for member in range(len(sizes)):
         work(member, pool)
