@@ -62,7 +62,7 @@ def _chain_column(topology: Topology) -> TextName | None:
     return None
 
 
-def _first_atoms(topology: Topology) -> NDArray[np.int64]:
+def first_atoms(topology: Topology) -> NDArray[np.int64]:
     """Return the first atom of each residue, `(n_residues,)`."""
     first = np.empty(topology.n_residues, np.int64)
     first[topology.atoms_residues[::-1]] = np.arange(topology.n_atoms)[::-1]
@@ -83,7 +83,7 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     """
     if (known := _known.get(topology)) is not None:
         return known
-    first = _first_atoms(topology)
+    first = first_atoms(topology)
     labels = np.array(residue_names(topology, np.arange(topology.n_residues)), np.str_)
     for name in _OF_CHAINS:
         if name == "segids":
@@ -135,7 +135,7 @@ def residues_labelled(
     if numbers is None or not labels:
         return {}
     found = np.flatnonzero(np.isin(known, list(labels)))
-    firsts, atoms = _first_atoms(topology), topology.column("names")
+    firsts, atoms = first_atoms(topology), topology.column("names")
     codes, chains = topology.column("icodes"), chains_of(Atoms(topology, firsts))
     empty = [""] * len(found)
     places = [
@@ -158,7 +158,7 @@ def residues_labelled(
 
 def chain_names(topology: Topology) -> tuple[str, ...]:
     """Return the names of the chains, or else segments, in their order; one empty without both."""
-    found = chains_of(Atoms(topology, _first_atoms(topology)))
+    found = chains_of(Atoms(topology, first_atoms(topology)))
     return ("",) if found is None else tuple(dict.fromkeys(found.tolist()))
 
 

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from trajet import plots
 from trajet.plots.residues import draw_chains, places_of_residues
+from trajet.result.axes import Axis
 
 # Selections as users write them.
 LONG = "protein and name CA and (resid 1:29 or resid 60:121 or resid 160:214) and not resname GLY"
@@ -351,21 +352,19 @@ def test_residues_of_chains_are_apart_and_in_order(lengths: list[int], first: in
 def test_values_of_chains_are_lines_of_their_own() -> None:
     """No line joins two chains; many residues are no bars."""
     n, chains = 90, np.repeat(["A", "B"], 45)
-    residues = np.tile(np.arange(45), 2)
+    numbers = np.tile(np.arange(45), 2)
     figure = atom_values(
-        np.arange(n) + 1.0, report([worker(0)]), resid=residues, chain=chains
+        np.arange(n) + 1.0, report([worker(0)]), resid=numbers, chain=chains
     ).plot()
     lines = [line.get_ydata() for line in figure.axes[0].lines if len(line.get_ydata()) > 2]
     assert [line.tolist() for line in lines] == [[*range(1, 46)], [*range(46, 91)]]
     assert {text.get_text() for text in figure.axes[0].texts} == {"A", "B"}
     values = np.arange(2.0 * n).reshape(2, n)
     names = [f"{chain}:ALA{k}" for k, chain in enumerate(chains)]
-    areas = tj.SurfaceAreas(
-        *(values, np.arange(2.0), np.arange(2), "Å²", tuple(names), "SASA", report([worker(0)])),
-        by="residue",
-        indices=np.arange(n),
-        label="protein",
-    ).plot()
+    residues = {"residue": np.arange(n), "chain": chains, "label": np.array(names)}
+    of_frames = {"frame": np.arange(2), "time": np.arange(2.0)}
+    both = (Axis("frames", of_frames), Axis("residues", residues))
+    areas = tj.SurfaceAreas(values, both, "SASA", "Å²", ("protein",), report([worker(0)])).plot()
     axes = areas.axes[0]
     assert not axes.patches
     drawn = [line.get_ydata() for line in axes.lines if len(line.get_ydata()) > 2]

@@ -686,7 +686,7 @@ def test_continuous_on_the_command_line_prints_dropped_frames(
     assert saved["remarks"] == [note.removeprefix("note: ")]
     with np.load(output) as values:
         expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
-        assert bits(values["values"], values["times"]) == bits(expected.values, expected.times)
+        assert bits(values["values"], values["axis0.time"]) == bits(expected.values, expected.times)
     lines = succeed(*arguments, cwd=folder)
     (note,) = [line for line in lines if line.startswith("note: ")]
     assert note.startswith(

@@ -112,8 +112,8 @@ def test_rmsd_writes_what_the_library_returns(adk: Adk, tmp_path: Path, topology
     assert names_in(tmp_path) == names
     with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
         assert np.array_equal(saved["values"], expected.values)
-        assert np.array_equal(saved["times"], expected.times)
-        assert np.array_equal(saved["frames"], expected.frames)
+        assert np.array_equal(saved["axis0.time"], expected.times)
+        assert np.array_equal(saved["axis0.frame"], expected.frames)
         assert str(saved["units"]) == "Å"
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ import trajet as tj
 from helpers import commands
 from trajet import viewer
 from trajet.cli.view_members import chosen_member
+from trajet.trajectory import OpenOptions
 
 
 @pytest.fixture
@@ -23,10 +24,10 @@ def table(tmp_path: Path) -> str:
 def test_member_is_chosen_by_its_keys(table: str) -> None:
     """As texts, whatever their types are; paths are relative to the table."""
     for replica in ("2", "2.0"):
-        member = chosen_member(table, ["system=mut", f"replica={replica}"], [])
+        member = chosen_member(table, ["system=mut", f"replica={replica}"], [], OpenOptions())
         assert member is not None
         assert [path.name for path in member.trajectories] == ["mut2.xtc"]
-    assert chosen_member(None, [], ["a.psf", "a.xtc"]) is None
+    assert chosen_member(None, [], ["a.psf", "a.xtc"], OpenOptions()) is None
 
 
 @pytest.mark.parametrize(
@@ -43,14 +44,14 @@ def test_member_is_chosen_by_its_keys(table: str) -> None:
 def test_other_numbers_of_members_are_refused(table: str, keys: list[str], reason: str) -> None:
     """With the members that there are."""
     with pytest.raises(click.UsageError, match=reason):
-        chosen_member(table, keys, [])
+        chosen_member(table, keys, [], OpenOptions())
 
 
 def test_files_or_members_are_needed(table: str) -> None:
     """One of them, not both."""
     for files, of, keys in (([], None, []), (["a.psf"], table, []), (["a.psf"], None, ["k=1"])):
         with pytest.raises(click.UsageError, match="--members"):
-            chosen_member(of, keys, files)
+            chosen_member(of, keys, files, OpenOptions())
 
 
 @pytest.mark.skipif(bool(viewer.missing_files()), reason="the viewer is missing: make viewer")

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from trajet.analysis.arguments import AsOption, OtherAtoms
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
-from trajet.labels import atom_labels, chains_of, residue_labels
+from trajet.labels import atom_labels, chains_of, first_atoms, residue_labels
 from trajet.particles import masses_as_weights
 from trajet.result.axes import Axis
+from trajet.topology import Atoms, Topology
 from trajet.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
@@ -129,21 +130,36 @@ def further_selections(thing: Selections, trajectory: Trajectory) -> list[Select
 
 def atoms_axis(selection: Selection) -> Axis:
     """Return the axis of the atoms of a selection, with the columns that the topology has."""
-    columns: dict[str, NDArray[np.generic] | None] = {"atom": selection.indices}
-    if selection.trajectory.has_topology:
-        atoms = selection.topology_atoms
-        codes = atoms.column("icodes")
-        codes = None if codes is None else np.char.strip(codes)
-        columns |= {
-            "chain": chains_of(atoms),
-            "resname": atoms.column("resnames"),
-            "resid": atoms.column("resids"),
-            "icode": codes if codes is not None and (codes != "").any() else None,
-            "name": atoms.column("names"),
-            "label": atom_labels(atoms.topology, selection.indices),
-        }
-    known = {name: column for name, column in columns.items() if column is not None}
-    return Axis("atoms", known)
+    indices = selection.indices
+    if not selection.trajectory.has_topology:
+        return Axis("atoms", {"atom": indices})
+    atoms = selection.topology_atoms
+    names, labels = atoms.column("names"), atom_labels(atoms.topology, indices)
+    named = {} if names is None else {"name": names}
+    return Axis("atoms", {"atom": indices, **_residues_of(atoms), **named, "label": labels})
+
+
+def residues_axis(topology: Topology, residues: NDArray[np.int64]) -> Axis:
+    """Return the axis of residues, given by their numbers, with the columns that there are."""
+    first = Atoms(topology, first_atoms(topology)[residues])
+    labels = residue_labels(topology)[residues]
+    return Axis("residues", {"residue": residues, **_residues_of(first), "label": labels})
+
+
+def _residues_of(atoms: Atoms) -> dict[str, NDArray[np.generic]]:
+    """Return chain, name, number and insertion code of the residue of each atom, as far as known.
+
+    Codes are there if one of the residues has one.
+    """
+    codes = atoms.column("icodes")
+    codes = None if codes is None else np.char.strip(codes)
+    columns: dict[str, NDArray[np.generic] | None] = {
+        "chain": chains_of(atoms),
+        "resname": atoms.column("resnames"),
+        "resid": atoms.column("resids"),
+        "icode": codes if codes is not None and (codes != "").any() else None,
+    }
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list[int], list[str]]:

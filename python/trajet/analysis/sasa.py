@@ -15,6 +15,7 @@ from trajet.analysis.arguments import (
     Between,
     OtherAtoms,
 )
+from trajet.analysis.atom_groups import atoms_axis, residues_axis
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -25,9 +26,10 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.checked_numbers import checked_numbers
-from trajet.labels import atom_labels, residue_labels
+from trajet.labels import atom_labels
 from trajet.particles import guessed_elements_text, known_elements, without_element
 from trajet.result import SurfaceAreas
+from trajet.result.axes import Axis
 from trajet.topology import listed
 from trajet.trajectory import Selection
 
@@ -44,6 +46,7 @@ _HYDROGEN = 1.2
 
 
 @analysis(
+    first_axis="frames",
     stored=True,
     examples=r"""
     trajet sasa adk.psf adk.xtc --select protein -o sasa.csv --plot sasa.png
@@ -126,7 +129,7 @@ def sasa(
         raise ValueError(f"by is 'total', 'residue' or 'atom', not {by!r}")
     around = None if context is None else further_selection(context, main.trajectory)
     remarks: list[str] = []
-    groups, indices, columns = _columns(main, by)
+    groups, axes = _groups(main, by)
     selections = [main] if around is None else [main, around]
     plan = Plan(
         "surface",
@@ -144,30 +147,26 @@ def sasa(
         remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
     return SurfaceAreas(
         values=areas[:, 0] if by == "total" else areas,
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å²",
-        columns=columns,
+        axes=(outcome.frames_axis, *axes),
         name="SASA",
+        units="Å²",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded={"radii": "elements"} if radii is None else {}),
-        by=by,
-        indices=indices,
-        label=main.label,
     )
 
 
-def _columns(
-    main: Selection, by: By
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64], tuple[str, ...]]:
-    """Return the group of each atom (None if each is its own), and indices and names of columns."""
+def _groups(main: Selection, by: By) -> tuple[NDArray[np.int64] | None, tuple[Axis, ...]]:
+    """Return the group of each atom (None if each is its own), and the axis of the groups."""
     if by == "total":
-        return np.zeros(main.n_atoms, np.int64), np.empty(0, np.int64), (main.label,)
+        return np.zeros(main.n_atoms, np.int64), ()
     if by == "atom":
-        topology = main.trajectory.topology if main.trajectory.has_topology else None
-        return None, main.indices, tuple(atom_labels(topology, main.indices).tolist())
+        atoms = atoms_axis(main)
+        # Without a topology they have their numbers.
+        labels = atoms.get("label")
+        labels = atom_labels(None, main.indices) if labels is None else labels
+        return None, (Axis("atoms", {**atoms.columns, "label": labels}),)
     residues, which = main.topology_atoms.by_place()
-    names = residue_labels(main.trajectory.topology)[residues]
-    return which, residues, tuple(names.tolist())
+    return which, (residues_axis(main.trajectory.topology, residues),)
 
 
 def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDArray[np.float64]:

@@ -255,7 +255,7 @@ def coordinates(
 def mean_profile(
     values: NDArray[np.float64],
     *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     chains: Sequence[str] | None,
     along: str,
     quantity: str,

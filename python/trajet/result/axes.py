@@ -51,6 +51,13 @@ KINDS: Mapping[str, Kind] = {
             **{"icode": "icode", "name": "name"},
         },
     ),
+    "residues": Kind(
+        "residue",
+        {
+            **{"residue": "residue", "chain": "chain", "resname": "resname", "resid": "resid"},
+            "icode": "icode",
+        },
+    ),
     "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
 }
 
@@ -112,6 +119,14 @@ class Axis:
     def labels(self, count: int | None = None) -> list[str]:
         """Return the labels of the first places, or of all."""
         return [str(label) for label in islice(self.columns["label"].tolist(), count)]
+
+    def without_chains(self) -> tuple[list[str] | None, list[str]]:
+        """Return chains and labels without them; None and the labels if these have no chains."""
+        labels, chains = self.labels(), self.columns.get("chain")
+        begins = [] if chains is None else [f"{chain}:" for chain in chains.tolist()]
+        if not begins or not all(map(str.startswith, labels, begins)):
+            return None, labels
+        return [begin[:-1] for begin in begins], list(map(str.removeprefix, labels, begins))
 
     def labels_in_headers(self) -> list[str]:
         """Return the label of each place in the header of a file, empty where it has none."""

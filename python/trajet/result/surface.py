@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name, names_column
-from trajet.result.series import Series
+from trajet.result.result import names_column
 from trajet.result.summary import Summary, mean_and_spread
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,31 +18,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class SurfaceAreas(Series):
+class SurfaceAreas(Table):
     """Solvent-accessible surface areas: of a selection, or of each of its residues or atoms.
 
     CSV files have the columns frame, time_ps, and one column per residue or atom, with its
     name, as in `sasa_A2:MET1`.
 
-    Attributes
-    ----------
-    values
-        `(n_frames,)` for the total, or `(n_frames, n_columns)`; float64, Å².
-    by
-        "total", "residue" or "atom".
-    indices
-        `(n_columns,)`, int64: indices of the residues or atoms in the topology; empty for the
-        total.
-    label
-        The selection, as text.
+    The axes are frames and, unless it is the total, residues or atoms.
     """
 
-    by: str
-    indices: NDArray[np.int64]
-    label: str
+    @property
+    def by(self) -> str:
+        """What has an area: "total", "residue" or "atom"."""
+        return "total" if len(self.axes) == 1 else self.axes[1].kind.removesuffix("s")
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Indices of the residues or atoms in the topology, `(n_columns,)`; none for the total."""
+        return (
+            np.empty(0, np.int64) if self.by == "total" else self.axes[1][self.by].astype(np.int64)
+        )
 
     def feature_atoms(self) -> NDArray[np.int64] | None:
-        """Return the atom of each area, None by residue; see `Series.feature_atoms`."""
+        """Return the atom of each area, None by residue; see `Table.feature_atoms`."""
         return self.indices[:, None] if self.by == "atom" else None
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
@@ -51,48 +49,32 @@ class SurfaceAreas(Series):
             return super()._draw(ax, look)
         from trajet import plots
 
-        chains, labels = self._chains()
+        chains, labels = self.axes[1].without_chains()
         return plots.mean_profile(
             self.values,
             labels=labels,
             chains=chains,
             along=self.by,
             quantity=f"{self.name} ({self.units})",
-            title=f"{self.name} by {self.by} of {self.label}, mean of {len(self.frames)} frames",
+            title=f"{self.name} by {self.by} of {self.selections[0]},"
+            f" mean of {len(self.frames)} frames",
             ax=ax,
             look=look,
         )
 
-    def _chains(self) -> tuple[list[str] | None, tuple[str, ...]]:
-        """Return the chain of each residue or atom, if labels have it, and labels without it."""
-        parts = [label.split(":") for label in self.columns]
-        # "A:MET1" of a residue, "A:MET1:CA" of an atom.
-        n_parts = 2 if self.by == "residue" else 3
-        if any(len(part) != n_parts for part in parts):
-            return None, self.columns
-        return [part[0] for part in parts], tuple(":".join(part[1:]) for part in parts)
-
     def scalars(self) -> dict[str, object]:
         """Return the mean of the total area; see `Result.scalars`."""
-        mean, std = mean_and_spread(self._columns().sum(axis=1))
+        mean, std = mean_and_spread(self._by_column(self.values).T.sum(axis=1))
         return {"mean_total_A2": mean, "std_total_A2": std}
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of the areas; see `Result.summary`."""
-        values, names = self._columns(), list(self.columns[:limit])
+        values, names = self._by_column(self.values).T, list(self.columns[:limit])
         some = values[:, :limit]
         if self.by != "total":
-            names.insert(0, f"all of {self.label}")
+            names.insert(0, f"all of {self.selections[0]}")
             some = np.column_stack([values.sum(axis=1), some])
         count = len(self.columns) + (self.by != "total")
         title = f"{self.name} ({self.units})"
         column = names_column(self.by, names)
         return self._summed_up(some, column, form=".1f", title=title, count=count, unit=self.units)
-
-    def _columns(self) -> NDArray[np.float64]:
-        """Return the values with one column for the total, or for each residue or atom."""
-        return self.values.reshape(len(self.frames), len(self.columns))
-
-    def _names(self) -> list[str]:
-        labels = ("",) if self.by == "total" else self.columns
-        return [column_name(self.name, self.units, label) for label in labels]

@@ -195,6 +195,8 @@ class Table(PerFrame):
 
     def _named(self) -> Axis | None:
         """Return the axis whose places are columns of files; None if there is none."""
+        if self.has_frames:
+            return self.axes[1] if len(self.axes) > 1 else None
         return next((one for one in self.axes if one.of_kind.is_named), None)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":

@@ -233,7 +233,7 @@ def _areas(result: SurfaceAreas, title: str, shown: ShownAtoms) -> dict[str, obj
     _check_labels(labels, list(result.columns), title)
     mean = f"mean {result.quantity} of {len(result.frames)} frames"
     return _profile(
-        {"title": title, "quantity": mean, "label": result.label, "of": result.by},
+        {"title": title, "quantity": mean, "label": result.selections[0], "of": result.by},
         np.asarray(result.values).mean(axis=0),
         labels,
         residues,
