@@ -81,7 +81,6 @@ from trajet.result import NativeContacts as NativeContacts
 from trajet.result import PairwiseRmsd as PairwiseRmsd
 from trajet.result import PrincipalComponents as PrincipalComponents
 from trajet.result import RadialDistribution as RadialDistribution
-from trajet.result import RadialDistributions as RadialDistributions
 from trajet.result import ReplicaDifference as ReplicaDifference
 from trajet.result import ReplicaMeans as ReplicaMeans
 from trajet.result import Report as Report

@@ -24,6 +24,7 @@ def saved(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[
         "pairs": tj.pairwise_rmsd(few, frames=slice(0, 6)),
         "clusters": tj.cluster_rmsd(few, cutoff=1.0, frames=slice(0, 6)),
         "distances": tj.distances(few),
+        "grid": tj.density(few, spacing=8.0),
     }
     arrays = {}
     for name, result in results.items():
@@ -48,7 +49,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("kind", ["series", "atoms", "pairs", "clusters", "distances"])
+@pytest.mark.parametrize("kind", ["series", "atoms", "pairs", "clusters", "distances", "grid"])
 def test_wrong_types_and_shapes_are_errors(
     saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, kind: str, wrong: str
 ) -> None:

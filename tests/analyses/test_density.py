@@ -243,7 +243,7 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
         assert np.abs(own - other).max() < 1e-9
     with np.load(tmp_path / "ca.npz", allow_pickle=False) as saved:
         assert saved["values"].tobytes() == result.values.tobytes()
-        assert saved["x"].tobytes() == result.edges[0].tobytes()
+        assert saved["axis0.edges"].tobytes() == result.edges[0].tobytes()
     head, rows = table(tmp_path / "ca.csv")
     assert head == ["x_A", "y_A", "z_A", "number_density_1/A3"]
     assert np.array_equal(rows[:, 3], result.values.ravel())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import atom_values, series_of
+from helpers.made_results import atom_values, radial, series_of
 from helpers.systems import Systems
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -439,7 +439,7 @@ def test_axes_begin_at_zero_by_one_rule(draw: str) -> None:
         figure = of_groups(np.stack([flat, flat], axis=1)).plot()
         assert figure.axes[0].get_ylim()[0] > 9
     elif draw == "radial":
-        figure = plots.radial(np.arange(5.0), flat, title="g")
+        figure = radial(np.arange(5.0), flat).plot()
         assert figure.axes[0].get_ylim()[0] == 0
     else:
         figure = plots.mean_profile(

@@ -52,7 +52,7 @@ def test_each_pair_has_the_bits_of_rdf(wet: tj.Trajectory) -> None:
         assert result.counts[k].tobytes() == alone.counts.tobytes()
         assert result.g[k].tobytes() == alone.g.tobytes()
         assert result.density[k] == alone.density
-    assert result.names()[:2] == [OXYGEN, f"{OXYGEN} - {HYDROGEN}"]
+    assert result.columns[:2] == (OXYGEN, f"{OXYGEN} - {HYDROGEN}")
 
 
 @pytest.mark.parametrize("exclude", ["residue", "molecule", None])
@@ -196,13 +196,12 @@ def test_files_figures_and_the_command(wet: tj.Trajectory, tmp_path: Path) -> No
     assert (tmp_path / "ca.dx").exists()
     expected.save(tmp_path / "r.npz")
     with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-        assert saved["g"].tobytes() == expected.g.tobytes()
-        assert saved["labels"].tolist() == [
-            ["resname NA+", "name CG"],
-            ["resname NA+", "resid 1:9"],
-        ]
-    assert tj.load(tmp_path / "r.npz").names() == expected.names()
+        assert saved["values"].tobytes() == expected.g.tobytes()
+    again = tj.load(tmp_path / "r.npz")
+    assert again.labels == (("resname NA+", "name CG"), ("resname NA+", "resid 1:9"))
+    assert again[1:].labels == again.labels[1:]
+    assert again[1:].density.tolist() == expected.density.tolist()[1:]
     four = tj.rdf_pairs([(ions, f"resid {k}:20") for k in range(4)], bins=9, frames=[0, 3])
     assert_result_laws(four, tmp_path)
     figure = expected.plot()
-    assert [t.get_text() for t in figure.legends[0].get_texts()] == expected.names()
+    assert [t.get_text() for t in figure.legends[0].get_texts()] == list(expected.columns)

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.made_results import ensemble_of, radial
 from helpers.result_laws import assert_result_laws
 from numpy.typing import NDArray
 from trajet.pools.rank_placeholder import RankPlaceholder
@@ -42,12 +43,18 @@ def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
     assert reduced.values.shape[0] != len(reduced.frames)
     assert_result_laws(reduced, tmp_path, drawn=False)
     edges = np.arange(9.0)
-    values = (edges[1:] - 0.5, np.sqrt(edges[1:]), edges[:-1] ** 2, edges)
-    result = tj.RadialDistribution(*values, ("name OW", "name HW1"), 0.03, reduced.report)
+    result = radial(edges, np.sqrt(edges[1:]))
     assert_result_laws(result, tmp_path)
     assert result[2:5].edges.tolist() == [2.0, 3.0, 4.0, 5.0]
     with pytest.raises(ValueError, match="must follow one another"):
         result[::2]
+    with pytest.raises(ValueError, match="values per frame, which g does not have"):
+        result.plot(kind="histogram")
+    with pytest.raises(ValueError, match="values per frame, which results of rdf do not have"):
+        ensemble_of({"wt": [result, result]}, name="rdf").plot(kind="overlay")
+    replace(result, number_density=1).save(tmp_path / "whole.npz")
+    with pytest.raises(tj.FormatError, match="number_density is of the type int64"):
+        tj.load(tmp_path / "whole.npz")
 
 
 def test_rows_by_number_slice_and_mask(adk: Adk) -> None:

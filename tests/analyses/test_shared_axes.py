@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of
+from helpers.made_results import ensemble_of, radial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
@@ -152,7 +152,7 @@ def test_no_value_is_cut_off(drawn: list[tuple[str, float, float]]) -> None:
         elif kind == "density":
             plots.density_profile(
                 np.arange(13.0),
-                values[:, np.newaxis],
+                values[np.newaxis],
                 labels=("a",),
                 axis="z",
                 quantity="q",
@@ -175,11 +175,11 @@ def test_bands_below_zero_are_cut_as_before() -> None:
     for _ in range(2):
         plots.density_profile(
             np.arange(5.0),
-            np.array([[0.0], [1.0], [2.0], [0.0]]),
+            np.array([[0.0, 1.0, 2.0, 0.0]]),
             labels=("a",),
             axis="z",
             quantity="q",
-            half_widths=np.full((4, 1), 5.0),
+            half_widths=np.full((1, 4), 5.0),
             ax=axes,
         )
         assert axes.get_ylim()[0] == 0.0
@@ -189,7 +189,7 @@ def test_shorter_ranges_cut_nothing() -> None:
     """Of radial distributions, of angles beside larger numbers, and of clusters."""
     axes = empty_axes()
     for longest in (20.0, 5.0):
-        plots.radial(np.linspace(0, longest, 11), np.ones(10), title="g", ax=axes)
+        radial(np.linspace(0, longest, 11), np.ones(10)).plot(axes)
     assert axes.get_xlim() == (0.0, 20.0)
     axes, frames, times = empty_axes(), np.arange(4), np.arange(4.0)
     made(frames, [0.0, 1.0, 2.0, 900.0]).plot(axes)
@@ -223,7 +223,7 @@ def test_axes_name_all_that_they_show() -> None:
     axes = empty_axes()
     for direction in "xyx":
         plots.density_profile(
-            *(np.arange(3.0), np.ones((2, 1))),
+            *(np.arange(3.0), np.ones((1, 2))),
             labels=("a",),
             axis=direction,
             quantity="q",

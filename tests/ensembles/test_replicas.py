@@ -12,7 +12,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
-from helpers.made_results import atom_values, ensemble_of, table
+from helpers.made_results import atom_values, ensemble_of, radial, table
 from scipy import stats
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
@@ -323,22 +323,13 @@ def test_rows_that_cannot_be_matched_are_errors() -> None:
 
 def test_distances_of_other_bins_are_errors() -> None:
     """Bins of unequal widths do not match; a shorter range does."""
-
-    def radial(r: np.ndarray) -> tj.RadialDistribution:
-        return tj.RadialDistribution(
-            g=np.ones(len(r)),
-            r=r,
-            counts=np.ones(len(r)),
-            density=1.0,
-            labels=("a", "b"),
-            edges=np.append(r, r[-1] + r[1]),
-            report=report([worker(0)]),
-        )
-
-    fine, coarse = np.arange(20) * 0.1, np.arange(10) * 0.2
+    fine, coarse = np.arange(21) * 0.1, np.arange(11) * 0.2
+    one, other, shorter = (
+        radial(edges, np.ones(len(edges) - 1)) for edges in (fine, coarse, fine[:13])
+    )
     with pytest.raises(tj.AnalysisError, match="r_A differs between system=wt, replica=1 and"):
-        ensemble_of({"wt": [radial(fine), radial(coarse)]}, name="rdf").mean()
-    means = ensemble_of({"wt": [radial(fine), radial(fine[:12])]}, name="rdf").mean()
+        ensemble_of({"wt": [one, other]}, name="rdf").mean()
+    means = ensemble_of({"wt": [one, shorter]}, name="rdf").mean()
     assert len(means["wt"].mean) == 12
 
 

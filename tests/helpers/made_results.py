@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
-from trajet.result.axes import Axis, named
+from trajet.result.axes import Axis, bins, named
 from trajet.result.member_outcome import MemberOutcome
 
 from helpers.made_reports import report, worker
@@ -54,3 +54,17 @@ def atom_values(
     """Return an RMSF of atoms with these columns, such as resid and chain."""
     atoms = {"atom": np.arange(len(values)), **columns}
     return tj.Table(np.asarray(values), (Axis("atoms", atoms),), "RMSF", "Å", ("name CA",), of)
+
+
+def radial(edges: NDArray[np.float64], g: NDArray[np.float64]) -> tj.RadialDistribution:
+    """Return a radial distribution function of two groups."""
+    return tj.RadialDistribution(
+        values=g,
+        axes=(bins("distance", edges),),
+        name="g",
+        units="",
+        selections=("name OW", "name HW1"),
+        report=report([worker(0)]),
+        also={"count": np.arange(len(g)) ** 2},
+        number_density=0.03,
+    )

@@ -373,6 +373,9 @@ def test_series_of_another_trajectory_is_refused(wet: Wet, adk: Adk, tmp_path: P
         viewer.parse_series("rmsf2")
     with pytest.raises(ValueError, match="no values per frame"):
         viewer.parse_series("rdf")
+    tj.density(opened.select("name CA"), spacing=9.0).save(tmp_path / "grid.npz")
+    with pytest.raises(ValueError, match="a Density is not drawn beside a trajectory"):
+        viewer.parse_series(str(tmp_path / "grid.npz"))
 
 
 def test_requests_that_are_not_admitted_are_refused(page: Page) -> None:

@@ -5,12 +5,16 @@ means of 65 to 128 blocks are a series, of which `trajet.uncertainty` takes the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result import Table
 from trajet.uncertainty.estimates import estimates_of_blocks
+
+_T = TypeVar("_T", bound=Table)
 
 # The arrays of a block by name.
 Block = Mapping[str, "NDArray[np.float64] | NDArray[np.int64]"]
@@ -64,6 +68,22 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
             f" {found.reasons[wrong[0]]}"
         )
     return BlockErrors(errors, half_widths, resolved, remarks)
+
+
+def with_errors(table: _T, errors: BlockErrors | None, order: Literal["C", "F"] = "C") -> _T:
+    """Return a table with the errors of its values, if they are known.
+
+    Numbers are in the order of the values; in that of their columns with the order "F".
+    """
+    if errors is None:
+        return table
+    standard_errors, half_widths, resolved = (
+        np.ascontiguousarray(numbers.reshape(table.values.shape, order=order))
+        for numbers in (errors.standard_errors, errors.half_widths, errors.resolved)
+    )
+    return replace(
+        table, standard_errors=standard_errors, half_widths=half_widths, resolved=resolved
+    )
 
 
 def frames_of_blocks(n_frames: int, n_blocks: int) -> int:

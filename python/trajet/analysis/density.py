@@ -10,12 +10,13 @@ from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError, Plan, Selection
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
 from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
-from trajet.analysis.block_errors import block_errors
+from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.memory import check_memory
 from trajet.quoting import quoted
 from trajet.result import Density
+from trajet.result.axes import bins
 from trajet.trajectory import (
     FrameChoice,
     frame_numbers,
@@ -165,21 +166,17 @@ def density(
         "origin": low.tolist(),
         "shape": counts.tolist(),
     }
-    x, y, z = (np.linspace(a, b, n + 1) for n, (a, b) in grid)
-    return Density(
+    axes = [bins(k, np.linspace(a, b, n + 1)) for k, (n, (a, b)) in zip("xyz", grid, strict=True)]
+    result = Density(
         values=values,
-        x=x,
-        y=y,
-        z=z,
-        spacing=float(spacing),
-        units=units,
-        label=main.label,
+        axes=tuple(axes),
         name=f"{quantity} density",
+        units=units,
+        selections=(main.label,),
         report=outcome.report(remarks, recorded=recorded, uses_times=False),
-        standard_errors=None if found is None else found.standard_errors.reshape(values.shape),
-        half_widths=None if found is None else found.half_widths.reshape(values.shape),
-        resolved=None if found is None else found.resolved.reshape(values.shape),
+        spacing=float(spacing),
     )
+    return with_errors(result, found)
 
 
 def _grid(

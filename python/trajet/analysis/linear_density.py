@@ -3,16 +3,17 @@
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet._trajet import Plan
 from trajet.analysis.amounts import FEWER_BINS, UNITS, Quantity, amounts_of, check_bins
 from trajet.analysis.arguments import Between
 from trajet.analysis.atom_groups import Selections, main_selections
-from trajet.analysis.block_errors import block_errors
+from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.result import LinearDensity
+from trajet.result.axes import bins as bins_axis
+from trajet.result.axes import named
 
 
 @analysis(
@@ -125,28 +126,22 @@ def linear_density(
         found_errors = block_errors(series, "slices")
         remarks += found_errors.remarks
 
-    def of_slices(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        by_slice = numbers.reshape(len(chosen), bins).T
-        return np.ascontiguousarray(by_slice if several else by_slice[:, 0])
-
     several = isinstance(selection, (list, tuple))
+    labels = [one.label for one in chosen]
     recorded = {
         "direction": direction,
         "mean_volume": volume / n_frames if n_frames else None,
     }
-    return LinearDensity(
-        position=(edges[:-1] + edges[1:]) / 2,
+    slices = bins_axis("position", edges)
+    result = LinearDensity(
         values=np.ascontiguousarray(values if several else values[:, 0]),
-        edges=edges,
-        axis=axis,
-        direction=direction,
-        units=units,
-        columns=tuple(one.label for one in chosen),
+        axes=(slices, named("groups", labels)) if several else (slices,),
         name=f"{quantity} density",
+        units=units,
+        selections=tuple(labels),
         report=outcome.report(remarks, recorded=recorded, uses_times=False),
-        standard_errors=None if found_errors is None else of_slices(found_errors.standard_errors),
-        half_widths=None if found_errors is None else of_slices(found_errors.half_widths),
-        resolved=None
-        if found_errors is None
-        else of_slices(found_errors.resolved.astype(np.float64)) == 1,
+        label="" if several else labels[0],
+        direction=direction,
     )
+    # One profile after the other.
+    return with_errors(result, found_errors, order="F")

@@ -6,7 +6,7 @@ import numpy as np
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import Atoms, Between, DistanceRange, Metavar, OtherAtoms
-from trajet.analysis.block_errors import block_errors
+from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.cell_summary import CellSummary
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -18,6 +18,7 @@ from trajet.analysis.runner import (
 )
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
+from trajet.result.axes import bins as bins_axis
 from trajet.trajectory import Selection
 
 # Ranges that end before it have shells whose volume is no number, Å.
@@ -129,7 +130,7 @@ def rdf(
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     # In all frames.
     pairs = np.float64(len(outcome.frames) * int(outcome.integers("pairs")))
-    counts = outcome.integers("counts").astype(np.float64)
+    counts = outcome.integers("counts")
     edges = np.linspace(first, last, bins + 1)
     remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
@@ -160,18 +161,17 @@ def rdf(
         "n_atoms": [n_a, n_b],
         "mean_volume": volume / n_frames if n_frames else None,
     }
-    return RadialDistribution(
-        r=(edges[:-1] + edges[1:]) / 2,
-        g=g,
-        counts=counts,
-        edges=edges,
-        labels=labels,
-        density=n_b * n_frames / volume if n_frames else float("nan"),
-        standard_errors=None if found is None else found.standard_errors,
-        half_widths=None if found is None else found.half_widths,
-        resolved=None if found is None else found.resolved,
+    result = RadialDistribution(
+        values=g,
+        axes=(bins_axis("distance", edges),),
+        name="g",
+        units="",
+        selections=tuple(dict.fromkeys(labels)),
         report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        also={"count": counts},
+        number_density=n_b * n_frames / volume if n_frames else float("nan"),
     )
+    return with_errors(result, found)
 
 
 def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list[str]:

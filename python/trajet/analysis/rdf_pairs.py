@@ -15,7 +15,9 @@ from trajet.analysis.rdf import check_range, distance_range, range_remarks
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
 from trajet.quoting import quoted
-from trajet.result import RadialDistributions
+from trajet.result import RadialDistribution
+from trajet.result.axes import bins as bins_axis
+from trajet.result.axes import named
 from trajet.trajectory import Selection
 
 # Groups, finer ones first: a residue lies within one molecule and one chain.
@@ -45,7 +47,7 @@ def rdf_pairs(
     by: Literal["atom", "residue", "molecule", "chain"] = "atom",
     weights: Literal["mass", "equal"] = "mass",
     **run: Unpack[RunOptions],
-) -> Steps[RadialDistributions]:
+) -> Steps[RadialDistribution]:
     """Compute g(r) of many pairs of selections in one pass.
 
     Each is a radial distribution function, as `rdf` computes it.
@@ -69,7 +71,7 @@ def rdf_pairs(
 
     Returns
     -------
-    RadialDistributions
+    RadialDistribution
         `r` `(bins,)`, centres of the bins, Å; `g` and `counts` `(n_pairs, bins)`.
 
     Raises
@@ -154,7 +156,7 @@ def rdf_pairs(
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     # In all frames.
     n_pairs = np.array([len(outcome.frames) * n for n in outcome.integers("pairs").tolist()], float)
-    counts = outcome.integers("counts").astype(np.float64)
+    counts = outcome.integers("counts")
     remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     labels = [(selections[a].label, selections[b].label) for a, b in numbers]
     if n_frames and not n_pairs.all():
@@ -173,14 +175,17 @@ def rdf_pairs(
         "pairs": [list(pair) for pair in numbers],
         "mean_volume": volume / n_frames if n_frames else None,
     }
-    return RadialDistributions(
-        r=(edges[:-1] + edges[1:]) / 2,
-        g=g,
-        counts=counts,
-        edges=edges,
-        labels=tuple(labels),
-        density=density,
+    firsts, seconds = np.array(labels, np.str_).T
+    names = [" - ".join(dict.fromkeys(pair)) for pair in labels]
+    groups = named("groups", names, first=firsts, second=seconds, density=density)
+    return RadialDistribution(
+        values=g,
+        axes=(groups, bins_axis("distance", edges)),
+        name="g",
+        units="",
+        selections=tuple(one.label for one in selections),
         report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        also={"count": counts},
     )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
 from trajet.analysis.atom_groups import atoms_axis
-from trajet.analysis.block_errors import block_errors, fluctuations
+from trajet.analysis.block_errors import block_errors, fluctuations, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
     Align,
@@ -141,17 +141,15 @@ def rmsf(
     if errors:
         found = block_errors(fluctuations(outcome.blocks, main.n_atoms), "RMSF of atoms")
         remarks += found.remarks
-    return Table(
+    result = Table(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
         axes=(atoms_axis(main),),
         name="RMSF",
         units="Å",
         selections=(main.label,),
         report=outcome.report(remarks, recorded=recorded, inputs=inputs, uses_times=False),
-        standard_errors=None if found is None else found.standard_errors,
-        half_widths=None if found is None else found.half_widths,
-        resolved=None if found is None else found.resolved,
     )
+    return with_errors(result, found)
 
 
 def _nothing_fitted(trajectory: Trajectory) -> list[str]:

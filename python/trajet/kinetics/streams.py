@@ -14,7 +14,7 @@ from trajet.kinetics.columns import FixedColumns, FixedJob
 from trajet.kinetics.matching import FeatureColumns, columns_of
 from trajet.pools.pool import Pool
 from trajet.result import Series
-from trajet.result.table import OfFrames
+from trajet.result.table import OfFrames, is_of_frames
 from trajet.trajectory import FrameChoice, sharing_universes
 
 # Bytes of the features of the frames that are computed in one run.
@@ -217,7 +217,7 @@ def _result(
         steps.close()
         raise ValueError(f"{each.job.name}: it reads frames several times, and is no feature")
     result: object = done.result
-    if not isinstance(result, OfFrames):
+    if not is_of_frames(result):
         raise ValueError(f"{each.job.name}: its result is no series of numbers, one row per frame")
     if each.columns is None:
         return result

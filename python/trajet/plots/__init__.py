@@ -1,7 +1,7 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other package imports it."""
 
 from trajet.plots.densities import bulk_density, projections
-from trajet.plots.distributions import density_profile, displacement, radial, radials
+from trajet.plots.distributions import density_profile, displacement, radial
 from trajet.plots.drawing import of_size, retitle
 from trajet.plots.ensembles import clusters, components
 from trajet.plots.images import png
@@ -65,7 +65,6 @@ __all__ = [
     "projections",
     "quantity_and_unit",
     "radial",
-    "radials",
     "ramachandran",
     "replica_difference",
     "replica_means",

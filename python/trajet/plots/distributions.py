@@ -1,5 +1,6 @@
 """Figures of distributions in space, and of displacements."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,29 +39,33 @@ def radial(
     edges: NDArray[np.float64],
     g: NDArray[np.float64],
     *,
+    labels: Sequence[str],
     title: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw g(r) (`(bins,)`) over the `edges` (`(bins + 1,)`, Å), with its intervals if known."""
+    """Draw each g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å), with known intervals."""
     axes = axes_of(ax, (6.4, 4.0))
     take_unit(axes, "Å", "r (Å)")
     before = limits(axes, "x")
     r = (edges[:-1] + edges[1:]) / 2
     axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
-    (colour,), (name,) = look.colours(1), look.names([""])
-    axes.plot(r, g, color=colour, linewidth=line_width(1.5), label=shortened(name) or None)
-    if half_widths is not None:
-        low, high = g - half_widths, g + half_widths
-        axes.fill_between(r, low, high, color=colour, alpha=0.3, linewidth=0, label="95 % interval")
+    names, colours = look.names(labels), look.colours(len(labels))
+    for k, (values, label, colour) in enumerate(zip(g, names, colours, strict=True)):
+        style, width = LINES[k // len(COLOURS) % len(LINES)], line_width(1.5)
+        name = shortened(label) or None
+        axes.plot(r, values, color=colour, linestyle=style, linewidth=width, label=name)
+        if half_widths is not None:
+            low, high, band = values - half_widths[k], values + half_widths[k], "95 % interval"
+            axes.fill_between(r, low, high, color=colour, alpha=0.3, linewidth=0, label=band)
     axes.set_xlabel(shared_label(axes, "x", "r (Å)"))
     axes.set_ylabel(shared_label(axes, "y", "g(r)"))
     titled(axes, look.title(title))
     limit(axes, "x", (edges[0], edges[-1]), before)
     show_range(axes, np.append(g, 1.0))
     bare(axes)
-    if half_widths is not None or look.is_named:
+    if half_widths is not None or len(labels) > 1 or look.is_named:
         legend_of(axes, ax)
     return figure_of(axes)
 
@@ -131,55 +136,25 @@ def displacement(
     return figure_of(axes)
 
 
-def radials(
-    edges: NDArray[np.float64],
-    g: NDArray[np.float64],
-    *,
-    labels: tuple[str, ...],
-    ax: "Axes | None" = None,
-    look: Look = PLAIN,
-) -> "Figure":
-    """Draw several g(r) (`(n, bins)`) over the `edges` (`(bins + 1,)`, Å)."""
-    axes = axes_of(ax, (6.4, 4.0))
-    take_unit(axes, "Å", "r (Å)")
-    before = limits(axes, "x")
-    r = (edges[:-1] + edges[1:]) / 2
-    axes.axhline(1, color="0.6", linewidth=0.8, linestyle="--")
-    names, colours = look.names(labels), look.colours(len(labels))
-    for k, (values, label, colour) in enumerate(zip(g, names, colours, strict=True)):
-        style, width = LINES[k // len(COLOURS) % len(LINES)], line_width(1.5)
-        axes.plot(r, values, color=colour, linestyle=style, linewidth=width, label=shortened(label))
-    axes.set_xlabel(shared_label(axes, "x", "r (Å)"))
-    axes.set_ylabel(shared_label(axes, "y", "g(r)"))
-    title = f"RDF of {labels[0]}" if len(labels) == 1 else "RDF"
-    titled(axes, look.title(title))
-    limit(axes, "x", (edges[0], edges[-1]), before)
-    show_range(axes, np.append(g, 1.0))
-    bare(axes)
-    if len(labels) > 1 or look.is_named:
-        legend_of(axes, ax)
-    return figure_of(axes)
-
-
 def density_profile(
     edges: NDArray[np.float64],
     values: NDArray[np.float64],
     *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     axis: str,
     quantity: str,
     half_widths: NDArray[np.float64] | None = None,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw densities in slices (`(bins, n)`) between `edges` (`(bins + 1,)`, Å), with intervals."""
+    """Draw densities in slices (`(n, bins)`) between `edges` (`(bins + 1,)`, Å), with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
     take_unit(axes, "Å", f"{axis} (Å)")
     names, colours = look.names(labels), look.colours(len(labels))
     for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
         style = LINES[k // len(COLOURS) % len(LINES)]
         axes.stairs(
-            values[:, k],
+            values[k],
             edges,
             baseline=None,
             color=colour,
@@ -188,7 +163,7 @@ def density_profile(
             label=shortened(label),
         )
         if half_widths is not None:
-            ends = [values[:, k] + sign * half_widths[:, k] for sign in (-1, 1)]
+            ends = [values[k] + sign * half_widths[k] for sign in (-1, 1)]
             low, high = (np.append(end, end[-1:]) for end in ends)
             axes.fill_between(edges, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
     if values.size and np.nanmin(values, initial=0) < 0:

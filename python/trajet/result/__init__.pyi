@@ -34,7 +34,6 @@ from trajet.result.min_distance import MinDistance as MinDistance
 from trajet.result.native_contacts import NativeContacts as NativeContacts
 from trajet.result.pairwise import PairwiseRmsd as PairwiseRmsd
 from trajet.result.radial import RadialDistribution as RadialDistribution
-from trajet.result.radial import RadialDistributions as RadialDistributions
 from trajet.result.replica_differences import ReplicaDifference as ReplicaDifference
 from trajet.result.replica_means import ReplicaMeans as ReplicaMeans
 from trajet.result.report import COUNTS as COUNTS

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Axis:
         """Return the number of places."""
         return len(next(iter(self.columns.values())))
 
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column.
 
         Raises
@@ -94,6 +94,13 @@ class Axis:
             If there is no such column.
         """
         return self.columns[name]
+
+    @property
+    def bin_edges(self) -> NDArray[np.float64]:
+        """The edges of bins, `(n + 1,)`; ValueError if the places are none."""
+        if self.edges is None:
+            raise ValueError(f"an axis of the kind {self.kind!r} without edges of bins")
+        return self.edges
 
     @property
     def of_kind(self) -> Kind:

@@ -207,7 +207,7 @@ def _fields(result: Result) -> Iterator[_Names]:
 def _fields_of_groups(result: Centers | CenterDistances | Table) -> Iterator[_Names]:
     """Yield those of a result of groups of atoms, which are residues, molecules or others."""
     by = analysis_of(result.report)["parameters"].get("by")
-    if by not in ("residue", "molecule"):
+    if by not in ("residue", "molecule") or (isinstance(result, Table) and not result.has_frames):
         return
     of: Literal["residue", "molecule"] = "residue" if by == "residue" else "molecule"
     if isinstance(result, Table):

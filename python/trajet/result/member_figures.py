@@ -12,7 +12,7 @@ from trajet.result.profiles import QUANTITY, circular, frame_numbers
 from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result
 from trajet.result.series import Series
-from trajet.result.table import Table
+from trajet.result.table import Table, is_of_frames
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,16 +110,11 @@ def _with_frames(name: str, kind: str, result: Result) -> Series | Table | Appli
     ValueError
         If it has none.
     """
-    is_known = isinstance(result, Series) or (isinstance(result, Applied) and not result.reduced)
-    if isinstance(result, Table):
-        is_known = result.has_frames
-    if not is_known:
-        raise ValueError(
-            f'kind="{kind}" draws values per frame, which results of {name} do not have: leave'
-            " kind out"
-        )
-    assert isinstance(result, Series | Table | Applied)
-    return result
+    if is_of_frames(result) or (isinstance(result, Applied) and not result.reduced):
+        return result
+    raise ValueError(
+        f'kind="{kind}" draws values per frame, which results of {name} do not have: leave kind out'
+    )
 
 
 def _common_series(names: Sequence[Sequence[str]]) -> list[_Series]:

@@ -14,16 +14,12 @@ from trajet.result.dihedrals import Dihedrals
 from trajet.result.result import Columns, Result
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
-from trajet.result.table import Table
+from trajet.result.table import Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
-# Columns by which the rows of tables are told apart, by the class of the result.
+# Columns by which rows are told apart, by the class of a result that is no `Table`.
 _AXES: Mapping[str, tuple[str, ...]] = {
-    "RadialDistribution": ("r_A",),
-    "RadialDistributions": ("r_A",),
-    "LinearDensity": ("position_A",),
-    "Density": ("x_A", "y_A", "z_A"),
     "MeanSquaredDisplacement": ("lag_ps",),
     "HydrogenBondLifetimes": ("time_ps",),
     "Applied": ("index",),
@@ -129,10 +125,7 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
     """
     if isinstance(result, SecondaryStructure):
         result = result.content()
-    if isinstance(result, Table) and not result.has_frames:
-        (*axes, (name, _)) = _without_errors(result._table())
-        return _with_quantity(dict(axes), {name: result.values}, result.standard_errors)
-    if isinstance(result, Series | Table) or (isinstance(result, Applied) and not result.reduced):
+    if is_of_frames(result) or (isinstance(result, Applied) and not result.reduced):
         return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
     if isinstance(result, ContactMap) and pairs is not None:
         table = result.fractions(pairs)
@@ -140,6 +133,8 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
         table = result._table()
     columns = dict(_without_errors(table))
     known = _AXES.get(type(result).__name__)
+    if isinstance(result, Table):
+        known = tuple(name for axis in result._row_axes() for name in axis.of_kind.files.values())
     if known is None:
         raise AnalysisError(
             f"results of the class {type(result).__name__} have no rows that are the same in every"

@@ -1,15 +1,14 @@
-"""Results with a radial distribution function."""
+"""Results with radial distribution functions."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.axes import edges_of_rows
-from trajet.result.report import Report
-from trajet.result.result import Columns, Result, column_name, names_column
+from trajet.result.result import Columns, names_column
 from trajet.result.summary import Column, Summary
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,168 +18,101 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class RadialDistribution(Result):
-    """A radial distribution function.
+class RadialDistribution(Table):
+    """A radial distribution function, or those of several pairs of groups.
 
-    CSV files have the columns r_A, g and count; with errors also standard_error and half_width_95.
-
-    Attributes
-    ----------
-    r
-        `(bins,)`, float64, centres of the bins, Å.
-    g
-        `(bins,)`, float64; 1 where the local density is the mean density.
-    counts
-        `(bins,)`, float64 holding integers: pairs per bin, summed over all frames.
-    edges
-        `(bins + 1,)`, float64, edges of the bins, Å.
-    labels
-        The selections of the two groups, as text.
-    density
-        Mean number density of the second group, 1/Å³.
-    report
-        Timings and counters of the run.
-    standard_errors, half_widths
-        `(bins,)`, float64: standard errors of g, and longer sides of its 95 % intervals; None if
-        they were not asked for.
-    resolved
-        bool, in their shape: whether the run is long enough to trust the interval; None without
-        errors.
-    """
-
-    r: NDArray[np.float64]
-    g: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    edges: NDArray[np.float64]
-    labels: tuple[str, str]
-    density: float
-    report: Report
-    standard_errors: NDArray[np.float64] | None = None
-    half_widths: NDArray[np.float64] | None = None
-    resolved: NDArray[np.bool_] | None = None
-
-    _ROWS: ClassVar[tuple[str, ...]] = (
-        *("g", "r", "counts", "standard_errors", "half_widths", "resolved"),
-    )
-    _HAS_MEAN: ClassVar[bool] = False
-
-    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw g against the distance; see `Result.plot`."""
-        from trajet import plots
-
-        title = f"RDF of {self._between()}"
-        return plots.radial(
-            self.edges, self.g, title=title, half_widths=self.half_widths, ax=ax, look=look
-        )
-
-    def _about(self) -> str:
-        return f"RDF of {self._between()}, g {self.g.shape}"
-
-    def _between(self) -> str:
-        """Return the names of the two groups, or one name if they are the same."""
-        return " and ".join(dict.fromkeys(self.labels))
-
-    def scalars(self) -> dict[str, object]:
-        """Return the highest g, its distance and the number of pairs; see `Result.scalars`."""
-        most = int(np.argmax(self.g))
-        return {
-            "n_pairs_counted": int(self.counts.sum()),
-            "highest_g": float(self.g[most]),
-            "highest_g_at_A": float(self.r[most]),
-            "density_per_A3": float(self.density),
-        }
-
-    def summary(self, limit: int | None = None) -> Summary:
-        """Return the highest g, its distance and the number of pairs; see `Result.summary`."""
-        numbers = self.scalars()
-        columns = (
-            names_column("groups", [" - ".join(dict.fromkeys(self.labels))]),
-            Column("pairs counted", [numbers["n_pairs_counted"]]),
-            Column("highest g", [numbers["highest_g"]], ".3f"),
-            Column("at r (Å)", [numbers["highest_g_at_A"]], ".3f"),
-        )
-        return Summary("RDF", columns, 1)
-
-    def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
-        edges = edges_of_rows(self.edges, chosen)
-        return replace(super()._of_rows(chosen), edges=edges)
-
-    def _table(self) -> Columns:
-        columns = {
-            "r_A": self.r,
-            "g": self.g,
-            "count": self.counts.astype(np.int64),
-            "standard_error": self.standard_errors,
-            "half_width_95": self.half_widths,
-        }
-        return [(name, column) for name, column in columns.items() if column is not None]
-
-
-@dataclass(frozen=True, repr=False)
-class RadialDistributions(Result):
-    """Radial distribution functions of several pairs of groups.
-
-    Rows of the result are pairs. CSV files have one row per bin, with the column r_A and two
-    columns per pair, such as `g:name_OW_-_name_HW1` and `count:name_OW_-_name_HW1`.
+    The axes are "distance", and before it "groups" if there are several, whose columns are the
+    selections of each pair ("first", "second") and the density. CSV files have the columns r_A, g
+    and count, or those of each pair, such as `g:name_OW_-_name_HW1`; with errors also
+    standard_error and half_width_95.
 
     Attributes
     ----------
-    r
-        `(bins,)`, float64, centres of the bins, Å.
-    g
-        `(n_pairs, bins)`, float64; 1 where the local density is the mean density.
-    counts
-        `(n_pairs, bins)`, float64 holding integers: pairs per bin, summed over all frames.
-    edges
-        `(bins + 1,)`, float64, edges of the bins, Å.
-    labels
-        The two selections of each pair, as text.
-    density
-        `(n_pairs,)`, float64, mean number density of the sites of the second selection, 1/Å³.
-    report
-        Timings and counters of the run.
+    number_density
+        Mean number density of the second group, 1/Å³; NaN if there are several pairs.
     """
 
-    r: NDArray[np.float64]
-    g: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    edges: NDArray[np.float64]
-    labels: tuple[tuple[str, str], ...]
-    density: NDArray[np.float64]
-    report: Report
+    number_density: float = float("nan")
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("g", "counts", "labels", "density")
     _HAS_MEAN: ClassVar[bool] = False
+    _HAS_TIMES: ClassVar[bool] = False
+
+    @property
+    def r(self) -> NDArray[np.float64]:
+        """Centres of the bins, `(bins,)`, float64, Å."""
+        return self.axis("distance")["centre"]
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the bins, `(bins + 1,)`, float64, Å."""
+        return self.axis("distance").bin_edges
+
+    @property
+    def g(self) -> NDArray[np.float64]:
+        """The values, `(bins,)` or `(n_pairs, bins)`: 1 where the density is the mean density."""
+        return self.values
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Pairs in each bin over all frames, int64, in the shape of g."""
+        return self.also["count"]
+
+    @property
+    def labels(self) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+        """The two selections, or those of each pair, as text."""
+        groups = self._named()
+        if groups is None:
+            return self.selections[0], self.selections[-1]
+        return tuple(zip(groups["first"].tolist(), groups["second"].tolist(), strict=True))
+
+    @property
+    def density(self) -> float | NDArray[np.float64]:
+        """Mean number density of the second group, or of that of each pair, 1/Å³."""
+        groups = self._named()
+        return self.number_density if groups is None else groups["density"]
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw g of each pair against the distance; see `Result.plot`."""
         from trajet import plots
 
-        return plots.radials(self.edges, self.g, labels=tuple(self.names()), ax=ax, look=look)
+        names = self.columns
+        return plots.radial(
+            self.edges,
+            self._by_column(self.g),
+            labels=[""] if self._named() is None else names,
+            title=f"RDF of {names[0]}" if len(names) == 1 else "RDF",
+            half_widths=None if self.half_widths is None else self._by_column(self.half_widths),
+            ax=ax,
+            look=look,
+        )
 
-    def names(self) -> list[str]:
-        """Return names of the pairs, such as "name OW - name HW1"."""
-        return [" - ".join(dict.fromkeys(pair)) for pair in self.labels]
+    def scalars(self) -> dict[str, object]:
+        """Return the highest g of a single pair, its distance and the number of pairs."""
+        if self._named() is not None:
+            return {}
+        most = int(np.argmax(self.g))
+        return {
+            "n_pairs_counted": int(self.counts.sum()),
+            "highest_g": float(self.g[most]),
+            "highest_g_at_A": float(self.r[most]),
+            "density_per_A3": self.number_density,
+        }
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return the highest g of each pair, and its distance; see `Result.summary`."""
-        most = self.g[:limit].argmax(axis=1)
+        is_one = self._named() is None
+        names = [" - ".join(self.selections)] if is_one else self.columns
+        g, counts = self._by_column(self.g)[:limit], self._by_column(self.counts)[:limit]
         columns = (
-            names_column("groups", self.names()[:limit]),
-            Column("pairs counted", self.counts[:limit].sum(axis=1).astype(np.int64)),
-            Column("highest g", self.g[:limit].max(axis=1), ".3f"),
-            Column("at r (Å)", self.r[most], ".3f"),
+            names_column("groups", names[:limit]),
+            Column("pairs counted", counts.sum(axis=1)),
+            Column("highest g", g.max(axis=1), ".3f"),
+            Column("at r (Å)", self.r[g.argmax(axis=1)], ".3f"),
         )
-        return Summary(f"{len(self.g)} RDFs", columns, len(self.g))
-
-    def _about(self) -> str:
-        return f"RDF of {len(self.labels)} pairs, g {self.g.shape}"
+        return Summary("RDF" if is_one else f"{len(names)} RDFs", columns, len(names))
 
     def _table(self) -> Columns:
-        columns: Columns = [("r_A", self.r)]
-        for label, g, counts in zip(self.names(), self.g, self.counts, strict=True):
-            columns += [
-                (column_name("g", label=label), g),
-                (column_name("count", label=label), counts.astype(np.int64)),
-            ]
-        return columns
+        # The columns of one pair after those of the other.
+        distances, *columns = super()._table()
+        n_pairs = len(self.columns)
+        return [distances, *(one for k in range(n_pairs) for one in columns[k::n_pairs])]

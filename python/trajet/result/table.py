@@ -1,8 +1,8 @@
 """`Table`: values with an axis for each dimension, which name their places."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class Table(PerFrame):
         Further arrays in the shape of the values, such as counts, by name.
     parts
         Further tables with axes of their own, by name.
+
+    Subclasses may have further fields: numbers or texts with a default.
     """
 
     values: NDArray[Any]
@@ -115,20 +117,17 @@ class Table(PerFrame):
     @property
     def times(self) -> NDArray[np.float64]:
         """Times of the frames, `(n_frames,)`, float64, ps."""
-        times: NDArray[np.float64] = self.axis("frames")["time"]  # type: ignore[assignment]
-        return times
+        return self.axis("frames")["time"]
 
     @property
     def frames(self) -> NDArray[np.int64]:
         """Numbers of the frames, `(n_frames,)`, int64."""
-        frames: NDArray[np.int64] = self.axis("frames")["frame"]  # type: ignore[assignment]
-        return frames
+        return self.axis("frames")["frame"]
 
     @property
     def atoms(self) -> NDArray[np.int64]:
         """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
-        atoms: NDArray[np.int64] = self.axis("atoms")["atom"]  # type: ignore[assignment]
-        return atoms
+        return self.axis("atoms")["atom"]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -247,7 +246,8 @@ class Table(PerFrame):
         return [column_name(quantity, units, label) for label in labels]
 
     def _about(self) -> str:
-        of = count_of_frames(self.frames) if self.has_frames else quoted(self.columns[0])
+        selections = " and ".join(map(quoted, self.selections))
+        of = count_of_frames(self.frames) if self.has_frames else selections
         return f"{self.name} of {of}, values {self.values.shape} {self.units}".rstrip()
 
     def mean_errors(self) -> tuple[Column, ...]:
@@ -289,9 +289,10 @@ class Table(PerFrame):
 
     def _table(self) -> Columns:
         rows, names = self._row_axes(), self.names()
-        places = np.indices(tuple(map(len, rows))).reshape(len(rows), -1)
+        # Views, which take no memory on a grid.
+        places = np.meshgrid(*(np.arange(len(one)) for one in rows), indexing="ij", copy=False)
         columns: Columns = [
-            (in_files, axis[name][at])
+            (in_files, axis[name][at].ravel())
             for axis, at in zip(rows, places, strict=True)
             for name, in_files in axis.of_kind.files.items()
             if name in axis.columns
@@ -313,8 +314,11 @@ class Table(PerFrame):
 
     def _by_column(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array in the shape of the values, column of files by column."""
-        n_rows = int(np.prod([len(one) for one in self._row_axes()]))
-        return array.reshape(n_rows, len(self.names())).T
+        rows = self._row_axes()
+        # Axes of rows first, wherever they are.
+        order = sorted(range(len(self.axes)), key=lambda k: self.axes[k] not in rows)
+        n_rows = int(np.prod([len(one) for one in rows]))
+        return array.transpose(order).reshape(n_rows, len(self.names())).T
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a table of the chosen rows, with the report and the parts of the whole."""
@@ -336,6 +340,7 @@ class Table(PerFrame):
             "selections": np.array(self.selections, np.str_),
             "label": np.array(self.label),
             **self._errors(),
+            **{name: np.array(getattr(self, name)) for name in self._own_fields()},
         }
         for k, axis in enumerate(self.axes):
             arrays.update(axis.arrays(f"axis{k}"))
@@ -344,6 +349,11 @@ class Table(PerFrame):
             of_part = part._arrays().items()
             arrays.update({f"part.{name}.{key}": array for key, array in of_part})
         return arrays
+
+    @classmethod
+    def _own_fields(cls) -> dict[str, Any]:
+        """Return the default of each field that a subclass adds."""
+        return {one.name: one.default for one in fields(cls)[len(fields(Table)) :]}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], report: Report) -> Self:
@@ -363,6 +373,11 @@ class Table(PerFrame):
             k += 1
         of_parts = _with_prefix(arrays, "part.")
         names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
+        own_fields = cls._own_fields()
+        for name, default in own_fields.items():
+            own_fields[name] = arrays[name].item() if name in arrays else default
+            if type(own_fields[name]) is not type(default):
+                raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
         return cls(
             values=arrays["values"],
             axes=tuple(axes),
@@ -378,11 +393,17 @@ class Table(PerFrame):
             parts={
                 name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
             },
+            **own_fields,
         )
 
 
 # Results whose rows are frames, of both kinds.
 OfFrames: TypeAlias = Series | Table
+
+
+def is_of_frames(result: object) -> TypeGuard[OfFrames]:
+    """Return whether the rows of a result are frames, of both kinds."""
+    return isinstance(result, Series) or (isinstance(result, Table) and result.has_frames)
 
 
 def _with_prefix(

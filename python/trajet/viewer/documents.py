@@ -23,6 +23,7 @@ from trajet.result import (
     Table,
 )
 from trajet.result.result import Result
+from trajet.result.table import is_of_frames
 from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
@@ -125,7 +126,7 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
             return _areas(result, title, shown)
         case HydrogenBonds():
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
-        case Series() | Table() if not isinstance(result, Table) or result.has_frames:
+        case Series() | Table() if is_of_frames(result):
             return _lines(result, title, shown.trajectory)
         case Table() if result.axes[0].kind == "atoms":
             return _atom_values(result, title, shown)
