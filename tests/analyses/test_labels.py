@@ -120,8 +120,7 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     assert tj.sasa(whole, by="residue").columns == names
     assert tj.sasa(alpha, by="atom").columns == tuple(f"{name}:CA" for name in names)
     flexible = tj.rmsf(alpha)
-    assert flexible.labels is not None
-    assert flexible.labels.tolist() == [f"{name}:CA" for name in names]
+    assert flexible.axes[0].labels() == [f"{name}:CA" for name in names]
     axes = flexible.plot().axes[0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["10", "11", "10", "11"]
     assert [text.get_text() for text in axes.texts] == ["A", "B"]
@@ -144,9 +143,9 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
 def test_labels_do_not_depend_on_the_selection(adk: Adk) -> None:
     """A part of the atoms has the labels that it has in the whole."""
     traj = tj.open(adk.psf, adk.xtc)
-    whole = tj.rmsf(traj.select("protein"), frames=[0]).labels
+    whole = tj.rmsf(traj.select("protein"), frames=[0]).axes[0]["label"]
     some = traj.select("resid 30:40")
     assert whole is not None
-    part = tj.rmsf(some, frames=[0]).labels
+    part = tj.rmsf(some, frames=[0]).axes[0]["label"]
     assert part is not None
     assert part.tolist() == whole[some.indices].tolist()

@@ -141,14 +141,7 @@ def test_no_value_is_cut_off(drawn: list[tuple[str, float, float]]) -> None:
             axes.plot(np.arange(12), values)
         elif kind == "profile":
             numbers = np.arange(12)
-            plots.profile(
-                *(values, numbers, numbers),
-                labels=None,
-                chains=None,
-                quantity="q",
-                title="",
-                ax=axes,
-            )
+            plots.profile(values, {"resid": numbers}, quantity="q", title="", ax=axes)
         elif kind == "density":
             plots.density_profile(
                 np.arange(13.0),
@@ -248,16 +241,8 @@ def bars(labels: tuple[str, ...], ax: Axes) -> None:
 def residues(numbers: list[int], ax: Axes) -> None:
     """Draw a value for each of some residue numbers, or for atoms if these do not increase."""
     of = np.array(numbers)
-    plots.profile(
-        np.ones(len(of)),
-        np.arange(len(of)),
-        of,
-        labels=[f"ALA{k}:CA" for k in numbers],
-        chains=None,
-        quantity="q",
-        title="",
-        ax=ax,
-    )
+    atoms = {"resid": of, "label": np.array([f"ALA{k}:CA" for k in numbers])}
+    plots.profile(np.ones(len(of)), atoms, quantity="q", title="", ax=ax)
 
 
 def test_other_abscissas_are_an_error() -> None:

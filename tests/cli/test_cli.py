@@ -181,8 +181,8 @@ def test_rmsd_options_equal_keywords(
     expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), **keywords)
     with np.load(output, allow_pickle=False) as saved:
         assert np.array_equal(saved["values"], expected.values)
-        assert np.array_equal(saved["frames"], expected.frames)
-        assert np.array_equal(saved["times"], expected.times)
+        assert np.array_equal(saved["axis0.frame"], expected.frames)
+        assert np.array_equal(saved["axis0.time"], expected.times)
 
 
 def test_times_that_single_precision_does_not_distinguish(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
     rows = (tmp_path / "rmsf.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["atom", *map(str, numbers)]
     with np.load(_saved(one, tmp_path / "rmsf.npz")) as kept:
-        assert kept["atoms"].tolist() == numbers
+        assert kept["axis0.atom"].tolist() == numbers
     pairs = tj.distances(ions.trajectory.select([47680, 47677]), "index 3341")
     assert pairs.pair_names() == ["NA+11302:NA - SOL215:OW", "NA+11299:NA - SOL215:OW"]
     wanted = tj.distances(plain.trajectory.select([47680, 47677]), "index 3341")

@@ -84,7 +84,7 @@ def test_one_series_has_a_sentence(systems: Systems) -> None:
 def test_gaps_and_missing_values_are_reasons(systems: Systems) -> None:
     """Where `tj.statistics` raises, a result says the frame."""
     result = tj.rmsd(systems["adk.xtc"].trajectory.select("name CA"))
-    assert isinstance(result, tj.Series)
+    assert isinstance(result, tj.Table)
     uneven = result[[0, 1, 2, 3, 9, 10, 11, 12]].statistics()
     assert "times are not even: 6 ps from frame 3 to frame 9, and 1 ps" in str(uneven.reason)
     assert uneven.time_unit == "frames"

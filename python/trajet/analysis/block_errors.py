@@ -77,12 +77,12 @@ def with_errors(table: _T, errors: BlockErrors | None, order: Literal["C", "F"] 
     """
     if errors is None:
         return table
-    standard_errors, half_widths, resolved = (
-        np.ascontiguousarray(numbers.reshape(table.values.shape, order=order))
-        for numbers in (errors.standard_errors, errors.half_widths, errors.resolved)
-    )
+    shape = table.values.shape
     return replace(
-        table, standard_errors=standard_errors, half_widths=half_widths, resolved=resolved
+        table,
+        standard_errors=np.ascontiguousarray(errors.standard_errors.reshape(shape, order=order)),
+        half_widths=np.ascontiguousarray(errors.half_widths.reshape(shape, order=order)),
+        resolved=np.ascontiguousarray(errors.resolved.reshape(shape, order=order)),
     )
 
 

@@ -18,9 +18,10 @@ from typing import (
 )
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trajet import universes
 from trajet.analysis.progress_bar import shown_progress
-from trajet.analysis.repeated_atoms import repeat_remarks
 from trajet.analysis.runner import AnalysisOutcome, Asked, RunOptions, RunRequest, run
 from trajet.analysis.signatures import (
     OF_RUN,
@@ -35,7 +36,7 @@ from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.renamed import advice_on
 from trajet.result import Result, with_scalars
-from trajet.trajectory import FrameChoice
+from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
@@ -44,6 +45,8 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R", bound=Result)
 _R_co = TypeVar("_R_co", bound=Result, covariant=True)
 
+# Arguments whose atoms count once, and a structure with the atoms of the selection.
+_COUNTED_ONCE = ("context", "reference")
 # Arguments of analyses in place of a selection of one trajectory.
 OfEnsemble: TypeAlias = Ensemble | EnsembleSelection
 
@@ -254,7 +257,7 @@ def _analysis(
             outcomes.append(replace((yield done.with_options(options)), asked=asked))
         result = done.result
         if counts_repeats and isinstance(result, Result):
-            result.report.record_remarks(repeat_remarks(bound.arguments))
+            result.report.record_remarks(_repeat_remarks(bound.arguments))
         return result
 
     @root_only("result")
@@ -405,3 +408,41 @@ def _of_member(value: object, opened: OpenMember) -> object:
     if isinstance(value, dict):
         return {name: _of_member(one, opened) for name, one in value.items()}
     return value
+
+
+def _repeat_remarks(arguments: Mapping[str, object]) -> list[str]:
+    """Return a remark for each argument of an analysis in which atoms are listed several times.
+
+    Lists of atom numbers may repeat atoms, for example those of two selections that overlap. Texts
+    and masks select each atom once.
+    """
+    remarks = []
+    for name, value in arguments.items():
+        for indices in [] if name in _COUNTED_ONCE else _selected(value):
+            if n_repeated := _count_repeated(indices):
+                remarks.append(
+                    f"{n_repeated} atoms are listed more than once in {name}= and count each time:"
+                    " select(numpy.unique(indices)) selects each atom once"
+                )
+    return list(dict.fromkeys(remarks))
+
+
+def _selected(value: object) -> Iterator[NDArray[np.int64]]:
+    """Yield the atoms of the selections in an argument."""
+    if isinstance(value, Selection):
+        yield value.indices
+    elif isinstance(value, (list, tuple)):
+        # Lists of numbers may be long.
+        for one in [] if value and isinstance(value[0], (int, float, np.number)) else value:
+            yield from _selected(one)
+    elif type(value).__module__ != "builtins" and universes.is_atomgroup(value):
+        yield value.ix  # type: ignore[attr-defined]
+
+
+def _count_repeated(indices: NDArray[np.int64]) -> int:
+    """Return the number of atoms that occur several times."""
+    if (np.diff(indices) > 0).all():
+        return 0
+    ordered = np.sort(indices)
+    again = ordered[1:][np.diff(ordered) == 0]
+    return len(again) and int(1 + np.count_nonzero(np.diff(again)))

@@ -43,7 +43,7 @@ class LinearDensity(Table):
     @property
     def position(self) -> NDArray[np.float64]:
         """Centres of the slices, `(bins,)`, float64, Å."""
-        return self.axis("position")["centre"]
+        return self.axis("position")["centre"].astype(np.float64, copy=False)
 
     @property
     def edges(self) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ class RadialDistribution(Table):
     @property
     def r(self) -> NDArray[np.float64]:
         """Centres of the bins, `(bins,)`, float64, Å."""
-        return self.axis("distance")["centre"]
+        return self.axis("distance")["centre"].astype(np.float64, copy=False)
 
     @property
     def edges(self) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ class RadialDistribution(Table):
     @property
     def counts(self) -> NDArray[np.int64]:
         """Pairs in each bin over all frames, int64, in the shape of g."""
-        return self.also["count"]
+        return self.also["count"].astype(np.int64, copy=False)
 
     @property
     def labels(self) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
@@ -69,7 +69,9 @@ class RadialDistribution(Table):
     def density(self) -> float | NDArray[np.float64]:
         """Mean number density of the second group, or of that of each pair, 1/Å³."""
         groups = self._named()
-        return self.number_density if groups is None else groups["density"]
+        if groups is None:
+            return self.number_density
+        return groups["density"].astype(np.float64, copy=False)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw g of each pair against the distance; see `Result.plot`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from trajet.plots import Look
 
+
+_T = TypeVar("_T", bound=np.generic)
 
 # Kinds of the numbers of fields; columns of axes may have texts, too.
 _TYPES = {"values": "biuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
@@ -62,17 +64,17 @@ class Table(PerFrame):
     Subclasses may have further fields: numbers or texts with a default.
     """
 
-    values: NDArray[Any]
+    values: NDArray[np.float64]
     axes: tuple[Axis, ...]
     name: str
     units: str
     selections: tuple[str, ...]
     report: Report
     label: str = ""
-    standard_errors: NDArray[Any] | None = None
-    half_widths: NDArray[Any] | None = None
-    resolved: NDArray[Any] | None = None
-    also: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    standard_errors: NDArray[np.float64] | None = None
+    half_widths: NDArray[np.float64] | None = None
+    resolved: NDArray[np.bool_] | None = None
+    also: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     parts: "Mapping[str, Table]" = field(default_factory=dict)
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
@@ -92,7 +94,7 @@ class Table(PerFrame):
             if np.shape(array) != shape:
                 raise ValueError(f"{name} have the shape {np.shape(array)}, and the axes {shape}")
 
-    def _errors(self) -> dict[str, NDArray[Any]]:
+    def _errors(self) -> dict[str, NDArray[np.generic]]:
         """Return errors and whether they are resolved, as far as they are known, by field."""
         fields = {
             "standard_errors": self.standard_errors,
@@ -114,20 +116,33 @@ class Table(PerFrame):
                 return one
         raise KeyError(f"no axis {kind!r}: there are {', '.join(one.kind for one in self.axes)}")
 
+    def _column(self, kind: str, name: str) -> NDArray[np.generic]:
+        """Return a column of an axis, for a property.
+
+        Raises
+        ------
+        AttributeError
+            If there is no such axis.
+        """
+        try:
+            return self.axis(kind)[name]
+        except KeyError as error:
+            raise AttributeError(f"{self.name} has no {name}s: {error.args[0]}") from None
+
     @property
     def times(self) -> NDArray[np.float64]:
         """Times of the frames, `(n_frames,)`, float64, ps."""
-        return self.axis("frames")["time"]
+        return self._column("frames", "time").astype(np.float64, copy=False)
 
     @property
     def frames(self) -> NDArray[np.int64]:
         """Numbers of the frames, `(n_frames,)`, int64."""
-        return self.axis("frames")["frame"]
+        return self._column("frames", "frame").astype(np.int64, copy=False)
 
     @property
     def atoms(self) -> NDArray[np.int64]:
         """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
-        return self.axis("atoms")["atom"]
+        return self._column("atoms", "atom").astype(np.int64, copy=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -301,18 +316,20 @@ class Table(PerFrame):
             # The shortest decimals that give the stored times back.
             inputs = analysis_of(self.report).get("inputs", ())
             columns[1] = ("time_ps", shortest_times(self.times, inputs))
-        columns += zip(names, self._by_column(self.values), strict=True)
-        for name, array in self.also.items():
-            columns += zip(self.names(name, ""), self._by_column(array), strict=True)
-        for name, errors in (
-            ("standard error", self.standard_errors),
-            ("half width 95", self.half_widths),
-        ):
-            if errors is not None:
-                columns += zip(self.names(name), self._by_column(errors), strict=True)
+        quantities: list[tuple[list[str], NDArray[np.generic] | None]] = [
+            (names, self.values),
+            *((self.names(name, ""), array) for name, array in self.also.items()),
+            (self.names("standard error"), self.standard_errors),
+            (self.names("half width 95"), self.half_widths),
+        ]
+        for headers, array in quantities:
+            if array is not None:
+                # Counts are integers.
+                by_column = self._by_column(cast("NDArray[np.float64]", array))
+                columns += zip(headers, by_column, strict=True)
         return columns
 
-    def _by_column(self, array: NDArray[Any]) -> NDArray[Any]:
+    def _by_column(self, array: NDArray[_T]) -> NDArray[_T]:
         """Return an array in the shape of the values, column of files by column."""
         rows = self._row_axes()
         # Axes of rows first, wherever they are.
@@ -322,13 +339,18 @@ class Table(PerFrame):
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a table of the chosen rows, with the report and the parts of the whole."""
-        errors: dict[str, Any] = {name: array[chosen] for name, array in self._errors().items()}
+
+        def some(array: NDArray[_T] | None) -> NDArray[_T] | None:
+            return None if array is None else array[chosen]
+
         return replace(
             self,
             values=self.values[chosen],
             axes=(self.axes[0].some(chosen), *self.axes[1:]),
+            standard_errors=some(self.standard_errors),
+            half_widths=some(self.half_widths),
+            resolved=some(self.resolved),
             also={name: array[chosen] for name, array in self.also.items()},
-            **errors,
         )
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -351,7 +373,7 @@ class Table(PerFrame):
         return arrays
 
     @classmethod
-    def _own_fields(cls) -> dict[str, Any]:
+    def _own_fields(cls) -> dict[str, object]:
         """Return the default of each field that a subclass adds."""
         return {one.name: one.default for one in fields(cls)[len(fields(Table)) :]}
 
@@ -378,23 +400,31 @@ class Table(PerFrame):
             own_fields[name] = arrays[name].item() if name in arrays else default
             if type(own_fields[name]) is not type(default):
                 raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
-        return cls(
-            values=arrays["values"],
+        # Whose types were checked.
+        values = cast("NDArray[np.float64]", arrays["values"])
+        standard_errors, half_widths = (
+            cast("NDArray[np.float64] | None", arrays.get(name))
+            for name in ("standard_errors", "half_widths")
+        )
+        found = cls(
+            values=values,
             axes=tuple(axes),
             name=text_of(arrays["name"]),
             units=text_of(arrays["units"]),
             selections=tuple(arrays["selections"].astype(np.str_).tolist()),
             report=report,
             label=text_of(arrays["label"]),
-            standard_errors=arrays.get("standard_errors"),
-            half_widths=arrays.get("half_widths"),
-            resolved=arrays.get("resolved"),
+            standard_errors=standard_errors,
+            half_widths=half_widths,
+            resolved=cast("NDArray[np.bool_] | None", arrays.get("resolved")),
             also=_with_prefix(arrays, "also."),
             parts={
                 name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
             },
-            **own_fields,
         )
+        for name, value in own_fields.items():
+            object.__setattr__(found, name, value)
+        return found
 
 
 # Results whose rows are frames, of both kinds.

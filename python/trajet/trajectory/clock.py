@@ -1,6 +1,4 @@
-"""Precision of stored times, and checks of time steps that users give."""
-
-import math
+"""Precision of stored times."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,19 +44,3 @@ def _unit_of_text(times: NDArray[np.float64]) -> float:
         if (np.abs(scaled - np.round(scaled)) <= 4 * np.spacing(np.abs(scaled))).all():
             return 10.0**-digits if digits else 0.0
     return 0.0
-
-
-def check_time_step(time_step: object) -> float | None:
-    """Return a time step, ps.
-
-    Raises
-    ------
-    ValueError
-        If it is not a finite number above 0.
-    """
-    if time_step is None:
-        return None
-    is_number = isinstance(time_step, (int, float, np.number)) and not isinstance(time_step, bool)
-    if not is_number or not (math.isfinite(time_step) and time_step > 0):  # type: ignore[arg-type, operator]
-        raise ValueError(f"time_step must be a time in ps above 0, not {time_step!r}")
-    return float(time_step)  # type: ignore[arg-type]

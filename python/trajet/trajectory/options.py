@@ -1,6 +1,7 @@
 """`OpenOptions`: how `trajet.open` reads files, as one value that functions and workers share."""
 
 import json
+import math
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,6 @@ from trajet._trajet import DEFAULT_CONNECTIONS, DEFAULT_REQUEST_SIZE, check_form
 from trajet.formats import FormatOptions
 from trajet.remote import StorageOptions, is_object, without_secrets
 from trajet.trajectory.choice import AtomChoice
-from trajet.trajectory.clock import check_time_step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class OpenOptions:
 
     def __post_init__(self) -> None:
         """Check the values that do not depend on the files."""
-        object.__setattr__(self, "time_step", check_time_step(self.time_step))
+        object.__setattr__(self, "time_step", _checked_time_step(self.time_step))
         if self.request_size < 1:
             raise ValueError(f"request_size must be at least 1 byte, not {self.request_size}")
         if self.threads is not None and self.threads < 1:
@@ -81,3 +81,19 @@ class OpenOptions:
             atoms=atoms if atoms is None or isinstance(atoms, str) else np.array(atoms),
             storage_options=without_secrets(self.storage_options),
         )
+
+
+def _checked_time_step(time_step: object) -> float | None:
+    """Return a time step, ps.
+
+    Raises
+    ------
+    ValueError
+        If it is not a finite number above 0.
+    """
+    if time_step is None:
+        return None
+    is_number = isinstance(time_step, (int, float, np.number)) and not isinstance(time_step, bool)
+    if not is_number or not (math.isfinite(time_step) and time_step > 0):  # type: ignore[arg-type, operator]
+        raise ValueError(f"time_step must be a time in ps above 0, not {time_step!r}")
+    return float(time_step)  # type: ignore[arg-type]
