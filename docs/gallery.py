@@ -16,7 +16,7 @@ calpha = traj.select("name CA")
 bilayer = tj.samples.bilayer().open()
 
 # %% RMSD
-# `Series` against time, with the distribution of its values and the mean with its 95 % interval.
+# A `Table` of frames against time, with the distribution of its values and the mean with its 95 % interval.
 # The RMSD is of the backbone, and of the phenol after superposition on it.
 rmsd = tj.rmsd(traj.select("backbone"), groups=["resname IPH and not name H*"])
 figure = rmsd.plot()
@@ -46,7 +46,7 @@ figure = rmsd.plot(kind="convergence")
 figure = rmsd.plot(kind="histogram")
 
 # %% RMSF
-# `AtomValues` against the residue, with standard errors.
+# A `Table` of atoms against the residue, with standard errors.
 figure = tj.rmsf(calpha, align="same", reference="average", errors=True).plot()
 
 # %% RMSDs of all pairs of frames
