@@ -10,6 +10,7 @@ from helpers.made_results import atom_values, ensemble_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trajet.result.group_mean import first_copies
+from trajet.result.member_outcome import MemberOutcome
 
 
 def fluctuations(chains: dict[str, list[int]], shift: float = 0.0) -> tj.Table:
@@ -314,3 +315,18 @@ def test_chains_that_are_all_renamed_are_matched_in_their_order(tmp_path: Path) 
     pairs = tj.distances(atoms).difference(0, 1)
     assert len(pairs.difference) == 8 * 7 // 2
     assert pairs.axes["quantity"][0] == "distance_A:A:G1:C2_-_A:U2:C2"
+
+
+def test_chains_that_members_share_are_not_matched_in_their_order(tmp_path: Path) -> None:
+    """Both systems have A and B, and rows of one chain each: they have no row in common."""
+    residues = {(chain, k, ""): name for chain in "AB" for k, name in enumerate("GUAU", 1)}
+    ensemble = ensemble_of_systems(tmp_path, [residues, residues])
+    files = [member.open() for member in ensemble]
+    for analysis in (tj.rmsf, tj.distances):
+        outcomes = [
+            MemberOutcome({"system": k // 2, "replica": k % 2}, result, chains=("A", "B"))
+            for k, one in enumerate(files)
+            for result in [analysis(one.select(f"name C2 and chainID {'AB'[k // 2]}"))]
+        ]
+        with pytest.raises(tj.AnalysisError, match="no row in common"):
+            tj.EnsembleResult(analysis.__name__, outcomes).difference(0, 1)

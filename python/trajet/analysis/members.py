@@ -165,10 +165,11 @@ def _run_member(
 def _with_residues(outcome: MemberOutcome[Result], files: Trajectory) -> MemberOutcome[Result]:
     """Return an outcome with the residues that are named in its result."""
     result = outcome.result
-    if result is None or not files.has_topology or not has_labels(result):
+    if result is None or not files.has_topology:
         return outcome
     topology = files.topology
-    return replace(outcome, residues=residues_in(result, topology), chains=chain_names(topology))
+    residues = residues_in(result, topology) if has_labels(result) else {}
+    return replace(outcome, residues=residues, chains=chain_names(topology))
 
 
 def _numbers(files: Trajectory, frames: FrameChoice) -> NDArray[np.int64]:

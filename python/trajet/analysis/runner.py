@@ -412,8 +412,8 @@ class RunRequest:
         return replace(
             self,
             frames=options.get("frames") if self.frames is None else self.frames,
-            pool=self.pool or options.get("pool"),
-            progress=self.progress or options.get("progress"),
+            pool=options.get("pool") if self.pool is None else self.pool,
+            progress=options.get("progress") if self.progress is None else self.progress,
         )
 
     def frame_numbers(self) -> NDArray[np.int64]:

@@ -84,8 +84,8 @@ class Pool(ABC):
 
     @property
     def facts(self) -> PoolFacts:
-        """Facts about the pool."""
-        return PoolFacts()
+        """Facts about the pool; a subclass that has `n_threads` alone may leave them out."""
+        return PoolFacts(n_threads=getattr(self, "n_threads", 1))
 
     @abstractmethod
     def run(

@@ -62,6 +62,22 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+# Kinds of numbers of columns in files; of others any.
+_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number"), "iu"),
+    **dict.fromkeys(("time", "centre", "density"), "fiu"),
+    **dict.fromkeys(("label", "chain", "resname", "icode", "name", "first", "second"), "U"),
+}
+# Columns that axes of these kinds have.
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "frames": ("frame", "time"),
+    "atoms": ("atom",),
+    "residues": ("residue", "label"),
+    "series": ("label",),
+    "groups": ("label",),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Axis:
     """The places along one dimension of a table.
@@ -154,13 +170,19 @@ class Axis:
 
         Raises
         ------
-        ValueError
-            If columns have different lengths, or more than one dimension, or there is none.
+        ValueError, TypeError
+            If columns have different lengths or more than one dimension, are missing, or of another
+            type.
         """
         columns = dict(arrays)
         kind, edges = text_of(columns.pop("kind")), columns.pop("edges", None)
         if {column.ndim for column in columns.values()} != {1}:
             raise ValueError("an axis has columns of one dimension")
+        for name, column in columns.items():
+            if column.dtype.kind not in _TYPES.get(name, "biufU"):
+                raise TypeError(f"{name} is of the type {column.dtype.name}")
+        if missing := {*_NEEDED.get(kind, ())} - {*columns}:
+            raise ValueError(f"an axis of {kind} has no {', '.join(sorted(missing))}")
         if len({len(column) for column in columns.values()}) > 1:
             raise ValueError("columns of an axis have different lengths")
         made = cls(kind, columns, None if edges is None else edges.astype(np.float64))

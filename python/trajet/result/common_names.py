@@ -134,27 +134,24 @@ def with_common_names(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutco
 
 
 def _with_chains_of_first(outcomes: Sequence[MemberOutcome[_R]]) -> list[MemberOutcome[_R]]:
-    """Return results whose residues are in the chains of the first one, where all are others."""
-    known = [_chains_with_rows(one) for one in outcomes]
-    first = next((chains for chains in known if chains), ())
+    """Return results with the names of chains of the first, where a topology has none of these."""
+    first = next((one.chains for one in outcomes if one.chains), ())
     made = []
-    for one, chains in zip(outcomes, known, strict=True):
-        if common := chains_of_first(chains, first):
-            residues = {
-                label: place._replace(chain=common[place.chain])
-                for label, place in one.residues.items()
-            }
-            names = tuple(common.get(name, name) for name in one.chains)
-            made.append(replace(one, residues=residues, chains=names))
-        else:
+    for one in outcomes:
+        common = chains_of_first(one.chains, first)
+        if not common:
             made.append(one)
+            continue
+        residues = {
+            label: place._replace(chain=common[place.chain])
+            for label, place in one.residues.items()
+        }
+        result = one.result
+        if isinstance(result, Table):
+            result = cast(_R, result.with_chains(common))
+        chains = tuple(common.values())
+        made.append(replace(one, result=result, residues=residues, chains=chains, chains_of=common))
     return made
-
-
-def _chains_with_rows(outcome: MemberOutcome[_R]) -> tuple[str, ...]:
-    """Return the chains whose residues are named in a result, in their order."""
-    found = {place.chain for place in outcome.residues.values()}
-    return tuple(name for name in outcome.chains if name in found)
 
 
 def _common_names(outcomes: Sequence[MemberOutcome[_R]]) -> dict[ResiduePlace, str]:

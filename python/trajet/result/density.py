@@ -98,6 +98,8 @@ class Density(Table):
         Edge of a voxel, Å.
     """
 
+    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("x", "y", "z"),)
+
     spacing: float = float("nan")
 
     _HAS_TIMES: ClassVar[bool] = False

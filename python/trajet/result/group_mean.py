@@ -159,6 +159,13 @@ def _remarks(
     """Yield what makes a mean doubtful."""
     yield from found.remarks
     yield from _renamed(members)
+    for one in members:
+        if one.chains_of:
+            pairs = ", ".join(f"{own} with {name}" for own, name in one.chains_of.items())
+            yield (
+                f"{one.label}: no chain has the name of a chain of the first member: chains are"
+                f" matched in their order, {pairs}"
+            )
     yield from remarks_of_members(members)
     yield from _mixed(mean.keys, members)
     n = mean.n_replicas

@@ -1,6 +1,7 @@
 """Results with principal moments of the gyration tensor."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ class GyrationMoments(Table):
     `values` are `(n_frames, 3)`, float64, Å², in ascending order. The quantities below are those of
     D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985), doi:10.1021/ma00148a028.
     """
+
+    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "groups"),)
 
     @property
     def radius(self) -> NDArray[np.float64]:

@@ -23,7 +23,10 @@ from trajet.result.result import KINDS, Result
 from trajet.result.table import Table
 
 # Errors of classes of results whose fields are others than they wrote.
-_UNFIT = (ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError)
+_UNFIT = (
+    *(ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError),
+    RecursionError,
+)
 # Memory that arrays may take: bytes in any case, and bytes per byte of the file.
 _LEAST, _MOST_COMPRESSED = 2**24, 48
 # Kinds of the arrays of a field, by the kind that its annotation has.
@@ -78,8 +81,9 @@ def load(path: str | os.PathLike[str]) -> Result:
     made = KINDS.get(kind, Table if "axis0.kind" in arrays else None)
     if made is None:
         raise FormatError(
-            f"{path}: a result of the class {kind}, which this version of trajet does not have:"
-            " import the module that defines the class, or read the arrays with numpy.load"
+            f"{path}: a result of the class {kind}, which this version of trajet does not have: run"
+            " the analysis again, import the module that defines the class, or read the arrays with"
+            " numpy.load"
         )
     try:
         if issubclass(made, Table):

@@ -37,9 +37,11 @@ class MemberOutcome(Generic[_R_co]):
         Labels of the residues in the names of the result's rows, and where each residue is; see
         `trajet.result.common_names`.
     chains
-        Names of the chains of the topology in their order, if `residues` are known.
+        Names of the chains of the topology in their order; none without a topology.
     renamed
         Labels of residues that have other names in another member, and those that they have there.
+    chains_of
+        Names of all chains and those of the first member, in which no chain has its name here.
     """
 
     keys: Mapping[str, Key]
@@ -50,6 +52,7 @@ class MemberOutcome(Generic[_R_co]):
     residues: Mapping[str, ResiduePlace] = field(default_factory=dict, repr=False)
     chains: tuple[str, ...] = field(default=(), repr=False)
     renamed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    chains_of: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def label(self) -> str:

@@ -1,6 +1,7 @@
 """Results with the fraction of native contacts in each frame."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ class NativeContacts(Table):
 
     The part "native" has the distance of each native contact in the reference.
     """
+
+    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
+    _PARTS: ClassVar[tuple[str, ...]] = ("native",)
 
     @property
     def pairs(self) -> NDArray[np.int64]:

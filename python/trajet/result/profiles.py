@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.labels import chains_of_first
 from trajet.result.applied import Applied
 from trajet.result.contact_map import ContactMap, NamedPair
 from trajet.result.dihedrals import Dihedrals
@@ -51,12 +50,10 @@ _STANDARD_ERROR = "standard_error"
 _LEAST_RESULTANT = 0.5
 # The column of insertion codes, which a result has if one of its residues has a code.
 _CODE = "icode"
-# The column of the names of chains.
-_CHAIN = "chain"
 # Columns that name an atom in sentences.
-_NAMES = (_CHAIN, "resname", "resid", "name")
+_NAMES = ("chain", "resname", "resid", "name")
 # Columns of atoms by which those of different systems are matched, without their residue's name.
-_OF_ATOMS = (QUANTITY, _CHAIN, "resid", "name", _CODE)
+_OF_ATOMS = (QUANTITY, "chain", "resid", "name", _CODE)
 
 
 @dataclass(frozen=True)
@@ -260,8 +257,7 @@ def matched_rows(
     """Return the rows of several results that all of them have, and remarks on the others.
 
     Rows are matched by the quantity and, for atoms, by chain, residue and atom name; other
-    rows by their distances, lags or names. Where all chains of a result have other names than those
-    of the first, and there are as many, chains are matched in their order.
+    rows by their distances, lags or names.
 
     Parameters
     ----------
@@ -277,8 +273,6 @@ def matched_rows(
         results.
     """
     remarks = _check_distances(axes, labels)
-    axes, renamed = _with_chains_of_first(axes, labels)
-    remarks += renamed
     keys = [_keys(own) for own in axes]
     if all(own == keys[0] for own in keys[1:]):
         # Also where atoms cannot be told apart: they stand in the same order.
@@ -294,31 +288,6 @@ def matched_rows(
     remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
     remarks += (remark,) if n_all > len(common) else ()
     return [np.array([place[key] for key in common]) for place in places], remarks
-
-
-def _with_chains_of_first(
-    axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
-) -> tuple[list[Mapping[str, NDArray[np.generic]]], tuple[str, ...]]:
-    """Return columns with the names of chains of the first result, where all are others.
-
-    And remarks on the results whose chains have other names.
-    """
-    found, remarks = list(axes), list[str]()
-    known = _chains_of(axes[0])
-    for k, own in enumerate(axes):
-        if common := chains_of_first(_chains_of(own), known):
-            names = [common[name] for name in own[_CHAIN].astype(np.str_).tolist()]
-            found[k] = {**own, _CHAIN: np.array(names, np.str_)}
-            remarks.append(
-                f"{labels[k]}: no chain has the name that it has in {labels[0]}: chains are matched"
-                " in their order"
-            )
-    return found, tuple(remarks)
-
-
-def _chains_of(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
-    """Return the names of chains, in their order; none if rows have no chains."""
-    return list(dict.fromkeys(axes[_CHAIN].astype(np.str_).tolist())) if _CHAIN in axes else []
 
 
 def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:

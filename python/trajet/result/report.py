@@ -163,7 +163,11 @@ class Report(Mapping[str, object]):
         # Several threads may read one report.
         conclude = self._conclude
         if conclude is not None:
-            self._recorded = conclude(self._recorded)
+            try:
+                self._recorded = conclude(self._recorded)
+            except KeyError as error:
+                # A mapping would take it for a missing entry.
+                raise RuntimeError(f"the report of the pool lacks {error}") from error
             self._conclude = None
         return self._recorded
 
@@ -465,6 +469,8 @@ def make_report(
     tags
         Open tags of the data set, in the order of `bytes_by_tag`.
     """
+    if missing := {"workers", "tasks", "passes", "t_total"} - run.keys():
+        raise TypeError(f"the report of the pool lacks {', '.join(sorted(missing))}")
     versions = {"trajet": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
     if (loaded := sys.modules.get("MDAnalysis")) is not None:
         versions["MDAnalysis"] = loaded.__version__
@@ -477,19 +483,20 @@ def make_report(
         "host": os.uname().nodename,
         "platform": machine.system(),
     }
-    return Report(analysis, partial(_concluded, run, here, tiers, tags))
+    return Report(analysis, partial(_concluded, run, here, os.getpid(), tiers, tags))
 
 
 def _concluded(
     run: RunReport,
     here: Mapping[str, object],
+    process: int,
     tiers: Sequence[str],
     tags: Sequence[str],
     analysis: Entries,
 ) -> Entries:
     """Return all entries of a report: sums over workers, and ratios and advice that follow."""
     opening, counting = cast(OpeningEntry, here["opening"]), run.get("counting")
-    workers, tasks = _workers_and_tasks(run, cast(str, here["host"]))
+    workers, tasks = _workers_and_tasks(run, cast(str, here["host"]), process)
     for worker in workers:
         worker["t_io"] = worker["t_read"] + worker["t_decode"]
     stages: dict[str, float] = {name: sum(worker[name] for worker in workers) for name in STAGES}
@@ -546,7 +553,9 @@ def _concluded(
     }
 
 
-def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], Sequence[TaskEntry]]:
+def _workers_and_tasks(
+    run: RunReport, host: str, process: int
+) -> tuple[list[WorkerEntry], Sequence[TaskEntry]]:
     """Return the workers and tasks of a run with process, thread and host.
 
     The workers of the engine are threads of this process.
@@ -556,7 +565,6 @@ def _workers_and_tasks(run: RunReport, host: str) -> tuple[list[WorkerEntry], Se
         if isinstance(run["tasks"], TaskColumns):
             return of_pool, run["tasks"].with_first(thread=None)
         return of_pool, [{"thread": None, **task} for task in run["tasks"]]
-    process = os.getpid()
     workers: list[WorkerEntry] = [
         {"host": host, "process": process, **w, "worker": 0, "thread": w["worker"]}
         for w in run["workers"]

@@ -1,7 +1,7 @@
 """Results with surface areas per frame."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,10 @@ class SurfaceAreas(Table):
 
     The axes are frames and, unless it is the total, residues or atoms.
     """
+
+    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        *(("frames",), ("frames", "residues"), ("frames", "atoms")),
+    )
 
     @property
     def by(self) -> str:

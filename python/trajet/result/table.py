@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound=np.generic)
 
 # Kinds of the numbers of fields; columns of axes may have texts, too.
-_TYPES = {"values": "biuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
+_TYPES = {"values": "iuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +78,10 @@ class Table(PerFrame):
     parts: "Mapping[str, Table]" = field(default_factory=dict)
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # Kinds of the axes, further arrays and parts that files of a subclass must have; any if empty.
+    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    _ALSO: ClassVar[tuple[str, ...]] = ()
+    _PARTS: ClassVar[tuple[str, ...]] = ()
     # Names of the arrays that each file has.
     REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
 
@@ -127,7 +131,7 @@ class Table(PerFrame):
         try:
             return self.axis(kind)[name]
         except KeyError as error:
-            raise AttributeError(f"{self.name} has no {name}s: {error.args[0]}") from None
+            raise AttributeError(f"{self.name}: {error.args[0]}") from None
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -164,6 +168,16 @@ class Table(PerFrame):
         ]
         return replace(self, axes=tuple(axes))
 
+    def with_chains(self, names: Mapping[str, str]) -> Self:
+        """Return the table with other names of chains."""
+        axes = [
+            replace(one, columns={**one.columns, "chain": np.array([names[c] for c in chains])})
+            if (chains := one.columns.get("chain", np.empty(0, np.str_)).tolist())
+            else one
+            for one in self.axes
+        ]
+        return replace(self, axes=tuple(axes))
+
     @property
     def quantity(self) -> str:
         """Name and unit, as on the axis of a figure."""
@@ -194,16 +208,21 @@ class Table(PerFrame):
 
     def _extremes(self) -> Summary:
         """Return mean, extremes, and the place of the largest of values without frames."""
-        places, most = self.axes[0], int(np.argmax(self.values))
-        kind = places.kind.removesuffix("s")
-        where = str(places[kind][most])
-        if (residues := places.get("resid")) is not None:
-            where += f" (residue {residues[most]})"
+        if not self.values.size:
+            return Summary(self.quantity)
+        at = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
+        where = []
+        for axis, k in zip(self.axes, at, strict=True):
+            # The first column tells the places apart.
+            text = str(next(iter(axis.columns.values()))[k])
+            residues = axis.get("resid")
+            where.append(text if residues is None else f"{text} (residue {residues[k]})")
+        kinds = [one.kind.removesuffix("s") for one in self.axes]
         columns = (
-            names_column("selection", self.columns),
-            Column(places.kind, [len(places)]),
+            names_column("selection", [" and ".join(self.selections)]),
+            *(Column(one.kind, [len(one)]) for one in self.axes),
             *(Column(k, [float(getattr(self.values, k)())], ".3f") for k in ("mean", "min", "max")),
-            Column(f"{kind} of max", [where]),
+            Column(f"{', '.join(kinds)} of max", [", ".join(where)]),
         )
         return Summary(self.quantity, columns, 1)
 
@@ -389,11 +408,15 @@ class Table(PerFrame):
         for name, array in arrays.items():
             if array.dtype.kind not in _TYPES.get(name, "biufU"):
                 raise TypeError(f"{name} is of the type {array.dtype.name}")
+        if arrays["selections"].ndim != 1 or arrays["selections"].dtype.kind != "U":
+            raise TypeError("selections are no list of texts")
         axes, k = [], 0
         while own := _with_prefix(arrays, f"axis{k}."):
             axes.append(Axis.from_arrays(own))
             k += 1
         of_parts = _with_prefix(arrays, "part.")
+        if any(".part." in name for name in of_parts):
+            raise ValueError("a part of a table has parts")
         names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
         own_fields = cls._own_fields()
         for name, default in own_fields.items():
@@ -422,6 +445,11 @@ class Table(PerFrame):
                 name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
             },
         )
+        kinds = tuple(one.kind for one in axes)
+        if (cls._AXES and kinds not in cls._AXES) or (
+            {*cls._ALSO} - {*found.also} or {*cls._PARTS} - {*found.parts}
+        ):
+            raise ValueError(f"the axes are {', '.join(kinds)}, or further arrays are missing")
         for name, value in own_fields.items():
             object.__setattr__(found, name, value)
         return found
