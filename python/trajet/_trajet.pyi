@@ -625,7 +625,7 @@ class Plan:
         limits: NDArray[np.float32],
         n_within: int,
     ) -> Plan: ...
-    # the plan of one analysis that also keeps the states of 65 to 128 blocks of its frames
+    # the plan of one analysis that also keeps the states of 64 to 128 blocks of its frames
     def in_blocks(self, n_frames: int) -> Plan: ...
     # whether it calls functions of Python
     @property

@@ -1,7 +1,7 @@
 """Errors of results that are folded over all frames, from the results of blocks of frames.
 
 Blocks are nodes of the fixed tree of merges, so that errors have the same bits on every pool. The
-means of 65 to 128 blocks are a series, of which `trajet.uncertainty` takes the error.
+means of 64 to 128 blocks are a series, of which `trajet.uncertainty` takes the error.
 """
 
 from collections.abc import Mapping, Sequence

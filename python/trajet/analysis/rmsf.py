@@ -92,7 +92,7 @@ def rmsf(
     `report["remarks"]` name molecules that are broken over the box in the reference, say in how
     many frames they are, and say so if no frame was superposed.
 
-    Errors are those of 65 to 128 blocks of equally many frames, one after the other, by the
+    Errors are those of 64 to 128 blocks of equally many frames, one after the other, by the
     jackknife; frames beyond the last whole block have none.
 
     Moments are merged pairwise: T. F. Chan, G. H. Golub and R. J. LeVeque, Am. Stat. 37, 242
