@@ -16,7 +16,8 @@ calpha = traj.select("name CA")
 bilayer = tj.samples.bilayer().open()
 
 # %% RMSD
-# A `Table` of frames against time, with the distribution of its values and the mean with its 95 % interval.
+# A `Table` of frames against time, with the distribution of its values and the mean with its 95 %
+# interval.
 # The RMSD is of the backbone, and of the phenol after superposition on it.
 rmsd = tj.rmsd(traj.select("backbone"), groups=["resname IPH and not name H*"])
 figure = rmsd.plot()
