@@ -201,8 +201,9 @@ impl Reader {
         let gap = self.file.source.gap(self.file.request_size);
         for part in needed.into_iter().filter(|part| !part.is_empty()) {
             match parts.last_mut() {
-                Some(last) if part.start - last.end <= gap => {
-                    last.end = part.end;
+                // Variables of damaged files may overlap.
+                Some(last) if part.start.saturating_sub(last.end) <= gap => {
+                    last.end = last.end.max(part.end);
                 }
                 _ => parts.push(part),
             }
