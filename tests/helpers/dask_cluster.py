@@ -118,6 +118,17 @@ def left_behind(client: Client) -> list[str]:
     return names
 
 
+def _make_run_plugins() -> Callable[..., list[str]]:
+    def run_plugins(dask_worker: Any) -> list[str]:
+        return [name for name in dask_worker.plugins if "trajet" in name]
+
+    return run_plugins
+
+
+# Returns the names of the plugins of our runs in a worker.
+run_plugins = _make_run_plugins()
+
+
 def change_do(client: Client, first: Callable[..., None], workers: list[str] | None = None) -> None:
     """Have workers call `first(tasks, stop)` before each task; `tasks` is a store of their own."""
 

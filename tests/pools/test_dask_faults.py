@@ -26,6 +26,7 @@ from helpers.dask_cluster import (
     change_copies,
     change_do,
     left_behind,
+    run_plugins,
     started,
     undo,
     until,
@@ -638,6 +639,7 @@ def test_stopped_worker_stops_no_run(client: Client, long_adk: Adk) -> None:
         waker.cancel()
         os.kill(victim, signal.SIGCONT)
     until(lambda: victim in client.run(os.getpid).values())
+    until(lambda: not any(client.run(run_plugins).values()))
     pool = tj.DaskPool(client, scheduling="static")
     report = tj.rmsd(atoms, pool=pool).report
     (found,) = (worker for worker in report["workers"] if worker["address"] == address)
@@ -658,11 +660,7 @@ tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid()
     command = [sys.executable, "-c", code, client.scheduler.address, str(long_adk.xtc)]
     assert subprocess.run(command, timeout=PATIENCE, check=False).returncode == -signal.SIGKILL
     until(lambda: left_behind(client) == [])
-
-    def plugins(dask_worker: Any) -> list[str]:
-        return [name for name in dask_worker.plugins if "trajet" in name]
-
-    until(lambda: not any(client.run(plugins).values()))
+    until(lambda: not any(client.run(run_plugins).values()))
 
 
 def test_workers_that_come_late_or_never_are_waited_for(

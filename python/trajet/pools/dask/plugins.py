@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Never, TypeAlias
 
@@ -379,8 +379,8 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         self._client = client
         self.record = SchedulerRecord([], 0, {})
         self._given: dict[tuple[int, int, int], float] = {}
-        # of workers that have not answered yet
-        self.setups: set[asyncio.Task[None]] = set()
+        # by worker and pass
+        self.setups: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     def start(self, scheduler: "Scheduler") -> None:
         """Keep the scheduler."""
@@ -413,10 +413,12 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
     def end(self, scheduler: "Scheduler") -> None:
         """Remove the plugins of the run here and from the workers, without waiting for them."""
         scheduler.remove_plugin(name=self.name)
-        for setup in self.setups:
-            setup.cancel()
         for name in [name for name in scheduler.worker_plugins if name.startswith(self.name)]:
-            scheduler.loop.add_callback(_forget, scheduler, name)
+            # Dask gives it to no later worker.
+            del scheduler.worker_plugins[name]
+            for address in scheduler.workers:
+                setup = self.setups.get((address, name))
+                scheduler.loop.add_callback(_remove_from_worker, scheduler, address, name, setup)
 
 
 async def set_up(run: str, name: str, plugin: bytes, dask_scheduler: "Scheduler") -> None:
@@ -434,7 +436,7 @@ async def set_up(run: str, name: str, plugin: bytes, dask_scheduler: "Scheduler"
         asyncio.create_task(_set_up_worker(dask_scheduler, address, name, plugin)): address
         for address in dask_scheduler.workers
     }
-    recorder.setups |= pending.keys()
+    recorder.setups |= {(address, name): setup for setup, address in pending.items()}
     has_answer = False
 
     def is_awaited(address: str) -> bool:
@@ -448,30 +450,47 @@ async def set_up(run: str, name: str, plugin: bytes, dask_scheduler: "Scheduler"
         done, _ = await asyncio.wait(pending, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
         for setup in done:
             del pending[setup]
-            recorder.setups.discard(setup)
             setup.result()
             has_answer = True
 
 
 async def _set_up_worker(scheduler: "Scheduler", address: str, name: str, plugin: bytes) -> None:
-    """Set up a worker; try again while it cannot be reached and has not left."""
-    message = {"op": "plugin-add", "plugin": plugin, "name": name}
+    """Set up a worker; raise the error of the setup."""
+    answer = await _tell_worker(scheduler, address, {"op": "plugin-add", "plugin": plugin}, name)
+    if answer.get("status") == "error":
+        _, error, trace = clean_exception(**answer)
+        raise error.with_traceback(trace)
+
+
+async def _remove_from_worker(
+    scheduler: "Scheduler", address: str, name: str, setup: asyncio.Task[None] | None
+) -> None:
+    """Remove a plugin from a worker, once its setup there has ended.
+
+    Dask keeps no order of messages: a setup that was cancelled could reach a worker that hangs
+    after the removal, and stay.
+    """
+    if setup is not None:
+        await asyncio.gather(setup, return_exceptions=True)
+    await _tell_worker(scheduler, address, {"op": "plugin-remove"}, name)
+
+
+async def _tell_worker(
+    scheduler: "Scheduler", address: str, message: dict[str, object], name: str
+) -> dict[str, object]:
+    """Return a worker's answer about the plugin of a pass, empty if the worker has left.
+
+    A worker that cannot be reached is tried again.
+    """
     while address in scheduler.workers:
         try:
-            answers = await scheduler.broadcast(msg=message, workers=[address])
+            answers = await scheduler.broadcast(msg={**message, "name": name}, workers=[address])
         except OSError:
             await asyncio.sleep(_LOOK)
-            continue
-        if answers[address]["status"] == "error":
-            _, error, trace = clean_exception(**answers[address])
-            raise error.with_traceback(trace)
-        return
-
-
-async def _forget(scheduler: "Scheduler", name: str) -> None:
-    # A worker that just died has nothing to forget.
-    with suppress(OSError):
-        await scheduler.unregister_worker_plugin(None, name)
+        else:
+            answer: dict[str, object] = answers[address]
+            return answer
+    return {}
 
 
 def end_run(run: str, dask_scheduler: "Scheduler") -> SchedulerRecord:
