@@ -98,6 +98,8 @@ def record(command: str, folder: Path) -> tuple[str, Result]:
     lines = [re.sub(r" in \d.*", " in …", line) for line in printed]
     # Advice follows from times.
     left_out = ("result.npz", *first_advice(entries_of(result.report)))
+    # The mean of what was centred is the rounding of the processor.
+    shown = re.sub(r"-?\d[.\d]*e-1[4-9]", "0", repr(result))
     summary, head = result.summary(), result.csv_header()
     more = ", …" * (len(head) > _MOST)
     return (
@@ -105,7 +107,7 @@ def record(command: str, folder: Path) -> tuple[str, Result]:
             [
                 f"$ trajet {command}",
                 *(line for line in lines if line not in left_out),
-                f"repr: {result!r}",
+                f"repr: {shown}",
                 f"summary: {summary.title}: {summary.count} rows, {len(summary.columns)} columns",
                 f"csv: {len(head)} columns: {', '.join(head[:_MOST])}{more}",
                 "",
