@@ -145,7 +145,7 @@ print(sorted(slow & set(sys.modules)))
 print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
 """
     names = (
-        *("as_json", "axes", "per_frame", "report", "result", "series", "summary", "table"),
+        *("as_json", "per_frame", "report", "result", "series", "summary", "table"),
         "times",
     )
     modules = [f"trajet.result.{name}" for name in names]

@@ -9,7 +9,7 @@ from trajet.analysis.arguments import ANGSTROM, Above, OtherUpdatingAtoms, Updat
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set, selected_locations
 from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.runner import Chosen, RunOptions, RunRequest
+from trajet.analysis.runner import LabelledSelection, RunOptions, RunRequest
 from trajet.result import Table
 
 
@@ -134,7 +134,7 @@ def check_for_pairs(main: AtomSet, other: AtomSet | None) -> None:
         raise SelectionError(f"{labels}: there is no pair of different atoms: choose more atoms")
 
 
-def between(main: Chosen, other: Chosen | None) -> str:
+def between(main: LabelledSelection, other: LabelledSelection | None) -> str:
     """Return the names of the two groups, or of the only one."""
     return main.label if other is None else f"{main.label} and {other.label}"
 

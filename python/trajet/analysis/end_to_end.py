@@ -10,7 +10,7 @@ from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import Table
-from trajet.result.axes import series
+from trajet.result.table import series
 
 
 @analysis(

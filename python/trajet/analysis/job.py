@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trajet import universes
 from trajet.analysis.progress_bar import shown_progress
-from trajet.analysis.runner import AnalysisOutcome, Asked, RunOptions, RunRequest, run
+from trajet.analysis.runner import AnalysisCall, AnalysisOutcome, RunOptions, RunRequest, run
 from trajet.analysis.signatures import (
     OF_RUN,
     recorded_parameters,
@@ -248,7 +248,7 @@ def _analysis(
         bound.apply_defaults()
         arguments = bound.arguments
         details.check_arguments(arguments)
-        asked = Asked(function.__name__, {name: arguments[name] for name in recorded})
+        asked = AnalysisCall(function.__name__, {name: arguments[name] for name in recorded})
         options = cast(RunOptions, {name: arguments[name] for name in OF_RUN})
         running = function(*args, **kwargs)
         # No outcome is held while the next is computed: each may take all memory of a run.

@@ -30,7 +30,7 @@ from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
 from trajet.result import Report, counting_of, make_report
-from trajet.result.axes import Axis
+from trajet.result.table import Axis
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -125,7 +125,7 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
 
 
-class Chosen(Protocol):
+class LabelledSelection(Protocol):
     """Selected atoms of a trajectory."""
 
     @property
@@ -144,7 +144,7 @@ class Chosen(Protocol):
         ...
 
 
-class ChosenAtoms(Chosen, Protocol):
+class LabelledAtoms(LabelledSelection, Protocol):
     """The same atoms in every frame, or other ones in each."""
 
     @property
@@ -154,7 +154,7 @@ class ChosenAtoms(Chosen, Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnalysisCall:
     """The analysis that asked for a run.
 
     Attributes
@@ -216,7 +216,7 @@ class AnalysisOutcome:
     broken: list[str] = field(default_factory=list)
     blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
     fewer_connections: list[str] = field(default_factory=list)
-    asked: Asked | None = None
+    asked: AnalysisCall | None = None
 
     @property
     def frames_axis(self) -> Axis:
@@ -378,7 +378,7 @@ class RunRequest:
     """
 
     plan: Plan | Callable[[NDArray[np.int64]], Plan]
-    selections: "Sequence[ChosenAtoms | UpdatingSelection]"
+    selections: "Sequence[LabelledAtoms | UpdatingSelection]"
     _: KW_ONLY
     seconds: float = 0.0
     frames: FrameChoice = None

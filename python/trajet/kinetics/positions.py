@@ -10,8 +10,7 @@ from trajet._trajet import Plan
 from trajet.analysis.job import Job, Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import atom_labels
-from trajet.result.axes import named
-from trajet.result.table import OfFrames, Table
+from trajet.result.table import OfFrames, Table, named
 from trajet.trajectory import Selection
 
 

@@ -98,7 +98,7 @@ class Density(Table):
         Edge of a voxel, Å.
     """
 
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("x", "y", "z"),)
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("x", "y", "z"),)
 
     spacing: float = float("nan")
 

@@ -20,7 +20,7 @@ class GyrationMoments(Table):
     D. N. Theodorou and U. W. Suter, Macromolecules 18, 1206 (1985), doi:10.1021/ma00148a028.
     """
 
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "groups"),)
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "groups"),)
 
     @property
     def radius(self) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ import importlib
 import math
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
-from trajet.result.table import Table
+from trajet.result.table import Axis, Table
 
 # Errors of classes of results whose fields are others than they wrote.
 _UNFIT = (
@@ -31,6 +31,22 @@ _UNFIT = (
 _LEAST, _MOST_COMPRESSED = 2**24, 48
 # Kinds of the arrays of a field, by the kind that its annotation has.
 _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
+# Kinds of the numbers of fields; columns of axes may have texts, too.
+_TABLE_TYPES = {"values": "iuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
+# Kinds of numbers of columns in files; of others any.
+_COLUMN_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number"), "iu"),
+    **dict.fromkeys(("time", "centre", "density"), "fiu"),
+    **dict.fromkeys(("label", "chain", "resname", "icode", "name", "first", "second"), "U"),
+}
+# Columns that axes of these kinds have.
+_COLUMNS_OF_KINDS: Mapping[str, tuple[str, ...]] = {
+    "frames": ("frame", "time"),
+    "atoms": ("atom",),
+    "residues": ("residue", "label"),
+    "series": ("label",),
+    "groups": ("label",),
+}
 # Characters of a name that a message quotes.
 _QUOTED = 100
 
@@ -91,7 +107,7 @@ def load(path: str | os.PathLike[str]) -> Result:
                 if name not in arrays:
                     raise _without(kind, name, path)
             report = _value_of("report", Report, arrays.pop("report"), path)
-            result: Result = made.of_arrays(arrays, cast(Report, report))
+            result: Result = _table_of(made, arrays, cast(Report, report))
         else:
             result = made(**_values_of(made, arrays, path))
         _check_rows(result, path)
@@ -277,3 +293,114 @@ def _check_rows(result: Result, path: Path) -> None:
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise FormatError(f"{path}: fields have different numbers of rows: {found}; save it again")
+
+
+def _table_of(
+    kind: type[Table], arrays: Mapping[str, NDArray[np.generic]], report: Report
+) -> Table:
+    """Return the table of the arrays of a file.
+
+    Raises
+    ------
+    KeyError, ValueError, TypeError
+        If arrays are missing, or do not fit together.
+    """
+    for name, array in arrays.items():
+        if array.dtype.kind not in _TABLE_TYPES.get(name, "biufU"):
+            raise TypeError(f"{name} is of the type {array.dtype.name}")
+    if arrays["selections"].ndim != 1 or arrays["selections"].dtype.kind != "U":
+        raise TypeError("selections are no list of texts")
+    axes, k = [], 0
+    while own := _with_prefix(arrays, f"axis{k}."):
+        axes.append(_axis_of(own))
+        k += 1
+    of_parts = _with_prefix(arrays, "part.")
+    if any(".part." in name for name in of_parts):
+        raise ValueError("a part of a table has parts")
+    names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
+    own_fields = kind.own_fields()
+    for name, default in own_fields.items():
+        own_fields[name] = arrays[name].item() if name in arrays else default
+        if type(own_fields[name]) is not type(default):
+            raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
+    # Whose types were checked.
+    values = cast("NDArray[np.float64]", arrays["values"])
+    standard_errors, half_widths = (
+        cast("NDArray[np.float64] | None", arrays.get(name))
+        for name in ("standard_errors", "half_widths")
+    )
+    found = kind(
+        values=values,
+        axes=tuple(axes),
+        name=_text_of(arrays["name"]),
+        units=_text_of(arrays["units"]),
+        selections=tuple(arrays["selections"].astype(np.str_).tolist()),
+        report=report,
+        label=_text_of(arrays["label"]),
+        standard_errors=standard_errors,
+        half_widths=half_widths,
+        resolved=cast("NDArray[np.bool_] | None", arrays.get("resolved")),
+        also=_with_prefix(arrays, "also."),
+        parts={
+            name: _table_of(Table, _with_prefix(of_parts, f"{name}."), report) for name in names
+        },
+    )
+    kinds = tuple(one.kind for one in axes)
+    if (kind.AXES and kinds not in kind.AXES) or (
+        {*kind.ALSO} - {*found.also} or {*kind.TABLES} - {*found.parts}
+    ):
+        raise ValueError(f"the axes are {', '.join(kinds)}, or further arrays are missing")
+    for name, value in own_fields.items():
+        object.__setattr__(found, name, value)
+    return found
+
+
+def _axis_of(arrays: Mapping[str, NDArray[np.generic]]) -> Axis:
+    """Return the axis of the arrays of a file, whose names have no prefix.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns have different lengths or more than one dimension, are missing, or of another
+        type.
+    """
+    columns = dict(arrays)
+    kind, edges = _text_of(columns.pop("kind")), columns.pop("edges", None)
+    if {column.ndim for column in columns.values()} != {1}:
+        raise ValueError("an axis has columns of one dimension")
+    for name, column in columns.items():
+        if column.dtype.kind not in _COLUMN_TYPES.get(name, "biufU"):
+            raise TypeError(f"{name} is of the type {column.dtype.name}")
+    if missing := {*_COLUMNS_OF_KINDS.get(kind, ())} - {*columns}:
+        raise ValueError(f"an axis of {kind} has no {', '.join(sorted(missing))}")
+    if len({len(column) for column in columns.values()}) > 1:
+        raise ValueError("columns of an axis have different lengths")
+    made = Axis(kind, columns, None if edges is None else edges.astype(np.float64))
+    if made.edges is not None and made.edges.shape != (len(made) + 1,):
+        raise ValueError(f"{len(made)} bins have edges of the shape {made.edges.shape}")
+    return made
+
+
+def _with_prefix(
+    arrays: Mapping[str, NDArray[np.generic]], prefix: str
+) -> dict[str, NDArray[np.generic]]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
+def _text_of(array: NDArray[np.generic]) -> str:
+    """Return the text of an array without a dimension.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    value = array.item()
+    if not isinstance(value, str):
+        raise TypeError(f"a name is no text but of the type {array.dtype.name}")
+    return value

@@ -17,8 +17,8 @@ class NativeContacts(Table):
     The part "native" has the distance of each native contact in the reference.
     """
 
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
-    _PARTS: ClassVar[tuple[str, ...]] = ("native",)
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
+    TABLES: ClassVar[tuple[str, ...]] = ("native",)
 
     @property
     def pairs(self) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ from trajet.result.table import Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
-# Columns by which rows are told apart, by the class of a result that is no `Table`.
+# Columns that identify a row, by the class of results; a `Table` has them in its axes.
 _AXES: Mapping[str, tuple[str, ...]] = {
     "MeanSquaredDisplacement": ("lag_ps",),
     "HydrogenBondLifetimes": ("time_ps",),

@@ -32,8 +32,8 @@ class RadialDistribution(Table):
         Mean number density of the second group, 1/Å³; NaN if there are several pairs.
     """
 
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("distance",), ("groups", "distance"))
-    _ALSO: ClassVar[tuple[str, ...]] = ("count",)
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("distance",), ("groups", "distance"))
+    ALSO: ClassVar[tuple[str, ...]] = ("count",)
 
     number_density: float = float("nan")
 

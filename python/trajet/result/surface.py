@@ -27,7 +27,7 @@ class SurfaceAreas(Table):
     The axes are frames and, unless it is the total, residues or atoms.
     """
 
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (
         *(("frames",), ("frames", "residues"), ("frames", "atoms")),
     )
 

@@ -1,14 +1,14 @@
-"""`Table`: values with an axis for each dimension, which name their places."""
+"""`Table`: values with an `Axis` for each dimension, which tells its places apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.quoting import quoted
-from trajet.result.axes import Axis, text_of
 from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report, analysis_of
 from trajet.result.result import Columns, column_name, count_of_frames, names_column
@@ -25,8 +25,176 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", bound=np.generic)
 
-# Kinds of the numbers of fields; columns of axes may have texts, too.
-_TYPES = {"values": "iuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
+
+@dataclass(frozen=True)
+class Kind:
+    """What all axes of one kind have in common.
+
+    Attributes
+    ----------
+    heading
+        Heading of the names of its places in tables of a terminal.
+    files
+        Names in files of the columns that files have, in their order.
+    is_named
+        Whether each place is a column of a file, with its label in the header; else it is a row.
+    has_first_label
+        Whether the header of the first place has its label: not where that is the selection of the
+        command.
+    """
+
+    heading: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    is_named: bool = False
+    has_first_label: bool = True
+
+
+# All kinds by name.
+KINDS: Mapping[str, Kind] = {
+    "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}),
+    # The main selection of an analysis, and further ones.
+    "series": Kind("selection", is_named=True, has_first_label=False),
+    # Quantities, or groups of atoms, of which none is the main one.
+    "groups": Kind("selection", is_named=True),
+    "distance": Kind("r (Å)", {"centre": "r_A"}),
+    "position": Kind("position (Å)", {"centre": "position_A"}),
+    "x": Kind("x (Å)", {"centre": "x_A"}),
+    "y": Kind("y (Å)", {"centre": "y_A"}),
+    "z": Kind("z (Å)", {"centre": "z_A"}),
+    "atoms": Kind(
+        "atom",
+        {
+            **{"atom": "atom", "chain": "chain", "resname": "resname", "resid": "resid"},
+            **{"icode": "icode", "name": "name"},
+        },
+    ),
+    "residues": Kind(
+        "residue",
+        {
+            **{"residue": "residue", "chain": "chain", "resname": "resname", "resid": "resid"},
+            "icode": "icode",
+        },
+    ),
+    "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The places along one dimension of a table.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    columns
+        What tells the places apart, one element for each place: numbers, names, times. "label" is
+        for people only.
+    edges
+        `(n + 1,)`, the edges of bins, of which "centre" is a column; None if the places are none.
+    """
+
+    kind: str
+    columns: Mapping[str, NDArray[np.generic]]
+    edges: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of places."""
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        """Return a column.
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
+        return self.columns[name]
+
+    @property
+    def bin_edges(self) -> NDArray[np.float64]:
+        """The edges of bins, `(n + 1,)`; ValueError if the places are none."""
+        if self.edges is None:
+            raise ValueError(f"an axis of the kind {self.kind!r} without edges of bins")
+        return self.edges
+
+    @property
+    def of_kind(self) -> Kind:
+        """What all axes of this kind have in common."""
+        return KINDS.get(self.kind, Kind(self.kind))
+
+    def get(self, name: str) -> NDArray[np.generic] | None:
+        """Return a column, or None if there is no such column."""
+        return self.columns.get(name)
+
+    def some(self, chosen: "slice | NDArray[np.generic]") -> Self:
+        """Return the axis of some of the places.
+
+        Raises
+        ------
+        ValueError
+            If they are bins that do not follow one another.
+        """
+        columns = {name: column[chosen] for name, column in self.columns.items()}
+        edges = None if self.edges is None else edges_of_rows(self.edges, chosen)
+        return type(self)(self.kind, columns, edges)
+
+    def labels(self, count: int | None = None) -> list[str]:
+        """Return the labels of the first places, or of all."""
+        return [str(label) for label in islice(self.columns["label"].tolist(), count)]
+
+    def without_chains(self) -> tuple[list[str] | None, list[str]]:
+        """Return chains and labels without them; None and the labels if these have no chains."""
+        labels, chains = self.labels(), self.columns.get("chain")
+        begins = [] if chains is None else [f"{chain}:" for chain in chains.tolist()]
+        if not begins or not all(map(str.startswith, labels, begins)):
+            return None, labels
+        return [begin[:-1] for begin in begins], list(map(str.removeprefix, labels, begins))
+
+    def labels_in_headers(self) -> list[str]:
+        """Return the label of each place in the header of a file, empty where it has none."""
+        labels = self.labels()
+        return labels if self.of_kind.has_first_label else ["", *labels[1:]]
+
+    def arrays(self, prefix: str) -> Iterator[tuple[str, NDArray[np.generic]]]:
+        """Yield the arrays of a file, whose names begin with `prefix`."""
+        yield f"{prefix}.kind", np.array(self.kind)
+        for name, column in self.columns.items():
+            yield f"{prefix}.{name}", column
+        if self.edges is not None:
+            yield f"{prefix}.edges", self.edges
+
+
+def bins(kind: str, edges: NDArray[np.float64]) -> Axis:
+    """Return the axis of bins between edges, `(n + 1,)`."""
+    return Axis(kind, {"centre": (edges[:-1] + edges[1:]) / 2}, edges)
+
+
+def edges_of_rows(
+    edges: NDArray[np.float64], chosen: "slice | NDArray[np.generic]"
+) -> NDArray[np.float64]:
+    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
+
+    Raises
+    ------
+    ValueError
+        If the bins do not follow one another.
+    """
+    chosen_bins = np.arange(len(edges) - 1)[chosen]
+    if not len(chosen_bins) or (np.diff(chosen_bins) != 1).any():
+        raise ValueError("the bins must follow one another: take a slice of some")
+    return edges[chosen_bins[0] : chosen_bins[-1] + 2]
+
+
+def named(kind: str, labels: Sequence[str], **columns: NDArray[np.generic]) -> Axis:
+    """Return an axis whose places have labels."""
+    return Axis(kind, {"label": np.array(labels, np.str_), **columns})
+
+
+def series(labels: Sequence[str], kind: str = "series") -> tuple[Axis, ...]:
+    """Return the axis of several series; none of a single one, whose values need no dimension."""
+    return (named(kind, labels),) if len(labels) > 1 else ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,9 +247,9 @@ class Table(PerFrame):
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
     # Kinds of the axes, further arrays and parts that files of a subclass must have; any if empty.
-    _AXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    _ALSO: ClassVar[tuple[str, ...]] = ()
-    _PARTS: ClassVar[tuple[str, ...]] = ()
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    ALSO: ClassVar[tuple[str, ...]] = ()
+    TABLES: ClassVar[tuple[str, ...]] = ()
     # Names of the arrays that each file has.
     REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
 
@@ -381,7 +549,7 @@ class Table(PerFrame):
             "selections": np.array(self.selections, np.str_),
             "label": np.array(self.label),
             **self._errors(),
-            **{name: np.array(getattr(self, name)) for name in self._own_fields()},
+            **{name: np.array(getattr(self, name)) for name in self.own_fields()},
         }
         for k, axis in enumerate(self.axes):
             arrays.update(axis.arrays(f"axis{k}"))
@@ -392,67 +560,9 @@ class Table(PerFrame):
         return arrays
 
     @classmethod
-    def _own_fields(cls) -> dict[str, object]:
+    def own_fields(cls) -> dict[str, object]:
         """Return the default of each field that a subclass adds."""
         return {one.name: one.default for one in fields(cls)[len(fields(Table)) :]}
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], report: Report) -> Self:
-        """Return the table of the arrays of a file.
-
-        Raises
-        ------
-        KeyError, ValueError, TypeError
-            If arrays are missing, or do not fit together.
-        """
-        for name, array in arrays.items():
-            if array.dtype.kind not in _TYPES.get(name, "biufU"):
-                raise TypeError(f"{name} is of the type {array.dtype.name}")
-        if arrays["selections"].ndim != 1 or arrays["selections"].dtype.kind != "U":
-            raise TypeError("selections are no list of texts")
-        axes, k = [], 0
-        while own := _with_prefix(arrays, f"axis{k}."):
-            axes.append(Axis.from_arrays(own))
-            k += 1
-        of_parts = _with_prefix(arrays, "part.")
-        if any(".part." in name for name in of_parts):
-            raise ValueError("a part of a table has parts")
-        names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
-        own_fields = cls._own_fields()
-        for name, default in own_fields.items():
-            own_fields[name] = arrays[name].item() if name in arrays else default
-            if type(own_fields[name]) is not type(default):
-                raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
-        # Whose types were checked.
-        values = cast("NDArray[np.float64]", arrays["values"])
-        standard_errors, half_widths = (
-            cast("NDArray[np.float64] | None", arrays.get(name))
-            for name in ("standard_errors", "half_widths")
-        )
-        found = cls(
-            values=values,
-            axes=tuple(axes),
-            name=text_of(arrays["name"]),
-            units=text_of(arrays["units"]),
-            selections=tuple(arrays["selections"].astype(np.str_).tolist()),
-            report=report,
-            label=text_of(arrays["label"]),
-            standard_errors=standard_errors,
-            half_widths=half_widths,
-            resolved=cast("NDArray[np.bool_] | None", arrays.get("resolved")),
-            also=_with_prefix(arrays, "also."),
-            parts={
-                name: Table.of_arrays(_with_prefix(of_parts, f"{name}."), report) for name in names
-            },
-        )
-        kinds = tuple(one.kind for one in axes)
-        if (cls._AXES and kinds not in cls._AXES) or (
-            {*cls._ALSO} - {*found.also} or {*cls._PARTS} - {*found.parts}
-        ):
-            raise ValueError(f"the axes are {', '.join(kinds)}, or further arrays are missing")
-        for name, value in own_fields.items():
-            object.__setattr__(found, name, value)
-        return found
 
 
 # Results whose rows are frames, of both kinds.
@@ -462,14 +572,3 @@ OfFrames: TypeAlias = Series | Table
 def is_of_frames(result: object) -> TypeGuard[OfFrames]:
     """Return whether the rows of a result are frames, of both kinds."""
     return isinstance(result, Series) or (isinstance(result, Table) and result.has_frames)
-
-
-def _with_prefix(
-    arrays: Mapping[str, NDArray[np.generic]], prefix: str
-) -> dict[str, NDArray[np.generic]]:
-    """Return the arrays whose names begin with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
