@@ -61,7 +61,6 @@ from trajet.pools.mpi import MpiPool as MpiPool
 from trajet.pools.pool import Pool as Pool
 from trajet.pools.processes import ProcessPool as ProcessPool
 from trajet.result import Applied as Applied
-from trajet.result import CenterDistances as CenterDistances
 from trajet.result import Centers as Centers
 from trajet.result import Clusters as Clusters
 from trajet.result import ContactMap as ContactMap

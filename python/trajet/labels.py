@@ -9,9 +9,7 @@ A:ARG10:CA, with its index if the residue has several atoms of that name.
 Labels depend on the topology alone: a residue has the same one in every result.
 """
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -98,62 +96,6 @@ def residue_labels(topology: Topology) -> NDArray[np.str_]:
     labels.setflags(write=False)
     _known[topology] = labels
     return labels
-
-
-class ResiduePlace(NamedTuple):
-    """Where a residue is, by which it is found in another system, also after a mutation.
-
-    Attributes
-    ----------
-    chain
-        The chain, or else the segment; empty without both.
-    number, code
-        Number and insertion code.
-    atom
-        Name of its first atom, N of amino acids: an ion is no mutation of another ion. Empty
-        without names.
-    label
-        The label, if others of the residues have the same chain, number and code; else empty.
-    """
-
-    chain: str
-    number: int
-    code: str
-    atom: str = ""
-    label: str = ""
-
-
-def residues_labelled(
-    topology: Topology, labels: Collection[str]
-) -> dict[str, ResiduePlace | None]:
-    """Return those texts that are labels of residues, and where each is.
-
-    That is None for labels with the index of an atom, which several residues share. Topologies
-    without numbers of residues have no places: nothing is returned.
-    """
-    known, numbers = residue_labels(topology), topology.column("resids")
-    if numbers is None or not labels:
-        return {}
-    found = np.flatnonzero(np.isin(known, list(labels)))
-    firsts, atoms = first_atoms(topology), topology.column("names")
-    codes, chains = topology.column("icodes"), chains_of(Atoms(topology, firsts))
-    empty = [""] * len(found)
-    places = [
-        ResiduePlace(*one)
-        for one in zip(
-            empty if chains is None else chains[found].tolist(),
-            numbers[found].tolist(),
-            empty if codes is None else np.strings.strip(codes[found]).tolist(),
-            empty if atoms is None else atoms[firsts[found]].tolist(),
-            strict=True,
-        )
-    ]
-    names = known[found].tolist()
-    several = Counter(place for name, place in zip(names, places, strict=True) if "@" not in name)
-    return {
-        name: None if "@" in name else place._replace(label=name) if several[place] > 1 else place
-        for name, place in zip(names, places, strict=True)
-    }
 
 
 def chain_names(topology: Topology) -> tuple[str, ...]:

@@ -51,27 +51,27 @@ def test_centers_of_residues_are_those_of_mdanalysis(systems: Systems, name: str
         assert by_mass.values.shape == (len(mass), len(first), 3)
         assert np.abs(by_mass.values - mass[:, order]).max() < ROUNDING
         assert np.abs(equal.values - plainly[:, order]).max() < ROUNDING
-        assert by_mass.sizes.sum() == len(atoms)
-        assert len(set(by_mass.labels)) == len(first)
+        assert by_mass.axes[1]["size"].sum() == len(atoms)
+        assert len(set(by_mass.axes[1].labels())) == len(first)
 
 
 def test_groups_are_residues_molecules_chains_or_the_selection(systems: Systems) -> None:
     """Labels name them, and add the first atom where names repeat."""
     adk = systems["adk.xtc"].trajectory
     protein = adk.select("protein")
-    assert tj.centers(protein, frames=[0]).labels[:2] == ("MET1", "ARG2")
-    assert tj.centers(protein, by="chain", frames=[0]).labels == ("chain 4AKE",)
-    assert tj.centers(protein, by="molecule", frames=[0]).labels == ("MET1-GLY214",)
+    assert tj.centers(protein, frames=[0]).axes[1].labels(2) == ["MET1", "ARG2"]
+    assert tj.centers(protein, by="chain", frames=[0]).axes[1].labels() == ["chain 4AKE"]
+    assert tj.centers(protein, by="molecule", frames=[0]).axes[1].labels() == ["MET1-GLY214"]
     whole = tj.centers(protein, by="selection")
-    assert whole.labels == ("protein",)
+    assert whole.axes[1].labels() == ["protein"]
     assert whole.values.tobytes() == tj.centers(protein, by="chain").values.tobytes()
     solvated = tj.open(datafiles.TPR, datafiles.XTC)
     some = solvated.select("resid 1:3 or resname NA+")
     parts = [*some.split("molecule")]
     result = tj.centers(some, by="molecule")
-    assert len(parts) == len(result.labels) == 5
-    assert result.labels[0] == "MET1-ILE3"
-    assert all(label.startswith("NA+") for label in result.labels[1:])
+    assert len(parts) == len(result.axes[1]) == 5
+    assert result.axes[1].labels(1) == ["MET1-ILE3"]
+    assert all(label.startswith("NA+") for label in result.axes[1].labels()[1:])
     for k, part in enumerate(parts):
         alone = tj.centers(part, by="selection").values[:, 0]
         assert alone.tobytes() == result.values[:, k].copy().tobytes()
@@ -92,8 +92,8 @@ def test_names_that_repeat_get_their_chain(tmp_path: Path) -> None:
     path = tmp_path / "dimer.pdb"
     path.write_text("".join([*lines, "END\n"]))
     dimer = tj.open(path).select("all")
-    assert tj.centers(dimer).labels == ("A:ALA7", "A:ALA8", "B:ALA7", "B:ALA8", "B:ALA9")
-    assert tj.centers(dimer, by="chain").labels == ("chain A", "chain B")
+    assert tj.centers(dimer).axes[1].labels() == ["A:ALA7", "A:ALA8", "B:ALA7", "B:ALA8", "B:ALA9"]
+    assert tj.centers(dimer, by="chain").axes[1].labels() == ["chain A", "chain B"]
 
 
 @pytest.mark.parametrize("name", ["adk.xtc", "solvated.xtc", "skewed.dcd", "cobrotoxin.trr"])
@@ -103,7 +103,7 @@ def test_distances_of_centers_equal_those_of_all_images(systems: Systems, name: 
     traj = system.trajectory
     chosen = traj.select(np.arange(90) * (traj.n_atoms // 90))
     a, b = traj.select(chosen.indices[:30]), traj.select(chosen.indices[30:])
-    n_a = len(tj.centers(a, weights="equal", frames=[0]).labels)
+    n_a = len(tj.centers(a, weights="equal", frames=[0]).axes[1])
     across = tj.center_distances(a, b, by="residue", weights="equal")
     within = tj.center_distances(a, by="residue", weights="equal")
     stored = tj.center_distances(a, b, by="residue", weights="equal", pbc=False)
@@ -129,7 +129,7 @@ def test_distance_of_two_domains_is_that_of_mdanalysis(systems: Systems) -> None
     result = tj.center_distances(traj.select(LID), CORE)
     assert result.values.shape == (98, 1, 1)
     assert np.abs(result.values[:, 0, 0] - expected).max() < ROUNDING
-    assert result.pair_names() == [f"{LID} - {CORE}"]
+    assert result.columns == (f"{LID} - {CORE}",)
     several = tj.center_distances([traj.select(LID), CORE, "resid 30-59"])
     assert several.values.shape == (98, 3)
     assert several.values[:, 0].copy().tobytes() == result.values.tobytes()
@@ -236,8 +236,8 @@ def test_files_and_figures_name_the_groups(adk: Adk, tmp_path: Path) -> None:
     centers.save(tmp_path / "centers.npz")
     with np.load(tmp_path / "centers.npz", allow_pickle=False) as saved:
         assert saved["values"].tobytes() == centers.values.tobytes()
-        assert saved["labels"][0] == "MET1"
-        assert saved["sizes"].tolist() == centers.sizes.tolist()
+        assert saved["axis1.label"][0] == "MET1"
+        assert saved["axis1.size"].tolist() == centers.axes[1]["size"].tolist()
     centers.save(tmp_path / "centers.csv")
     names = [f"center_A:MET1_{axis}" for axis in "xyz"]
     assert table(tmp_path / "centers.csv")[0][2:5] == names

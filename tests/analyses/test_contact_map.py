@@ -65,8 +65,8 @@ def test_maps_by_residue_equal_the_distances(systems: Systems, name: str) -> Non
         result = tj.contact_map(a, b, cutoff=5.0, pbc=pbc)
         every = tj.distances(a, b, pbc=pbc).values
         least, most = (fractions(every, of_a, of_b, 5.0 + by) for by in (-ROUNDING, ROUNDING))
-        assert np.array_equal(result.rows, rows)
-        assert np.array_equal(result.columns, columns)
+        assert np.array_equal(result.axes[0]["residue"], rows)
+        assert np.array_equal(result.axes[1]["residue"], columns)
         assert np.isnan(result.values[own]).all()
         assert (result.counts[own] == 0).all()
         assert (result.values[~own] >= least[~own]).all()
@@ -94,7 +94,7 @@ def test_maps_equal_mdtraj(adk: Adk) -> None:
         for by, compare in ((-SINGLE, np.less_equal), (SINGLE, np.greater_equal)):
             fraction = (10 * distances <= 4.5 + by).mean(axis=0)
             assert compare(fraction, result.values[tuple(pairs.T)]).all()
-        assert result.row_names[:3] == ("MET1", "ARG2", "ILE3")
+        assert result.axes[0].labels(3) == ["MET1", "ARG2", "ILE3"]
         apart = np.abs(np.subtract.outer(range(60), range(60)))
         assert np.array_equal(np.isnan(result.values), apart <= 3)
 
@@ -114,7 +114,7 @@ def test_maps_by_atom_equal_neighbors_of_mdtraj() -> None:
         apart = np.setxor1d(ours, found)
         assert (np.abs(every[k, np.isin(b.indices, apart)] - 9.0) < 1e-4).all()
     assert result.of == "atom"
-    assert result.row_names[0] == "MET1:CA"
+    assert result.axes[0].labels(1) == ["MET1:CA"]
 
 
 def test_neighbors_end_with_their_chain() -> None:
@@ -138,7 +138,7 @@ def test_atoms_without_topology_have_maps_by_number(tmp_path: Path) -> None:
     every = tj.distances(chosen, chosen).values <= 9.0
     different = ~np.eye(20, dtype=bool)
     assert np.array_equal(result.counts[different], every.sum(axis=0)[different])
-    assert result.row_names[:2] == ("atom0", "atom1")
+    assert result.axes[0].labels(2) == ["atom0", "atom1"]
     (remark,) = result.report["remarks"]
     assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
     some = tj.contact_map(chosen, by="atom", cutoff=9.0, frames=[3, 0, 3])
@@ -214,12 +214,13 @@ def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
         names = [(one, other) for one, other, *_ in result.pairs()]
         assert len({frozenset(pair) for pair in names}) == len(names)
         i, j = np.nonzero(result.counts)
-        all_pairs = zip(result.rows[i].tolist(), result.columns[j].tolist(), strict=True)
+        numbers = [one["residue"] for one in result.axes]
+        all_pairs = zip(numbers[0][i].tolist(), numbers[1][j].tolist(), strict=True)
         assert len(names) == len({frozenset(pair) for pair in all_pairs}) > 0
     between = tj.contact_map(
         traj.select("resid 1:30 and name CA"), "resid 1:30 and name N", cutoff=6.0
     )
-    assert np.array_equal(between.rows, between.columns)
+    assert np.array_equal(between.axes[0]["residue"], between.axes[1]["residue"])
     assert not np.array_equal(between.counts, between.counts.T)
     assert len(list(between.pairs())) == np.count_nonzero(between.counts)
     assert not list(whole[[]].pairs())

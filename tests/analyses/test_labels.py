@@ -112,10 +112,11 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     names = ("A:ALA10", "A:ALA11", "B:ALA10", "B:ALA11")
     alpha, whole = dimer.select("name CA"), dimer.select("all")
     contacts = tj.contact_map(whole)
-    assert contacts.row_names == contacts.column_names == names
-    assert tj.contact_map(alpha, by="atom").row_names == tuple(f"{name}:CA" for name in names)
-    assert tj.centers(whole).labels == names
-    assert tj.centers(dimer.select("chainID B")).labels == names[2:]
+    assert [one.labels() for one in contacts.axes] == [[*names]] * 2
+    atoms = tj.contact_map(alpha, by="atom").axes[0]
+    assert atoms.labels() == [f"{name}:CA" for name in names]
+    assert tj.centers(whole).axes[1].labels() == [*names]
+    assert tj.centers(dimer.select("chainID B")).axes[1].labels() == [*names[2:]]
     assert tj.dssp(whole).columns == names
     assert tj.sasa(whole, by="residue").columns == names
     assert tj.sasa(alpha, by="atom").columns == tuple(f"{name}:CA" for name in names)
@@ -129,7 +130,7 @@ def test_all_results_label_a_dimer_alike(tmp_path: Path) -> None:
     assert not tj.contact_map(alpha, by="atom").plot().axes[0].lines
     assert [line.get_ydata() for line in tj.dssp(whole).plot().axes[0].lines] == [[1.5, 1.5]]
     pairs = tj.distances(alpha)
-    assert pairs.pair_names()[1] == "A:ALA10:CA - B:ALA10:CA"
+    assert pairs.columns[1] == "A:ALA10:CA - B:ALA10:CA"
     pairs.save(tmp_path / "pairs.csv")
     with (tmp_path / "pairs.csv").open() as file:
         assert next(csv.reader(file))[3] == "distance_A:A:ALA10:CA_-_B:ALA10:CA"

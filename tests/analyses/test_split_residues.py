@@ -11,10 +11,10 @@ from helpers import numbers_of_analyses, peptides
 from numpy.typing import NDArray
 from trajet.result import Result
 
-_LABELS = ("columns", "labels", "row_names", "column_names", "partners")
+_LABELS = ("columns", "labels")
 # Indices in the topology, which has further atoms.
 _INDICES = ("atoms", "pairs", "indices", "donors", "hydrogens", "acceptors", "members", "residues")
-_INDICES = (*_INDICES, "rows", "columns", "partners")
+_INDICES = (*_INDICES, "partners")
 
 LOCATED = "not altloc B"
 # Format, kind of structure, and the selection of the plain one.
@@ -54,6 +54,8 @@ def assert_equal(one: Result, other: Result, name: str) -> None:
 def names(result: object) -> list[str]:
     """Return the names of rows, without indices of atoms."""
     found = [getattr(result, field, None) for field in _LABELS]
+    axes = result.axes if isinstance(result, tj.Table) else ()
+    found += [tuple(one.labels()) for one in axes if one.elements.get("label") is not None]
     texts = [str(text) for value in found if isinstance(value, tuple) for text in value]
     return [re.sub(r"@\d+", "@", text) for text in texts]
 

@@ -76,7 +76,7 @@ def test_series_of_one_name_are_told_apart_by_their_place(kind: Any) -> None:
     with pytest.raises(ValueError, match="2 series are named 'same'"):
         ensemble.plot(kind=kind, series="same")
     other = ensemble_of({"wt": [twice[0]], "mut": [made({"same": 1})]}, name="sasa")
-    with pytest.raises(ValueError, match="occurs twice, and members have other series"):
+    with pytest.raises(ValueError, match="rows 0 and 1 are both sasa_A2:same, and other"):
         other.plot(kind=kind)
 
 

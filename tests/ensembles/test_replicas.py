@@ -12,12 +12,14 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
-from helpers.made_results import atom_values, ensemble_of, radial, table
+from helpers.made_results import atom_values, dihedrals, ensemble_of, radial, table
 from scipy import stats
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
-from trajet.result.profiles import QUANTITY, profile_of
+from trajet.result.profiles import profile_of
 from trajet.result.replica_differences import difference_of
+from trajet.result.rows import QUANTITY, Rows
+from trajet.result.table import named
 from trajet.uncertainty.statistics import statistics
 
 RESIDUES = 30
@@ -107,7 +109,7 @@ def test_equal_systems_differ_in_few_splits() -> None:
         one, other = (
             GroupMean(
                 {"system": name},
-                {QUANTITY: np.arange(60).astype(str)},
+                Rows({QUANTITY: np.arange(60).astype(str)}, keys=np.arange(60)),
                 own,
                 np.zeros(60),
                 lengths=(100,) * 5,
@@ -246,17 +248,13 @@ def test_figures_of_runs_show_a_series_that_all_members_have(kind: str) -> None:
     low, high = axes.get_ylim()
     assert 90 < low < high < 110
     apart = {"wt": [of_residues("ALA2")], "mut": [of_residues("GLY2")]}
-    with pytest.raises(ValueError, match="no series in common"):
+    with pytest.raises(ValueError, match="no row in common, such as sasa_A2:ALA2"):
         ensemble_of(apart, name="sasa").plot(kind=kind)
 
 
 def test_violins_of_sines_and_cosines_are_not_angles() -> None:
     """Values and means are the same quantity."""
-    results = [
-        replace(one, values=np.tile([0.5, 0.8], (6, 1)), columns=("cos A phi", "sin A phi"))
-        for one in angles(10, 20)
-    ]
-    results = [replace(one, sin_cos=True) for one in results]
+    results = [dihedrals(np.tile([0.5, 0.8], (6, 1)), ["A phi"] * 2, ["cos", "sin"])] * 2
     drawn = ensemble_of({"wt": results}, name="dihedrals").plot(kind="violin").axes
     for axes, level in zip(drawn, (0.5, 0.8), strict=True):
         assert np.ptp(axes.get_ylim()) < 2
@@ -335,21 +333,8 @@ def test_distances_of_other_bins_are_errors() -> None:
 
 def angles(*means: float) -> list[tj.Dihedrals]:
     """Return an angle of several replicas with these means."""
-    return [
-        tj.Dihedrals(
-            values=np.full((6, 1), mean) + np.array([[1.0], [-1.0]] * 3),
-            times=np.arange(6.0),
-            frames=np.arange(6),
-            units="degrees",
-            columns=("MET1 phi",),
-            name="angle",
-            report=report([worker(0)]),
-            atoms=np.zeros((1, 4), np.int64),
-            backbone=False,
-            sin_cos=False,
-        )
-        for mean in means
-    ]
+    spread = np.array([[1.0], [-1.0]] * 3)
+    return [dihedrals(mean + spread, ["MET1 phi"]) for mean in means]
 
 
 def test_angles_have_circular_means() -> None:
@@ -521,21 +506,23 @@ def contacts(fractions: np.ndarray, order: list[int], n_frames: int = 100) -> tj
     shown = fractions[np.ix_(order, order)]
     residues = np.array(order) + 1
     left_out = np.abs(residues[:, np.newaxis] - residues) <= 1
-    names = tuple(f"ALA{k}" for k in residues.tolist())
-    columns = {"residue_names": np.full(len(order), "ALA"), "residues": residues}
+    axis = named(
+        "residues",
+        [f"ALA{k}" for k in residues.tolist()],
+        residue=np.arange(len(order)),
+        resname=np.full(len(order), "ALA"),
+        resid=residues,
+    )
     return tj.ContactMap(
         values=np.where(left_out, np.nan, shown),
-        counts=np.where(left_out, 0, n_frames * shown).astype(np.int64),
-        rows=np.arange(len(order)),
-        columns=np.arange(len(order)),
-        row_names=names,
-        column_names=names,
-        labels=("protein", "protein"),
-        within=True,
-        of="residue",
-        cutoff=5.0,
+        axes=(axis, axis),
+        name="fraction",
+        units="",
+        selections=("protein",),
         report=report([worker(0, frames=n_frames)], analysis="contact_map"),
-        **{f"{of}_{name}": column for of in ("row", "column") for name, column in columns.items()},
+        also={"frames": np.where(left_out, 0, n_frames * shown).astype(np.int64)},
+        cutoff=5.0,
+        within=True,
     )
 
 

@@ -42,10 +42,36 @@ def table(
     units: str = "Å",
 ) -> tj.Table:
     """Return a table of frames at times in ps that are their numbers; labels of series or none."""
-    axes = [Axis("frames", {"frame": frames, "time": frames.astype(np.float64)})]
+    axes = [_frames_axis(frames)]
     if labels:
         axes.append(named("groups", labels))
     return tj.Table(values, tuple(axes), name, units, ("all",), report([worker(0)]))
+
+
+def _frames_axis(frames: NDArray[np.int64]) -> Axis:
+    return Axis("frames", {"frame": frames, "time": frames.astype(np.float64)})
+
+
+def dihedrals(
+    values: NDArray[np.float64], labels: list[str], functions: list[str] | None = None
+) -> tj.Dihedrals:
+    """Return angles of frames, `(n_frames, n)`, or their cosines and sines, of the same atoms."""
+    columns = {"label": np.array(labels)}
+    if functions is not None:
+        columns["function"] = np.array(functions)
+    members = np.tile(np.arange(4), (len(labels), 1))
+    atoms = Axis("atoms", {"atom": np.arange(4)})
+    return tj.Dihedrals(
+        values=values,
+        axes=(
+            _frames_axis(np.arange(len(values))),
+            Axis("angles", columns, of=atoms, members=members),
+        ),
+        name="angle",
+        units="degrees" if functions is None else "",
+        selections=("all",),
+        report=report([worker(0)]),
+    )
 
 
 def atom_values(

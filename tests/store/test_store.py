@@ -192,7 +192,7 @@ def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
     with np.load(_saved(one, tmp_path / "rmsf.npz")) as kept:
         assert kept["axis0.atom"].tolist() == numbers
     pairs = tj.distances(ions.trajectory.select([47680, 47677]), "index 3341")
-    assert pairs.pair_names() == ["NA+11302:NA - SOL215:OW", "NA+11299:NA - SOL215:OW"]
+    assert pairs.columns == ("NA+11302:NA - SOL215:OW", "NA+11299:NA - SOL215:OW")
     wanted = tj.distances(plain.trajectory.select([47680, 47677]), "index 3341")
     assert pairs.values.tobytes() == wanted.values.tobytes()
     # Choosing by the numbers of a result, or of MDAnalysis.

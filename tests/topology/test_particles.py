@@ -54,7 +54,7 @@ def test_sites_are_no_atoms(site: Any, write: Any, run: Path) -> None:
     assert np.array_equal(areas[:, [0, 1, 2, 4, 5, 6]], tj.sasa(atoms, by="atom").values)
     assert not areas[:, [3, 7]].any()
     contacts = tj.contact_map(every, heavy_only=True, by="atom")
-    assert contacts.rows.tolist() == [0, 4]
+    assert contacts.axes[0]["atom"].tolist() == [0, 4]
     bonds = tj.hbonds(every, cutoff=4.0, angle=60.0, list_bonds=True)
     assert bonds.values[0] > 0
     assert bonds.bonds is not None
@@ -86,7 +86,9 @@ def test_beads_have_no_element(name: str, mass: float, radius: float | None, run
     particles = models.water(name, "X", mass, 6)
     psf = models.write_psf(run.with_suffix(".psf"), particles)
     traj = tj.open(psf, run, sidecar=False)
-    assert tj.contact_map(traj.select("all"), heavy_only=True, by="atom").rows.tolist() == [
+    assert tj.contact_map(traj.select("all"), heavy_only=True, by="atom").axes[0][
+        "atom"
+    ].tolist() == [
         0,
         3,
         4,
@@ -121,7 +123,7 @@ def test_unknown_masses_are_refused_with_advice_that_works(
             job(every)
     with pytest.raises(tj.SelectionError, match="no known radius"):
         tj.sasa(every)
-    assert tj.contact_map(every, heavy_only=True, by="atom").rows.tolist() == [0, 4]
+    assert tj.contact_map(every, heavy_only=True, by="atom").axes[0]["atom"].tolist() == [0, 4]
     found = tj.centers(traj.select(f"all and not name {name}")).values[0]
     assert np.abs(found - mass_weighted(np.tile([15.999, 1.008, 1.008, 0], 2))).max() < 1e-4
 

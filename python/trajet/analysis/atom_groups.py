@@ -1,7 +1,7 @@
 """Groups of atoms: the residues, molecules or chains of selections."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import atom_labels, chains_of, first_atoms, residue_labels
 from trajet.particles import masses_as_weights
-from trajet.result.table import Axis
+from trajet.result.table import Axis, named
 from trajet.topology import Atoms, Topology
 from trajet.trajectory import Selection, Trajectory
 
@@ -42,8 +42,9 @@ class AtomGroups:
         Number of groups of each selection.
     sizes
         Number of atoms of each group.
-    labels
-        Name of each group; those of one selection are different.
+    axis
+        The axis of the groups, with labels and numbers of atoms ("size"); the labels of those of
+        one selection are different.
     weights
         `(n_atoms,)`, float64; None for equal weights.
     """
@@ -52,8 +53,13 @@ class AtomGroups:
     columns: NDArray[np.int64]
     per_selection: list[int]
     sizes: list[int]
-    labels: tuple[str, ...]
+    axis: Axis
     weights: NDArray[np.float64] | None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name of each group."""
+        return tuple(self.axis.labels())
 
     def n_groups_of(self, n: int) -> int:
         """Return the number of groups of the first `n` selections."""
@@ -81,7 +87,7 @@ class AtomGroups:
                 "weights of several selections are 'mass' or 'equal': give numbers for one"
                 " selection"
             )
-        columns, numbers = [], []
+        columns, numbers, first, last = [], [], [], []
         per_selection, sizes, labels = list[int](), list[int](), list[str]()
         for selection in selections:
             order, counts, names = _divided(selection, by)
@@ -93,14 +99,19 @@ class AtomGroups:
                 numbers.append(found[order])
             per_selection.append(len(counts))
             sizes.extend(counts)
-            starts = np.cumsum([0, *counts[:-1]])
-            labels.extend(_distinct(names, selection.indices[order[starts]]))
+            ends = np.cumsum(counts)
+            labels.extend(_distinct(names, selection.indices[order[ends - counts]]))
+            first.append(selection.indices[order[ends - counts]])
+            last.append(selection.indices[order[ends - 1]])
+        ends_of_groups = np.stack([np.concatenate(first), np.concatenate(last)])
         return cls(
             selections,
             np.concatenate(columns),
             per_selection,
             sizes,
-            tuple(labels),
+            _groups_axis(selections[0].trajectory, by, labels, ends_of_groups).with_column(
+                "size", np.array(sizes, np.int64)
+            ),
             np.concatenate(numbers) if numbers else None,
         )
 
@@ -135,15 +146,25 @@ def atoms_axis(selection: Selection) -> Axis:
         return Axis("atoms", {"atom": indices})
     atoms = selection.topology_atoms
     names, labels = atoms.column("names"), atom_labels(atoms.topology, indices)
-    named = {} if names is None else {"name": names}
-    return Axis("atoms", {"atom": indices, **_residues_of(atoms), **named, "label": labels})
+    of_atoms = {} if names is None else {"name": names}
+    return Axis("atoms", {"atom": indices, **_residues_of(atoms), **of_atoms, "label": labels})
+
+
+def labelled_atoms(selection: Selection) -> Axis:
+    """Return `atoms_axis` with labels also where there is no topology: "atom17"."""
+    axis = atoms_axis(selection)
+    if "label" in axis.columns:
+        return axis
+    return axis.with_column("label", atom_labels(None, selection.indices))
 
 
 def residues_axis(topology: Topology, residues: NDArray[np.int64]) -> Axis:
     """Return the axis of residues, given by their numbers, with the columns that there are."""
     first = Atoms(topology, first_atoms(topology)[residues])
-    labels = residue_labels(topology)[residues]
-    return Axis("residues", {"residue": residues, **_residues_of(first), "label": labels})
+    names, labels = first.column("names"), residue_labels(topology)[residues]
+    of_first = {} if names is None else {"first": names}
+    columns = {"residue": residues, **_residues_of(first), **of_first, "label": labels}
+    return Axis("residues", columns)
 
 
 def _residues_of(atoms: Atoms) -> dict[str, NDArray[np.generic]]:
@@ -160,6 +181,24 @@ def _residues_of(atoms: Atoms) -> dict[str, NDArray[np.generic]]:
         "icode": codes if codes is not None and (codes != "").any() else None,
     }
     return {name: column for name, column in columns.items() if column is not None}
+
+
+def _groups_axis(
+    trajectory: Trajectory, by: GroupBy, labels: Sequence[str], ends: NDArray[np.int64]
+) -> Axis:
+    """Return the axis of groups, given their labels and first and last atoms, `(2, n)`."""
+    if by == "selection":
+        return named("groups", labels)
+    topology = trajectory.topology
+    if by == "chain":
+        chains = chains_of(topology.atoms[ends[0]])
+        return named("chains", labels, **({} if chains is None else {"chain": chains}))
+    residues = topology.atoms_residues[ends]
+    if by == "residue":
+        return residues_axis(topology, residues[0]).with_column("label", np.array(labels, np.str_))
+    found, members = np.unique(residues, return_inverse=True)
+    of = residues_axis(topology, found)
+    return replace(named("molecules", labels), of=of, members=members.reshape(2, -1).T)
 
 
 def _divided(selection: Selection, by: GroupBy) -> tuple[NDArray[np.int64], list[int], list[str]]:

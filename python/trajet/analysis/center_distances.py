@@ -14,7 +14,8 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.quoting import quoted
-from trajet.result import CenterDistances
+from trajet.result import Distances
+from trajet.result.table import pairs_within
 
 
 def _check(selection: object, other: object, by: str) -> None:
@@ -28,6 +29,7 @@ def _check(selection: object, other: object, by: str) -> None:
 
 
 @analysis(
+    first_axis="frames",
     check=_check,
     stored=True,
     examples=r"""
@@ -44,7 +46,7 @@ def center_distances(
     weights: Weights = "mass",
     pbc: bool = True,
     **run: Unpack[RunOptions],
-) -> Steps[CenterDistances]:
+) -> Steps[Distances]:
     """Compute distances between centres of groups of atoms.
 
     Parameters
@@ -65,7 +67,7 @@ def center_distances(
 
     Returns
     -------
-    CenterDistances
+    Distances
         `values` in Å, float64: `(n_frames, n_a, n_b)`; within `selection`
         `(n_frames, n_a (n_a - 1) / 2)`: the pairs 0-1, 0-2, …, 1-2, …, in the order of SciPy's
         `pdist`.
@@ -125,16 +127,16 @@ def center_distances(
     values = outcome.floats("distances")
     if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
-    labels, partners = groups.labels[:n_a], groups.labels[n_a:]
-    n_groups = [n_a] if other is None else [n_a, len(partners)]
-    return CenterDistances(
+    first, second = groups.axis.some(slice(n_a)), groups.axis.some(slice(n_a, None))
+    n_groups = [n_a] if other is None else [n_a, len(second)]
+    return Distances(
         values=values,
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=tuple(one.label for one in selections),
+        axes=(
+            outcome.frames_axis,
+            *([pairs_within(first)] if other is None else [first, second]),
+        ),
         name="distance",
+        units="Å",
+        selections=tuple(one.label for one in selections),
         report=outcome.report(remarks, recorded={"n_groups": n_groups}),
-        labels=labels,
-        partners=None if other is None else partners,
     )

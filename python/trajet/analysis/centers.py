@@ -1,9 +1,6 @@
 """`centers`: centres of mass or of geometry of groups of atoms."""
 
-from collections.abc import Sequence
 from typing import Unpack
-
-import numpy as np
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms
@@ -12,9 +9,11 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import Centers
+from trajet.result.table import named
 
 
 @analysis(
+    first_axis="frames",
     stored=True,
     examples=r"""
     trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz
@@ -43,7 +42,7 @@ def centers(
     Returns
     -------
     Centers
-        `values` `(n_frames, n_groups, 3)`, float64, Å; `labels` name the groups.
+        `values` `(n_frames, n_groups, 3)`, float64, Å; the second axis has the groups.
 
     Raises
     ------
@@ -63,8 +62,8 @@ def centers(
     >>> import trajet as tj
     >>> traj = tj.open("adk.psf", "adk.xtc")
     >>> result = tj.centers(traj.select("protein"), by="residue")
-    >>> result.values.shape, result.labels[:2]
-    ((98, 214, 3), ('MET1', 'ARG2'))
+    >>> result.values.shape, result.axis("residues").labels(2)
+    ((98, 214, 3), ['MET1', 'ARG2'])
     """
     main = main_selection(selection)
     remarks: list[str] = []
@@ -81,20 +80,9 @@ def centers(
     outcome = yield RunRequest(plan, [main], as_written=[main], chains_apart=by != "selection")
     return Centers(
         values=outcome.floats("centers"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=_columns(groups.labels),
+        axes=(outcome.frames_axis, groups.axis, named("coordinates", tuple("xyz"))),
         name="center",
+        units="Å",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded={"n_groups": len(groups.sizes)}),
-        labels=groups.labels,
-        sizes=np.array(groups.sizes, np.int64),
     )
-
-
-def _columns(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the name of each coordinate. There may be tens of thousands of groups."""
-    names: list[str] = [""] * (3 * len(labels))
-    for k, axis in enumerate((" x", " y", " z")):
-        names[k::3] = [label + axis for label in labels]
-    return tuple(names)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from trajet._trajet import Plan, SelectionError
 from trajet.alternate_locations import exclude_each_other
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
+from trajet.analysis.atom_groups import labelled_atoms, residues_axis
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.chain_neighbours import ChainNeighbours
@@ -22,7 +23,6 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.checked_numbers import whole_number
-from trajet.labels import atom_labels, residue_labels, residues_of
 from trajet.memory import check_memory
 from trajet.particles import heavy_atoms
 from trajet.quoting import quoted
@@ -80,7 +80,7 @@ def contact_map(
     -------
     ContactMap
         `values` `(n_rows, n_columns)`, float64, from 0 to 1, NaN for pairs that are left out;
-        `counts`, the numbers of frames; `row_names` and `column_names`; with `errors` also
+        `counts`, the numbers of frames; the axes of rows and columns; with `errors` also
         `standard_errors` and `half_widths`, longer sides of the 95 % intervals, which are NaN for
         pairs that are in contact in every block of frames equally often.
 
@@ -164,20 +164,14 @@ def contact_map(
     remarks += looks_like_nm("cutoff", "--cutoff", float(cutoff), found=found, what="no contact is")
     return ContactMap(
         values=values,
-        counts=counts,
-        rows=rows.numbers,
-        columns=columns.numbers,
-        row_names=rows.names,
-        column_names=columns.names,
-        labels=(main.label, (others or main).label),
-        within=others is None,
-        of=by,
-        cutoff=float(cutoff),
+        axes=(rows.axis, columns.axis),
+        name="fraction",
+        units="",
+        selections=tuple(dict.fromkeys(each.label for each in chosen)),
         report=outcome.report(remarks, uses_times=False),
-        row_residue_names=rows.residue_names,
-        row_residues=rows.residue_numbers,
-        column_residue_names=columns.residue_names,
-        column_residues=columns.residue_numbers,
+        also={"frames": counts},
+        within=others is None,
+        cutoff=float(cutoff),
         standard_errors=None
         if of_errors is None
         else _map(of_errors.standard_errors, left_out, others),
@@ -241,10 +235,8 @@ class _Groups:
         `(n,)`, int64, index of each residue or atom in the topology.
     places
         `(n,)`, int64, the place of each row in its chain; empty without a topology.
-    names
-        Name of each row.
-    residue_names, residue_numbers
-        `(n,)`, name and number of the residue of each row; None if the topology has none.
+    axis
+        The axis of the rows.
     """
 
     def __init__(self, selection: Selection, by: str) -> None:
@@ -257,12 +249,10 @@ class _Groups:
         ends = np.cumsum(np.bincount(which, minlength=len(self.numbers)))[:-1]
         self.atoms = np.split(columns[order], ends)
         self.places = selection.topology_atoms.places[first] if known else np.empty(0, np.int64)
-        topology = selection.trajectory.topology if known else None
-        self.residue_names, self.residue_numbers = residues_of(topology, selection.indices[first])
-        if topology is not None and by == "residue":
-            self.names = tuple(residue_labels(topology)[self.numbers].tolist())
+        if by == "residue":
+            self.axis = residues_axis(selection.trajectory.topology, self.numbers)
         else:
-            self.names = tuple(atom_labels(topology, self.numbers).tolist())
+            self.axis = labelled_atoms(selection).some(first)
 
     @classmethod
     def of(cls, selection: Selection, by: str, heavy_only: bool) -> "_Groups":

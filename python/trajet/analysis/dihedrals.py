@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import AtomsOrTrajectory, ParsedOption
+from trajet.analysis.atom_groups import atoms_axis
 from trajet.analysis.backbone import PEPTIDE_BOND, backbone_dihedrals, listed_bonds
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
+from trajet.result.table import Axis
 from trajet.startup import Stopwatch
 from trajet.trajectory import Selection
 
@@ -35,6 +37,7 @@ def _check(selection: object, quadruples: object) -> None:
 
 
 @analysis(
+    first_axis="frames",
     counts_repeats=False,
     check=_check,
     examples=r"""
@@ -122,22 +125,40 @@ def dihedrals(
     )
     if pbc:
         remarks += outcome.cells.missing_in_some()
-    columns = names
-    if sin_cos:
-        columns = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))
     recorded = {"n_dihedrals": len(fours), "backbone": backbone}
     return Dihedrals(
         values=outcome.floats("dihedrals"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="" if sin_cos else "degrees",
-        columns=columns,
+        axes=(
+            outcome.frames_axis,
+            _angles_axis(main, names, fours, backbone=backbone, sin_cos=sin_cos),
+        ),
         name="dihedral features" if sin_cos else "dihedral angles",
+        units="" if sin_cos else "degrees",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded=recorded),
-        atoms=fours,
-        backbone=backbone,
-        sin_cos=sin_cos,
     )
+
+
+def _angles_axis(
+    main: Selection,
+    names: Sequence[str],
+    fours: NDArray[np.int64],
+    *,
+    backbone: bool,
+    sin_cos: bool,
+) -> Axis:
+    """Return the axis of angles, or of the cosine and sine of each."""
+    atoms, members = np.unique(fours, return_inverse=True)
+    columns: dict[str, NDArray[np.generic]] = {"label": np.array(names, np.str_)}
+    if backbone:
+        columns["angle"] = np.tile(["phi", "psi"], len(fours) // 2)
+    times = 2 if sin_cos else 1
+    columns = {name: np.repeat(column, times) for name, column in columns.items()}
+    if sin_cos:
+        columns["function"] = np.tile(["cos", "sin"], len(fours))
+    of = atoms_axis(main.trajectory.select(atoms))
+    members = members.reshape(fours.shape)
+    return Axis("angles", columns, of=of, members=np.repeat(members, times, axis=0))
 
 
 def _backbone(

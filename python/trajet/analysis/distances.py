@@ -1,5 +1,6 @@
 """`distances`: distances of all pairs of atoms."""
 
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import Atoms, OtherAtoms
+from trajet.analysis.atom_groups import labelled_atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
     ReferenceStructure,
@@ -21,9 +23,8 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
-from trajet.labels import atom_labels
 from trajet.result import Distances
-from trajet.trajectory import Selection
+from trajet.result.table import pairs_within
 
 
 def _check(other: object, reference: ReferenceStructure | None) -> None:
@@ -35,6 +36,7 @@ def _check(other: object, reference: ReferenceStructure | None) -> None:
 
 
 @analysis(
+    first_axis="frames",
     counts_repeats=False,
     check=_check,
     examples=r"""
@@ -123,23 +125,17 @@ def distances(
     if pbc:
         remarks += outcome.cells.missing_in_some()
     inputs = [] if reference is None else describe_reference(reference)
+    atoms = labelled_atoms(main)
+    if partners is None:
+        axes = [pairs_within(atoms)]
+    else:
+        of_partners = replace(labelled_atoms(partners), is_reference=reference is not None)
+        axes = [atoms, of_partners]
     return Distances(
         values=values,
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=tuple(one.label for one in selections),
+        axes=(outcome.frames_axis, *axes),
         name="distance",
+        units="Å",
+        selections=tuple(one.label for one in selections),
         report=outcome.report(remarks, inputs=inputs),
-        atoms=main.indices,
-        partners=None if partners is None else partners.indices,
-        labels=_labels(main),
-        partner_labels=None if partners is None else _labels(partners),
-        to_reference=reference is not None,
     )
-
-
-def _labels(selection: Selection) -> tuple[str, ...]:
-    """Return the label of each selected atom."""
-    topology = selection.trajectory.topology if selection.trajectory.has_topology else None
-    return tuple(atom_labels(topology, selection.indices).tolist())

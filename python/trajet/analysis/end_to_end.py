@@ -10,7 +10,6 @@ from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import Table
-from trajet.result.table import series
 
 
 @analysis(
@@ -87,7 +86,7 @@ def end_to_end(
     distances = outcome.floats("distances")
     return Table(
         values=distances[:, 0] if len(sizes) == 1 else distances,
-        axes=(outcome.frames_axis, *series(groups.labels, "groups")),
+        axes=(outcome.frames_axis, *([groups.axis] if len(sizes) > 1 else [])),
         name="end-to-end distance",
         units="Å",
         selections=(main.label,),

@@ -14,7 +14,6 @@ from trajet.labels import chain_names
 from trajet.members import Member, OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.result import EnsembleResult, MemberOutcome, Result
-from trajet.result.common_names import has_labels, residues_in
 from trajet.trajectory import FrameChoice, Trajectory, frame_numbers, resolve_frames
 
 # Frames of each member: the same choice for all, or a function of the open trajectory.
@@ -150,7 +149,9 @@ def _run_member(
                 found[k] = MemberOutcome(member.keys, result, start=start)
                 if resume is not None:
                     resume.store(found[k], places[k])
-        found = {k: _with_residues(one, opened.files) for k, one in found.items()}
+        if opened.files.has_topology:
+            chains = chain_names(opened.files.topology)
+            found = {k: replace(one, chains=chains) for k, one in found.items()}
     except OutputError:
         # An error of the folder of results ends the run.
         raise
@@ -160,16 +161,6 @@ def _run_member(
         if opened is not None:
             opened.close()
     return [found[k] for k in range(len(jobs))]
-
-
-def _with_residues(outcome: MemberOutcome[Result], files: Trajectory) -> MemberOutcome[Result]:
-    """Return an outcome with the residues that are named in its result."""
-    result = outcome.result
-    if result is None or not files.has_topology:
-        return outcome
-    topology = files.topology
-    residues = residues_in(result, topology) if has_labels(result) else {}
-    return replace(outcome, residues=residues, chains=chain_names(topology))
 
 
 def _numbers(files: Trajectory, frames: FrameChoice) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from trajet.analysis.arguments import (
     Between,
     OtherAtoms,
 )
-from trajet.analysis.atom_groups import atoms_axis, residues_axis
+from trajet.analysis.atom_groups import labelled_atoms, residues_axis
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
@@ -26,7 +26,6 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.checked_numbers import checked_numbers
-from trajet.labels import atom_labels
 from trajet.particles import guessed_elements_text, known_elements, without_element
 from trajet.result import SurfaceAreas
 from trajet.result.table import Axis
@@ -160,11 +159,7 @@ def _groups(main: Selection, by: By) -> tuple[NDArray[np.int64] | None, tuple[Ax
     if by == "total":
         return np.zeros(main.n_atoms, np.int64), ()
     if by == "atom":
-        atoms = atoms_axis(main)
-        # Without a topology they have their numbers.
-        labels = atoms.get("label")
-        labels = atom_labels(None, main.indices) if labels is None else labels
-        return None, (Axis("atoms", {**atoms.columns, "label": labels}),)
+        return None, (labelled_atoms(main),)
     residues, which = main.topology_atoms.by_place()
     return which, (residues_axis(main.trajectory.topology, residues),)
 

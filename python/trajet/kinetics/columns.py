@@ -32,7 +32,7 @@ class FixedJob:
     job
         The job.
     columns
-        `columns` of its result, where they differ.
+        Labels of its result, where they differ.
     remarks
         Remarks on columns that are left out.
     """
@@ -74,7 +74,7 @@ class FixedColumns:
         sin_cos = bool(arguments["sin_cos"])
         made = dihedrals.job(main, fours, sin_cos=sin_cos, pbc=bool(arguments["pbc"]))
         if sin_cos:
-            names = tuple(f"{function} {name}" for name in names for function in ("cos", "sin"))
+            names = tuple(name for name in names for _ in ("cos", "sin"))
         return FixedJob(made, names, remarks)
 
 

@@ -13,8 +13,7 @@ from trajet.analysis.time_axis import equal_step
 from trajet.kinetics.columns import FixedColumns, FixedJob
 from trajet.kinetics.matching import FeatureColumns, columns_of
 from trajet.pools.pool import Pool
-from trajet.result import Series
-from trajet.result.table import OfFrames, is_of_frames
+from trajet.result.table import OfFrames, Table, is_of_frames
 from trajet.trajectory import FrameChoice, sharing_universes
 
 # Bytes of the features of the frames that are computed in one run.
@@ -222,5 +221,5 @@ def _result(
     if each.columns is None:
         return result
     # Backbone angles.
-    assert isinstance(result, Series)
-    return replace(result, columns=each.columns)
+    assert isinstance(result, Table)
+    return result.with_labels(each.columns)

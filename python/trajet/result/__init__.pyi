@@ -5,7 +5,6 @@
 
 from trajet.result.applied import Applied as Applied
 from trajet.result.as_json import document as document
-from trajet.result.centers import CenterDistances as CenterDistances
 from trajet.result.centers import Centers as Centers
 from trajet.result.clusters import Clusters as Clusters
 from trajet.result.components import PrincipalComponents as PrincipalComponents

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.result import column_name, names_column
-from trajet.result.series import Series
 from trajet.result.summary import Column, Summary
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,25 +18,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Dihedrals(Series):
-    """Dihedral angles, or their cosines and sines, per frame; files are those of `Series`.
+class Dihedrals(Table):
+    """Dihedral angles, or their cosines and sines, per frame; files are those of `Table`.
 
-    Attributes
-    ----------
-    atoms
-        `(n, 4)`, int64, indices in the topology of the four atoms of each angle.
-    backbone
-        Whether the angles are backbone angles: φ and ψ of one residue after the other.
-    sin_cos
-        Whether the values are cosine and sine of one angle after the other.
+    The axis of the angles has labels such as "phi ALA3", and four atoms of each. Backbone angles
+    are φ and ψ of one residue after the other. With `function`, "cos" and "sin" follow each other.
     """
 
-    atoms: NDArray[np.int64]
-    backbone: bool
-    sin_cos: bool
-
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "angles"),)
     _HAS_MEAN: ClassVar[bool] = False
     _PERIOD: ClassVar[float | None] = 360.0
+
+    @property
+    def sin_cos(self) -> bool:
+        """Whether the values are cosine and sine of one angle after the other."""
+        return "function" in self.axes[1].columns
+
+    @property
+    def backbone(self) -> bool:
+        """Whether the angles are backbone angles: φ and ψ of one residue after the other."""
+        return "angle" in self.axes[1].columns
+
+    @property
+    def atoms(self) -> NDArray[np.int64]:
+        """Indices in the topology of the four atoms of each angle, `(n, 4)`, int64."""
+        atoms = self.axes[1].atoms()
+        assert atoms is not None
+        return atoms[::2] if self.sin_cos else atoms
 
     @property
     def angles(self) -> NDArray[np.float64]:
@@ -45,10 +53,6 @@ class Dihedrals(Series):
             return self.values
         cosines, sines = self.values[:, ::2], self.values[:, 1::2]
         return np.degrees(np.arctan2(sines, cosines))
-
-    def feature_atoms(self) -> NDArray[np.int64]:
-        """Return the four atoms of each value; see `Series.feature_atoms`."""
-        return np.repeat(self.atoms, 2, axis=0) if self.sin_cos else self.atoms
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
@@ -96,15 +100,28 @@ class Dihedrals(Series):
         return "angle (degrees)"
 
     def _labels(self) -> list[str]:
-        labels = self.columns[::2] if self.sin_cos else self.columns
-        return [label.removeprefix("cos ") for label in labels]
+        """Return the label of each angle, without its function."""
+        return self.axes[1].labels()[:: 1 + self.sin_cos]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The name of each angle, or of its cosine and sine: "cos phi ALA3"."""
+        labels, functions = self.axes[1].labels(), self.axes[1].get("function")
+        if functions is None:
+            return tuple(labels)
+        return tuple(map(" ".join, zip(functions.astype(np.str_).tolist(), labels, strict=True)))
 
     def _sample_names(self) -> list[str]:
         return [column_name("angle", "degrees", label) for label in self._labels()]
 
-    def _names(self) -> list[str]:
-        if self.sin_cos:
-            # "cos MET1 phi" is the cosine of the angle "MET1 phi".
-            parts = (name.split(" ", 1) for name in self.columns)
-            return [column_name(function, label=angle) for function, angle in parts]
-        return [column_name("angle", self.units, name) for name in self.columns]
+    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
+        """Return the name of each angle, cosine or sine in the header of a CSV file."""
+        labels, functions = self.axes[1].labels(), self.axes[1].get("function")
+        if functions is None:
+            return [column_name(quantity or "angle", self.units, label) for label in labels]
+        of = functions.astype(np.str_).tolist()
+        return [column_name(one, label=label) for one, label in zip(of, labels, strict=True)]
+
+    def feature_names(self) -> list[str]:
+        """Return the names of CSV files; see `Table.feature_names`."""
+        return self.names()

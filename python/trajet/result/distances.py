@@ -1,17 +1,15 @@
-"""Results with distances per frame."""
+"""Results with distances of atoms, or of centres of groups of atoms, per frame."""
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations, islice, product
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name, names_column
-from trajet.result.series import Series
+from trajet.result.result import names_column
 from trajet.result.summary import Summary
+from trajet.result.table import Axis, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,41 +19,48 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Distances(Series):
-    """Distances between pairs of atoms in each frame.
+class Distances(Table):
+    """Distances of pairs of atoms, or of centres of groups of atoms, in each frame.
 
-    CSV files have one column per pair, named by the labels of both atoms.
+    CSV files have one column per pair, named by the labels of both.
 
-    Attributes
-    ----------
-    values
-        `(n_frames, n_atoms, n_partners)`, or `(n_frames, n_atoms (n_atoms - 1) / 2)` for pairs
-        within one group; float64, Å.
-    atoms
-        `(n_atoms,)`, int64, indices in the topology.
-    partners
-        `(n_partners,)`, int64, indices of the second group; None for pairs within one group.
-    to_reference
-        Whether the positions of the partners are those of the reference, not of the frame.
-    labels
-        Label of each atom: "LEU6:CA", "A:LEU6:CA" if chains share residue numbers, "atom17" without
-        a topology.
-    partner_labels
-        Label of each partner; None for pairs within one group.
+    `values` are in Å, float64: `(n_frames, n, n_partners)`, with an axis of atoms or groups and one
+    of their partners, or `(n_frames, n (n - 1) / 2)` with an axis of the pairs within one group.
     """
 
-    atoms: NDArray[np.int64]
-    partners: NDArray[np.int64] | None
-    to_reference: bool
-    labels: tuple[str, ...]
-    partner_labels: tuple[str, ...] | None
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (
+        ("frames", "pairs"),
+        *(
+            ("frames", kind, kind)
+            for kind in ("atoms", "residues", "molecules", "chains", "groups")
+        ),
+    )
 
-    def feature_atoms(self) -> NDArray[np.int64]:
-        """Return both atoms of each distance; see `Series.feature_atoms`."""
-        if self.partners is None:
-            return self.atoms[np.stack(np.triu_indices(len(self.atoms), 1), axis=1)]
-        pairs = np.meshgrid(self.atoms, self.partners, indexing="ij")
-        return np.stack(pairs, axis=-1).reshape(-1, 2)
+    @property
+    def atoms(self) -> NDArray[np.int64]:
+        """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
+        return self._atoms_of(0)
+
+    @property
+    def partners(self) -> NDArray[np.int64] | None:
+        """Indices of the second atoms, `(n_partners,)`, int64; None for pairs within one group."""
+        return None if self.is_within else self._atoms_of(1)
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the pairs are those within one group."""
+        return len(self.axes) == 2
+
+    def _atoms_of(self, side: int) -> NDArray[np.int64]:
+        """Return the atoms of one side; AttributeError for distances of centres."""
+        atoms = self._sides()[side].get("atom")
+        if atoms is None:
+            raise AttributeError("distances of centres of groups have no atoms, but axes of groups")
+        return atoms.astype(np.int64, copy=False)
+
+    def _sides(self) -> tuple[Axis, Axis]:
+        """Return the axes of the first and of the second ones of pairs."""
+        return self.axes[1].elements, self.axes[-1].elements
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
@@ -64,60 +69,57 @@ class Distances(Series):
         """
         from trajet import plots
 
-        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        if pairs.shape[1] <= len(plots.COLOURS):
+        is_of_atoms = self._sides()[0].kind == "atoms"
+        if self.n_columns() <= len(plots.COLOURS):
+            title = "distance of centres" if self.n_columns() > 1 else self.columns[0]
             return plots.series(
-                pairs,
+                self._by_column(self.values).T,
                 self.times,
                 self.frames,
-                labels=tuple(self.pair_names()),
+                labels=self.columns,
                 means=self._means(),
-                quantity=f"{self.name} ({self.units})",
-                title=" to ".join(self.columns),
+                quantity=self.quantity,
+                title=" to ".join(self.selections) if is_of_atoms else title,
                 ax=ax,
                 look=look,
             )
+        one, other = self._sides()
+        names = self.selections[0], self.selections[-1] + " (reference)" * other.is_reference
+        if not is_of_atoms and len(self.selections) > 1:
+            names = f"{len(one)} groups", f"{len(other)} groups"
         return plots.matrix(
             self._mean_matrix(),
-            np.array(self.labels),
-            np.array(self.labels if self.partner_labels is None else self.partner_labels),
-            quantity=f"mean {self.name} ({self.units})",
-            axes=(self.columns[0], self.columns[-1] + (" (reference)" * self.to_reference)),
+            np.array(one.labels()),
+            np.array(replace(other, is_reference=False).labels()),
+            quantity=f"mean {self.name}{'' if is_of_atoms else ' of centres'} ({self.units})",
+            axes=names,
+            of="atom" if is_of_atoms else "group",
             ax=ax,
             look=look,
         )
 
     def _mean_matrix(self) -> NDArray[np.float64]:
-        """Return the mean over all frames with positions, `(n_atoms, n_partners)`, Å."""
+        """Return the mean over all frames with positions, `(n, n_partners)`, Å."""
         with warnings.catch_warnings():
             # numpy warns about the mean of no frames.
             warnings.simplefilter("ignore", RuntimeWarning)
             mean: NDArray[np.float64] = np.nanmean(self.values, axis=0)
-        if self.partners is not None:
+        if not self.is_within:
             return mean
-        square = np.zeros((len(self.atoms),) * 2)
-        square[np.triu_indices(len(self.atoms), 1)] = mean
+        n = len(self._sides()[0])
+        square = np.zeros((n, n))
+        square[np.triu_indices(n, 1)] = mean
         return square + square.T
-
-    def _labels(self) -> list[str]:
-        return self.pair_names()
-
-    def pair_names(self, count: int | None = None) -> list[str]:
-        """Return names such as "LEU6:CA - ALA55:CA" of the first pairs, or of all pairs."""
-        then = "reference " if self.to_reference else ""
-        pairs: Iterator[tuple[str, str]] = combinations(self.labels, 2)
-        if self.partner_labels is not None:
-            pairs = product(self.labels, self.partner_labels)
-        return [f"{one} - {then}{other}" for one, other in islice(pairs, count)]
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of each distance; see `Result.summary`."""
-        pairs = self.values.reshape(len(self.frames), int(np.prod(self.values.shape[1:])))
-        names = names_column("pair of atoms", self.pair_names(limit))
-        title = f"{pairs.shape[1]} distances (Å)"
+        of = "atoms" if self._sides()[0].kind == "atoms" else "groups"
+        title = f"{self.n_columns()} distances{' of centres' * (of == 'groups')} ({self.units})"
         return self._summed_up(
-            pairs, names, form=".3f", title=title, count=pairs.shape[1], unit=self.units
+            self._by_column(self.values).T,
+            names_column(f"pair of {of}", self._labels_of_columns(limit)),
+            form=".3f",
+            title=title,
+            count=self.n_columns(),
+            unit=self.units,
         )
-
-    def _names(self) -> list[str]:
-        return [column_name(self.name, self.units, name) for name in self.pair_names()]

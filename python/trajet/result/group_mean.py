@@ -8,11 +8,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.contact_map import NamedPair
 from trajet.result.member_outcome import Key, MemberOutcome
-from trajet.result.profiles import Aligned, Profile, aligned, circular, profile_of
+from trajet.result.profiles import Aligned, Profile, aligned, circular
 from trajet.result.report import analysis_of
 from trajet.result.result import Result
+from trajet.result.rows import Rows
 from trajet.uncertainty.replicas import mean_and_variance
 from trajet.uncertainty.student_t import quantile
 
@@ -32,8 +32,8 @@ class GroupMean:
     ----------
     keys
         The keys that the replicas have in common.
-    axes
-        Columns that tell rows apart, `(n_rows,)` each.
+    rows
+        What tells rows apart.
     members
         `(n_replicas, n_rows)`, the numbers of each replica.
     within
@@ -50,7 +50,7 @@ class GroupMean:
     """
 
     keys: Mapping[str, Key]
-    axes: Mapping[str, NDArray[np.generic]]
+    rows: Rows
     members: NDArray[np.float64]
     within: NDArray[np.float64]
     period: float | None = None
@@ -58,6 +58,11 @@ class GroupMean:
     lengths: tuple[int, ...] = field(repr=False, default=())
     labels: tuple[str, ...] = field(repr=False, default=())
     is_rmsf: bool = False
+
+    @property
+    def axes(self) -> Mapping[str, NDArray[np.generic]]:
+        """Columns that tell rows apart in tables, `(n_rows,)` each."""
+        return self.rows.shown
 
     @property
     def label(self) -> str:
@@ -113,9 +118,9 @@ class GroupMean:
 def group_mean(
     keys: Mapping[str, Key],
     members: Sequence[MemberOutcome[Result]],
+    profiles: Sequence[Profile],
     *,
     is_rmsf: bool,
-    pairs: Sequence[NamedPair] | None = None,
 ) -> GroupMean:
     """Return the mean over the members of a group.
 
@@ -125,10 +130,10 @@ def group_mean(
         The keys that the members have in common.
     members
         Members with results.
+    profiles
+        Their numbers; see `common_profiles`.
     is_rmsf
         Whether the numbers are fluctuations, which come out smaller in shorter runs.
-    pairs
-        Pairs that are in contact in any member of any group, of contact maps.
 
     Raises
     ------
@@ -136,12 +141,11 @@ def group_mean(
         If the numbers of the members cannot be matched.
     """
     results = [one.result for one in members if one.result is not None]
-    profiles = [profile_of(one, pairs) for one in results]
     found = aligned(profiles, [one.label for one in members])
     within = np.sqrt((found.errors**2).sum(axis=0)) / len(members)
     made = GroupMean(
         keys,
-        found.axes,
+        found.rows,
         found.values,
         within,
         found.period,
@@ -149,16 +153,25 @@ def group_mean(
         labels=tuple(one.label for one in members),
         is_rmsf=is_rmsf,
     )
-    remarks = [*_remarks(made, found, members), *_unresolved(profiles, members)]
+    renamed = {own: name for one in profiles for own, name in one.rows.renamed.items()}
+    remarks = [*_remarks(made, found, members, renamed), *_unresolved(profiles, members)]
     return replace(made, remarks=tuple(remarks))
 
 
 def _remarks(
-    mean: GroupMean, found: Aligned, members: Sequence[MemberOutcome[Result]]
+    mean: GroupMean,
+    found: Aligned,
+    members: Sequence[MemberOutcome[Result]],
+    renamed: Mapping[str, str],
 ) -> Iterator[str]:
     """Yield what makes a mean doubtful."""
     yield from found.remarks
-    yield from _renamed(members)
+    if renamed:
+        own, name = next(iter(renamed.items()))
+        yield (
+            "labels of residues that differ between members, as after a mutation, are those of the"
+            f" first member: {len(renamed)}, the first is {name} for {own}"
+        )
     for one in members:
         if one.chains_of:
             pairs = ", ".join(f"{own} with {name}" for own, name in one.chains_of.items())
@@ -196,17 +209,6 @@ def _remarks(
         yield (
             f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
             " explain: runs are shorter than their slowest motions; take the error between replicas"
-        )
-
-
-def _renamed(members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
-    """Yield a remark on residues whose rows have the names that another member has."""
-    names = {own: name for one in members for own, name in one.renamed.items()}
-    if names:
-        own, name = next(iter(names.items()))
-        yield (
-            "labels of residues that differ between members, as after a mutation, are those of the"
-            f" first member: {len(names)}, the first is {name} for {own}"
         )
 
 

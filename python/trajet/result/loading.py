@@ -35,9 +35,11 @@ _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
 _TABLE_TYPES = {"values": "iuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
 # Kinds of numbers of columns in files; of others any.
 _COLUMN_TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number"), "iu"),
+    **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number", "size"), "iu"),
     **dict.fromkeys(("time", "centre", "density"), "fiu"),
-    **dict.fromkeys(("label", "chain", "resname", "icode", "name", "first", "second"), "U"),
+    **dict.fromkeys(
+        ("label", "chain", "resname", "icode", "name", "first", "second", "angle", "function"), "U"
+    ),
 }
 # Columns that axes of these kinds have.
 _COLUMNS_OF_KINDS: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +48,10 @@ _COLUMNS_OF_KINDS: Mapping[str, tuple[str, ...]] = {
     "residues": ("residue", "label"),
     "series": ("label",),
     "groups": ("label",),
+    "coordinates": ("label",),
+    "chains": ("label",),
+    "molecules": ("label",),
+    "angles": ("label",),
 }
 # Characters of a name that a message quotes.
 _QUOTED = 100
@@ -355,8 +361,10 @@ def _table_of(
     return found
 
 
-def _axis_of(arrays: Mapping[str, NDArray[np.generic]]) -> Axis:
+def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
     """Return the axis of the arrays of a file, whose names have no prefix.
+
+    `depth` is the number of axes that have it as the axis of their members.
 
     Raises
     ------
@@ -364,9 +372,19 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]]) -> Axis:
         If columns have different lengths or more than one dimension, are missing, or of another
         type.
     """
-    columns = dict(arrays)
+    columns = {name: array for name, array in arrays.items() if not name.startswith("of.")}
     kind, edges = _text_of(columns.pop("kind")), columns.pop("edges", None)
-    if {column.ndim for column in columns.values()} != {1}:
+    members, is_reference = columns.pop("members", None), "is_reference" in columns
+    columns.pop("is_reference", None)
+    of = None
+    if members is not None:
+        # Pairs of molecules, which have residues.
+        if depth > 1 or members.ndim != 2 or members.dtype.kind not in "iu":
+            raise TypeError("members of places are no numbers, or have members themselves")
+        of = _axis_of(_with_prefix(arrays, "of."), depth + 1)
+        if members.size and not 0 <= members.min() <= members.max() < len(of):
+            raise ValueError(f"members of places are none of {len(of)}")
+    if (columns or of is None) and {column.ndim for column in columns.values()} != {1}:
         raise ValueError("an axis has columns of one dimension")
     for name, column in columns.items():
         if column.dtype.kind not in _COLUMN_TYPES.get(name, "biufU"):
@@ -375,7 +393,16 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]]) -> Axis:
         raise ValueError(f"an axis of {kind} has no {', '.join(sorted(missing))}")
     if len({len(column) for column in columns.values()}) > 1:
         raise ValueError("columns of an axis have different lengths")
-    made = Axis(kind, columns, None if edges is None else edges.astype(np.float64))
+    made = Axis(
+        kind,
+        columns,
+        None if edges is None else edges.astype(np.float64),
+        of,
+        None if members is None else members.astype(np.int64),
+        is_reference,
+    )
+    if any(len(column) != len(made) for column in columns.values()):
+        raise ValueError("columns of an axis have other lengths than its members")
     if made.edges is not None and made.edges.shape != (len(made) + 1,):
         raise ValueError(f"{len(made)} bins have edges of the shape {made.edges.shape}")
     return made

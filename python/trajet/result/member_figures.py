@@ -1,16 +1,19 @@
 """Figures of the values per frame of all members of an ensemble."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from trajet import plots
 from trajet.result.applied import Applied
 from trajet.result.group_mean import GroupMean
-from trajet.result.member_outcome import Key
-from trajet.result.profiles import QUANTITY, circular, frame_numbers
+from trajet.result.member_outcome import MemberOutcome
+from trajet.result.profiles import circular, frame_numbers
 from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result
+from trajet.result.rows import QUANTITY, Rows, matched_rows, with_common_keys
 from trajet.result.series import Series
 from trajet.result.table import Table, is_of_frames
 
@@ -24,7 +27,7 @@ KINDS = ("overlay", "violin")
 
 def draw_runs(
     name: str,
-    members: Sequence[tuple[Mapping[str, Key], Result]],
+    members: Sequence[MemberOutcome[Result]],
     means: ReplicaMeans,
     kind: Literal["overlay", "violin"],
     series: str | Sequence[str] | None,
@@ -38,7 +41,7 @@ def draw_runs(
     name
         Name of the analysis.
     members
-        Keys and result of each member.
+        The members that did not fail.
     means
         Their means, by the keys of the groups.
     kind, series
@@ -51,16 +54,19 @@ def draw_runs(
     Raises
     ------
     ValueError
-        If results have no values per frame, members no series in common, there is no such series,
-        or several series are to be drawn into given axes.
+        If results have no values per frame, there is no such series, or several series are to be
+        drawn into given axes.
+    AnalysisError
+        If members have no series in common, or these cannot be told apart.
     """
     of_group = tuple(means.groups[0].keys)
-    of_run = [key for key in members[0][0] if key not in of_group]
+    of_run = [key for key in members[0].keys if key not in of_group]
     # Below a violin, the value of the only key.
     is_short = kind == "violin" and len(of_run) == 1
-    numbers = [frame_numbers(_with_frames(name, kind, result)) for _, result in members]
-    common = _common_series([one.names for one in numbers])
-    first = _with_frames(name, kind, members[0][1])
+    results = [_with_frames(name, kind, one.result) for one in members]
+    numbers = [frame_numbers(result) for result in results]
+    common = _common_series([one.rows for one in numbers], members)
+    first = results[0]
     chosen = _chosen(common, [_names_of_series(first, one.columns[0])[1] for one in common], series)
     shown = chosen[: len(plots.COLOURS)]
     if ax is not None and len(shown) > 1:
@@ -70,12 +76,10 @@ def draw_runs(
         )
     panels = []
     for one in shown:
-        intervals = {
-            tuple(group.keys.values()): _interval(group, one, numbers[0].names) for group in means
-        }
+        intervals = {tuple(group.keys.values()): _interval(group, one) for group in means}
         runs = []
-        for (keys, result), own, column in zip(members, numbers, one.columns, strict=True):
-            frames = _with_frames(name, kind, result)
+        for member, frames, own, column in zip(members, results, numbers, one.columns, strict=True):
+            keys = member.keys
             interval = intervals[tuple(keys[key] for key in of_group)]
             values = own.values[:, column]
             if own.period is not None:
@@ -96,13 +100,14 @@ def draw_runs(
 
 @dataclass(frozen=True)
 class _Series:
-    """A series that all members have: its name, and its column in each of them."""
+    """A series that all members have: its name, its key, and its column in each of them."""
 
     name: str
+    key: int
     columns: tuple[int, ...]
 
 
-def _with_frames(name: str, kind: str, result: Result) -> Series | Table | Applied:
+def _with_frames(name: str, kind: str, result: Result | None) -> Series | Table | Applied:
     """Return a result that has values per frame.
 
     Raises
@@ -117,27 +122,21 @@ def _with_frames(name: str, kind: str, result: Result) -> Series | Table | Appli
     )
 
 
-def _common_series(names: Sequence[Sequence[str]]) -> list[_Series]:
+def _common_series(rows: Sequence[Rows], members: Sequence[MemberOutcome[Result]]) -> list[_Series]:
     """Return the series that all members have, in the order of the first member.
 
     Raises
     ------
-    ValueError
-        If there is none, or names that occur twice do not tell series apart.
+    AnalysisError
+        If there is none, or series cannot be told apart.
     """
-    if all(list(own) == list(names[0]) for own in names):
-        return [_Series(name, (k,) * len(names)) for k, name in enumerate(names[0])]
-    for own in names:
-        for name in own:
-            if own.count(name) > 1:
-                raise ValueError(
-                    f"{name} occurs twice, and members have other series: draw the members of one"
-                    " group"
-                )
-    common = [name for name in names[0] if all(name in own for own in names)]
-    if not common:
-        raise ValueError("members have no series in common: draw the members of one group")
-    return [_Series(name, tuple(own.index(name) for own in names)) for name in common]
+    keyed = with_common_keys(rows, [one.chains_of for one in members])
+    columns, _ = matched_rows(keyed, [one.label for one in members])
+    names, keys = keyed[0].shown[QUANTITY].tolist(), keyed[0].keys.tolist()
+    return [
+        _Series(names[of_each[0]], keys[of_each[0]], of_each)
+        for of_each in zip(*(own.tolist() for own in columns), strict=True)
+    ]
 
 
 def _chosen(
@@ -167,14 +166,9 @@ def _chosen(
     return found
 
 
-def _interval(
-    group: GroupMean, series: _Series, names_of_first: Sequence[str]
-) -> plots.GroupInterval:
+def _interval(group: GroupMean, series: _Series) -> plots.GroupInterval:
     """Return the mean of a series over the replicas of a group, with its interval."""
-    quantities = group.axes[QUANTITY].tolist()
-    # Where names are those of all members, so is their order: a name may occur twice.
-    is_whole = quantities == list(names_of_first)
-    row = series.columns[0] if is_whole else quantities.index(series.name)
+    row = int(np.flatnonzero(group.rows.keys == series.key)[0])
     return plots.GroupInterval(group.label, float(group.mean[row]), float(group.half_width[row]))
 
 

@@ -1,13 +1,13 @@
 """`MemberOutcome`: the result of one member of an ensemble, or why there is none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.labels import ResiduePlace
+from trajet.labels import chains_of_first
 from trajet.result.result import Result
 
 _R_co = TypeVar("_R_co", bound=Result, covariant=True)
@@ -33,13 +33,8 @@ class MemberOutcome(Generic[_R_co]):
         started from one place are found; None if they were not read.
     is_reused
         Whether the result was computed by an earlier run.
-    residues
-        Labels of the residues in the names of the result's rows, and where each residue is; see
-        `trajet.result.common_names`.
     chains
         Names of the chains of the topology in their order; none without a topology.
-    renamed
-        Labels of residues that have other names in another member, and those that they have there.
     chains_of
         Names of all chains and those of the first member, in which no chain has its name here.
     """
@@ -49,15 +44,21 @@ class MemberOutcome(Generic[_R_co]):
     error: Exception | None = None
     start: NDArray[np.float32] | None = field(default=None, repr=False)
     is_reused: bool = False
-    residues: Mapping[str, ResiduePlace] = field(default_factory=dict, repr=False)
     chains: tuple[str, ...] = field(default=(), repr=False)
-    renamed: Mapping[str, str] = field(default_factory=dict, repr=False)
     chains_of: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def label(self) -> str:
         """The keys as text: "system=wt, replica=1"."""
         return ", ".join(f"{name}={value}" for name, value in self.keys.items())
+
+
+def with_chains_of_first(
+    outcomes: Sequence[MemberOutcome[_R_co]],
+) -> list[MemberOutcome[_R_co]]:
+    """Return outcomes with `chains_of`, where a topology has no chain of the first one."""
+    first = next((one.chains for one in outcomes if one.chains), ())
+    return [replace(one, chains_of=chains_of_first(one.chains, first)) for one in outcomes]
 
 
 def key_columns(keys: Sequence[str], others: Sequence[str]) -> list[str]:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
-from trajet.result.common_names import with_common_names
-from trajet.result.contact_map import ContactMap, pairs_of_any
 from trajet.result.group_mean import group_mean
-from trajet.result.member_outcome import Key, MemberOutcome, key_columns
+from trajet.result.member_outcome import Key, MemberOutcome, key_columns, with_chains_of_first
+from trajet.result.profiles import Profile, common_profiles
 from trajet.result.replica_differences import ReplicaDifference
 from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result, write_csv
@@ -156,22 +155,20 @@ class EnsembleResult(Generic[_R_co]):
             names = [name for name in self.keys if name != "replica"]
         self._check_keys(names)
         self.done()
-        groups: dict[tuple[Key, ...], list[MemberOutcome[Result]]] = {}
-        outcomes = with_common_names(self.outcomes)
-        for one in outcomes:
-            if one.result is not None:
-                groups.setdefault(tuple(one.keys[name] for name in names), []).append(one)
-        # A contact that one member never forms has the fraction 0 there.
-        maps = [one.result for one in outcomes if isinstance(one.result, ContactMap)]
-        pairs = pairs_of_any(maps) if maps else None
+        groups: dict[tuple[Key, ...], list[tuple[MemberOutcome[Result], Profile]]] = {}
+        outcomes = [one for one in with_chains_of_first(self.outcomes) if one.result is not None]
+        profiles = common_profiles(outcomes)
+        for one, profile in zip(outcomes, profiles, strict=True):
+            key = tuple(one.keys[name] for name in names)
+            groups.setdefault(key, []).append((one, profile))
         return ReplicaMeans(
             self.name,
             [
                 group_mean(
                     dict(zip(names, values, strict=True)),
-                    members,
+                    [one for one, _ in members],
+                    [profile for _, profile in members],
                     is_rmsf=self.name == "rmsf",
-                    pairs=pairs,
                 )
                 for values, members in groups.items()
             ],
@@ -292,8 +289,8 @@ class EnsembleResult(Generic[_R_co]):
         if kind not in KINDS:
             raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, or None, not {kind!r}")
         look = Look(label, color, smooth)
-        done = EnsembleResult(self.name, with_common_names(self.outcomes)).done()
-        figure = draw_runs(self.name, done, self.mean(), kind, series, ax, look)
+        outcomes = [one for one in with_chains_of_first(self.outcomes) if one.result is not None]
+        figure = draw_runs(self.name, outcomes, self.mean(), kind, series, ax, look)
         return figure if ax is None else ax
 
     def _check_keys(self, names: Iterable[str]) -> None:

@@ -2,15 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
 from trajet.result.applied import Applied
-from trajet.result.contact_map import ContactMap, NamedPair
+from trajet.result.contact_map import ContactMap
 from trajet.result.dihedrals import Dihedrals
+from trajet.result.member_outcome import MemberOutcome
 from trajet.result.result import Columns, Result
+from trajet.result.rows import (
+    QUANTITY,
+    Rows,
+    check_distinct,
+    common_keys,
+    identity_of,
+    matched_rows,
+    with_common_keys,
+)
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
 from trajet.result.table import Table, is_of_frames
@@ -22,10 +33,9 @@ _AXES: Mapping[str, tuple[str, ...]] = {
     "MeanSquaredDisplacement": ("lag_ps",),
     "HydrogenBondLifetimes": ("time_ps",),
     "Applied": ("index",),
-    "ContactMap": ("row", "row_resid", "column", "column_resid"),
 }
-# The column of the names of the numbers.
-QUANTITY = "quantity"
+# Those that identify a contact in tables.
+_OF_CONTACTS = ("row", "row_resid", "column", "column_resid")
 # Distances and lags of two members that differ by less, relative, are the same.
 _ROUNDING = 1e-5
 # Slices of cells are matched by number if their positions differ by less, relative: heights of
@@ -48,12 +58,6 @@ _ADVICE = {
 _STANDARD_ERROR = "standard_error"
 # Angles whose mean direction is shorter than this part of one have no useful mean.
 _LEAST_RESULTANT = 0.5
-# The column of insertion codes, which a result has if one of its residues has a code.
-_CODE = "icode"
-# Columns that name an atom in sentences.
-_NAMES = ("chain", "resname", "resid", "name")
-# Columns of atoms by which those of different systems are matched, without their residue's name.
-_OF_ATOMS = (QUANTITY, "chain", "resid", "name", _CODE)
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class Profile:
 
     Attributes
     ----------
-    axes
-        Columns, `(n_rows,)` each: `quantity`, and those of atoms, distances or lags.
+    rows
+        What tells the rows apart.
     values
         `(n_rows,)`, float64. Means over time of results with a value per frame.
     errors
@@ -74,7 +78,7 @@ class Profile:
         Which means over time are not resolved and why, as text; empty if all are.
     """
 
-    axes: dict[str, NDArray[np.generic]]
+    rows: Rows
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     period: float | None = None
@@ -87,8 +91,8 @@ class Aligned:
 
     Attributes
     ----------
-    axes
-        Columns of the rows, as those of the first result.
+    rows
+        The rows, as those of the first result.
     values, errors
         `(n_results, n_rows)`; see `Profile`. Values on a circle are near the first one.
     period
@@ -97,14 +101,75 @@ class Aligned:
         Remarks on rows that some results do not have.
     """
 
-    axes: dict[str, NDArray[np.generic]]
+    rows: Rows
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     period: float | None
     remarks: tuple[str, ...] = ()
 
 
-def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Profile:
+# Rows and columns of some pairs of a contact map.
+_Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def common_profiles(outcomes: Sequence[MemberOutcome[Result]]) -> list[Profile]:
+    """Return the numbers of the results of all members, whose rows have keys.
+
+    See `with_common_keys`. No member has failed.
+
+    Raises
+    ------
+    AnalysisError
+        As `profile_of`, or if residues of contact maps cannot be told apart.
+    """
+    results = [one.result for one in outcomes if one.result is not None]
+    chains = [one.chains_of for one in outcomes]
+    maps = [one for one in results if isinstance(one, ContactMap)]
+    pairs: Sequence[_Pairs | None] = [None] * len(results)
+    if maps:
+        pairs = _pairs_of_any(maps, chains, [one.label for one in outcomes])
+    profiles = list(map(profile_of, results, pairs))
+    common = with_common_keys([one.rows for one in profiles], chains)
+    return [replace(one, rows=rows) for one, rows in zip(profiles, common, strict=True)]
+
+
+def _pairs_of_any(
+    maps: Sequence[ContactMap], chains: Sequence[Mapping[str, str]], labels: Sequence[str]
+) -> list[_Pairs]:
+    """Return the pairs of each map that are in contact in any frame of any map.
+
+    Pairs of residues that a map does not have, and those that are left out, are none of it.
+    """
+    sides = [
+        Rows({QUANTITY: np.array(axis.labels(), np.str_)}, axis.identity())
+        for one in maps
+        for axis in one.axes
+    ]
+    keys = common_keys(sides, [of_map for of_map in chains for _ in range(2)])
+    for k, (side, own) in enumerate(zip(sides, keys, strict=True)):
+        check_distinct(side, own, labels[k // 2])
+    n = 1 + max(int(own.max(initial=0)) for own in keys)
+    of_maps = list(zip(maps, keys[::2], keys[1::2], strict=True))
+    found = []
+    for one, rows, columns in of_maps:
+        i, j = one.in_contact()
+        first, second = rows[i], columns[j]
+        if one.within:
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        found.append(n * first + second)
+    first, second = np.divmod(np.unique(np.concatenate(found)), n)
+    pairs = []
+    for one, rows, columns in of_maps:
+        places = np.full((2, n), -1)
+        places[0, rows], places[1, columns] = np.arange(len(rows)), np.arange(len(columns))
+        i, j = places[0, first], places[1, second]
+        known = (i >= 0) & (j >= 0)
+        known[known] = ~np.isnan(one.values[i[known], j[known]])
+        pairs.append((i[known], j[known]))
+    return pairs
+
+
+def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
     """Return the numbers of a result.
 
     Parameters
@@ -112,8 +177,8 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
     result
         The result.
     pairs
-        The rows of a contact map, also those of pairs that are never in contact; None for pairs
-        that are.
+        Rows and columns of the pairs of a contact map, also of those that are never in contact, and
+        then have the fraction 0; None for pairs that are.
 
     Raises
     ------
@@ -124,10 +189,9 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
         result = result.content()
     if is_of_frames(result) or (isinstance(result, Applied) and not result.reduced):
         return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
-    if isinstance(result, ContactMap) and pairs is not None:
-        table = result.fractions(pairs)
-    else:
-        table = result._table()
+    if isinstance(result, ContactMap):
+        return _of_contacts(result, *(pairs or result.in_contact()))
+    table = result._table()
     columns = dict(_without_errors(table))
     known = _AXES.get(type(result).__name__)
     if isinstance(result, Table):
@@ -146,7 +210,33 @@ def profile_of(result: Result, pairs: Sequence[NamedPair] | None = None) -> Prof
     # In the order of the columns of numbers: one selection after the other.
     found = [column for name, column in table if name.startswith(_STANDARD_ERROR)]
     errors = np.concatenate(found).astype(np.float64) if found else None
-    return _with_quantity(by, numbers, errors)
+    if isinstance(result, Table):
+        identity = identity_of(result._row_axes())
+    else:
+        # Lags of members are rounded in different ways: their order tells them apart.
+        identity = {
+            name: np.unique(axis, return_inverse=True)[1] if axis.dtype.kind == "f" else axis
+            for name, axis in by.items()
+        }
+    return _with_quantity(by, identity, numbers, errors)
+
+
+def _of_contacts(result: ContactMap, i: NDArray[np.int64], j: NDArray[np.int64]) -> Profile:
+    """Return the fractions of pairs, given by rows and columns."""
+    columns = dict(result.table_of(i, j))
+    identity = {
+        f"{name} {k}": column[at]
+        for k, (axis, at) in enumerate(zip(result.axes, (i, j), strict=True))
+        for name, column in axis.identity().items()
+    }
+    shown = {name: columns[name] for name in _OF_CONTACTS if name in columns}
+    rows = Rows(
+        {QUANTITY: np.full(len(i), "fraction"), **shown},
+        identity,
+        is_symmetric=result.within,
+    )
+    errors = columns.get("standard_error", np.full(len(i), np.nan)).astype(np.float64)
+    return Profile(rows, columns["fraction"].astype(np.float64), errors)
 
 
 @dataclass(frozen=True)
@@ -157,25 +247,38 @@ class FrameNumbers:
     ----------
     values
         `(n_frames, n_rows)`, float64.
-    names
-        Quantity of each row.
+    rows
+        What tells the rows apart.
     period
         See `Profile`.
     """
 
     values: NDArray[np.float64]
-    names: list[str]
+    rows: Rows
     period: float | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Quantity of each row."""
+        names: list[str] = self.rows.shown[QUANTITY].tolist()
+        return names
 
 
 def frame_numbers(result: Series | Table | Applied) -> FrameNumbers:
     """Return the numbers of each frame of a result that is not reduced."""
     values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
-    if isinstance(result, Applied):
-        return FrameNumbers(values, result._sample_names())
+    if not isinstance(result, Table):
+        names = result._sample_names() if isinstance(result, Applied) else result._names()
+        shown: dict[str, NDArray[np.generic]] = {QUANTITY: np.array(names, np.str_)}
+        return FrameNumbers(values, Rows(shown, dict(shown)))
     is_circular = isinstance(result, Dihedrals) and not result.sin_cos
-    names = result.names() if isinstance(result, Table) else result._names()
-    return FrameNumbers(values, names, 360.0 if is_circular else None)
+    named = result.named_axes()
+    rows = Rows(
+        {QUANTITY: np.array(result.names(), np.str_)},
+        identity_of(named),
+        is_symmetric=[one.kind for one in named] == ["pairs"],
+    )
+    return FrameNumbers(values, rows, 360.0 if is_circular else None)
 
 
 def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
@@ -188,24 +291,26 @@ def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
     if wrong:
         of = f"{len(wrong)} of {len(names)} quantities, the first " if len(names) > 1 else ""
         text = f"{of}{names[wrong[0]]}: {found.reasons[wrong[0]]}"
-    return Profile(
-        {QUANTITY: np.array(names, np.str_)}, found.mean, found.standard_error, period, text
-    )
+    return Profile(numbers.rows, found.mean, found.standard_error, period, text)
 
 
 def _with_quantity(
     axes: Mapping[str, NDArray[np.generic]],
+    identity: Mapping[str, NDArray[np.generic]],
     values: Mapping[str, NDArray[np.generic]],
     errors: NDArray[np.float64] | None,
 ) -> Profile:
     """Return the numbers of several columns below one another."""
     n_rows = len(next(iter(values.values())))
-    repeated = {name: np.tile(axis, len(values)) for name, axis in axes.items()}
     names = np.repeat(np.array(list(values), np.str_), n_rows)
+    shown, told = (
+        {QUANTITY: names, **{name: np.tile(axis, len(values)) for name, axis in of.items()}}
+        for of in (axes, identity)
+    )
     numbers = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
     known = errors is not None and errors.shape == numbers.shape
     return Profile(
-        {QUANTITY: names, **repeated},
+        Rows(shown, told),
         numbers,
         errors if errors is not None and known else np.full(numbers.shape, np.nan),
     )
@@ -217,10 +322,12 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
     Raises
     ------
     AnalysisError
-        As `matched_rows`.
+        As `check_distances` and `matched_rows`.
     """
     first = profiles[0]
-    rows, remarks = matched_rows([profile.axes for profile in profiles], labels)
+    remarks = check_distances([one.rows.shown for one in profiles], labels)
+    rows, left_out = matched_rows([one.rows for one in profiles], labels)
+    remarks += left_out
     values = np.stack([one.values[own] for one, own in zip(profiles, rows, strict=True)])
     if first.period is not None:
         # Around their circular mean, so that the order of results does not matter.
@@ -235,15 +342,15 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
                 f"{spread} of {len(towards)} angles point in opposite directions in different"
                 " members, so that their mean and its interval say little: look at each member",
             )
-    axes = {name: axis[rows[0]] for name, axis in first.axes.items()}
+    common = first.rows.some(rows[0])
     if any(_SLICES in remark for remark in remarks):
         of_all = [
-            profile.axes[_SLICES][own].astype(np.float64)
+            profile.rows.shown[_SLICES][own].astype(np.float64)
             for profile, own in zip(profiles, rows, strict=True)
         ]
-        axes[_SLICES] = np.mean(of_all, axis=0)
+        common.shown[_SLICES] = np.mean(of_all, axis=0)
     return Aligned(
-        axes,
+        common,
         values,
         np.stack([one.errors[own] for one, own in zip(profiles, rows, strict=True)]),
         first.period,
@@ -251,91 +358,12 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
     )
 
 
-def matched_rows(
-    axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
-) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
-    """Return the rows of several results that all of them have, and remarks on the others.
-
-    Rows are matched by the quantity and, for atoms, by chain, residue and atom name; other
-    rows by their distances, lags or names.
-
-    Parameters
-    ----------
-    axes
-        Columns that tell rows apart, of each result.
-    labels
-        Names of the results in messages.
-
-    Raises
-    ------
-    AnalysisError
-        If rows cannot be told apart, if distances or lags are others, or if no row is in all
-        results.
-    """
-    remarks = _check_distances(axes, labels)
-    keys = [_keys(own) for own in axes]
-    if all(own == keys[0] for own in keys[1:]):
-        # Also where atoms cannot be told apart: they stand in the same order.
-        return [np.arange(len(keys[0]))] * len(keys), remarks
-    places = [_places(own, label) for own, label in zip(keys, labels, strict=True)]
-    common = [key for key in keys[0] if all(key in place for place in places)]
-    if not common:
-        raise AnalysisError(
-            f"{labels[0]} and {labels[1]} have no row in common, such as {_text(keys[0][0])}:"
-            " select atoms that all members have"
-        )
-    n_all = len(dict.fromkeys(key for own in keys for key in own))
-    remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
-    remarks += (remark,) if n_all > len(common) else ()
-    return [np.array([place[key] for key in common]) for place in places], remarks
-
-
-def _keys(axes: Mapping[str, NDArray[np.generic]]) -> list[tuple[object, ...]]:
-    """Return what tells each row apart from the others, also in another system."""
-    columns: list[list[object]] = []
-    if "atom" in axes and _CODE not in axes:
-        axes = {**axes, _CODE: np.full(len(axes["atom"]), "")}
-    # Results with codes and without have them in one place.
-    for name in sorted(axes, key=lambda name: name == _CODE):
-        axis = axes[name]
-        if "atom" in axes and name not in _OF_ATOMS:
-            continue
-        # Distances and lags of members are rounded in different ways: their order tells them apart.
-        is_distance = axis.dtype.kind == "f"
-        columns.append((np.unique(axis, return_inverse=True)[1] if is_distance else axis).tolist())
-    return list(zip(*columns, strict=True))
-
-
-def row_names(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
-    """Return what tells the rows of a quantity apart, as texts: "A ALA 30 CA", "r_A 0.5"."""
-    n_rows = len(axes[QUANTITY])
-    if "atom" in axes:
-        if "resid" in axes and _CODE in axes:
-            resids, codes = axes["resid"].astype(np.str_), axes[_CODE].astype(np.str_)
-            axes = {**axes, "resid": np.char.add(resids, codes)}
-        columns = [axes[name].tolist() for name in _NAMES if name in axes] or [
-            [f"atom {k}" for k in axes["atom"].tolist()]
-        ]
-    else:
-        columns = [
-            [
-                f"{name} {value:.4g}" if column.dtype.kind == "f" else f"{name} {value}"
-                for value in column
-            ]
-            for name, column in axes.items()
-            if name != QUANTITY
-        ]
-    return [
-        " ".join(str(column[k]) for column in columns if column[k] != "") for k in range(n_rows)
-    ]
-
-
 def circular(differences: NDArray[np.float64], period: float) -> NDArray[np.float64]:
     """Return differences of values on a circle, between minus and plus half of the period."""
     return differences - period * np.round(differences / period)
 
 
-def _check_distances(
+def check_distances(
     axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
 ) -> tuple[str, ...]:
     """Raise an error if distances or lags of results differ, unless one has only more of them.
@@ -369,29 +397,6 @@ def _check_distances(
         f"{_SLICES}: slices are matched by their number, as heights of cells differ by up to"
         f" {100 * most:.2g} %",
     )
-
-
-def _places(keys: Sequence[tuple[object, ...]], label: str) -> dict[tuple[object, ...], int]:
-    """Return the row of each key.
-
-    Raises
-    ------
-    AnalysisError
-        If two rows have the same key.
-    """
-    places: dict[tuple[object, ...], int] = {}
-    for row, key in enumerate(keys):
-        if places.setdefault(key, row) != row:
-            raise AnalysisError(
-                f"{label}: rows {places[key]} and {row} are both {_text(key)}, and other members"
-                " have other rows, so that they cannot be matched: select fewer atoms, or use a"
-                " topology with chains"
-            )
-    return places
-
-
-def _text(key: tuple[object, ...]) -> str:
-    return " ".join(str(one) for one in key if one != "")
 
 
 def _without_errors(table: Columns) -> Columns:

@@ -63,7 +63,7 @@ class RadialDistribution(Table):
     @property
     def labels(self) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
         """The two selections, or those of each pair, as text."""
-        groups = self._named()
+        groups = next(iter(self.named_axes()), None)
         if groups is None:
             return self.selections[0], self.selections[-1]
         return tuple(zip(groups["first"].tolist(), groups["second"].tolist(), strict=True))
@@ -71,7 +71,7 @@ class RadialDistribution(Table):
     @property
     def density(self) -> float | NDArray[np.float64]:
         """Mean number density of the second group, or of that of each pair, 1/Å³."""
-        groups = self._named()
+        groups = next(iter(self.named_axes()), None)
         if groups is None:
             return self.number_density
         return groups["density"].astype(np.float64, copy=False)
@@ -84,7 +84,7 @@ class RadialDistribution(Table):
         return plots.radial(
             self.edges,
             self._by_column(self.g),
-            labels=[""] if self._named() is None else names,
+            labels=[""] if not self.named_axes() else names,
             title=f"RDF of {names[0]}" if len(names) == 1 else "RDF",
             half_widths=None if self.half_widths is None else self._by_column(self.half_widths),
             ax=ax,
@@ -93,7 +93,7 @@ class RadialDistribution(Table):
 
     def scalars(self) -> dict[str, object]:
         """Return the highest g of a single pair, its distance and the number of pairs."""
-        if self._named() is not None:
+        if self.named_axes():
             return {}
         most = int(np.argmax(self.g))
         return {
@@ -105,7 +105,7 @@ class RadialDistribution(Table):
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return the highest g of each pair, and its distance; see `Result.summary`."""
-        is_one = self._named() is None
+        is_one = not self.named_axes()
         names = [" - ".join(self.selections)] if is_one else self.columns
         g, counts = self._by_column(self.g)[:limit], self._by_column(self.counts)[:limit]
         columns = (

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
 from trajet.result.group_mean import GroupMean, first_copies
-from trajet.result.profiles import abscissas_of, chosen_series, circular, matched_rows
+from trajet.result.profiles import abscissas_of, check_distances, chosen_series, circular
 from trajet.result.result import write_csv
+from trajet.result.rows import matched_rows
 from trajet.result.sentences import sentences_of_difference
 from trajet.uncertainty.replicas import ROUNDING, mean_and_variance
 from trajet.uncertainty.student_t import quantile
@@ -247,7 +248,10 @@ def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDiff
             raise AnalysisError(
                 f"{one.label} has one replica: a difference needs at least two of each group"
             )
-    rows, remarks = matched_rows([first.axes, second.axes], [first.label, second.label])
+    labels = [first.label, second.label]
+    remarks = check_distances([first.axes, second.axes], labels)
+    rows, left_out = matched_rows([first.rows, second.rows], labels)
+    remarks += left_out
     a, b = first.members[:, rows[0]], second.members[:, rows[1]]
     sizes = first.n_replicas, second.n_replicas
     (mean_a, variance_a), (mean_b, variance_b) = mean_and_variance(a), mean_and_variance(b)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.group_mean import GroupMean
-from trajet.result.profiles import QUANTITY, matched_rows
+from trajet.result.rows import QUANTITY, Rows, matched_rows
 
 # A value of a column, a list of values, or the first and the last one as a tuple.
 Value: TypeAlias = str | int | float
@@ -22,7 +22,7 @@ def mean_over_rows(
 
     See `ReplicaMeans.over`.
     """
-    rows, remarks = matched_rows([one.axes for one in groups], [one.label for one in groups])
+    rows, remarks = matched_rows([one.rows for one in groups], [one.label for one in groups])
     first = groups[0]
     axes = {name: column[rows[0]] for name, column in first.axes.items()}
     picked = np.flatnonzero(_mask(axes, chosen))
@@ -35,7 +35,7 @@ def mean_over_rows(
     return [
         replace(
             one,
-            axes={QUANTITY: np.array(names, np.str_)},
+            rows=Rows({QUANTITY: np.array(names, np.str_)}, keys=np.arange(len(names))),
             members=np.stack([one.members[:, own[part]].mean(axis=1) for part in parts], axis=1),
             within=np.array(
                 [one.within[own[part[0]]] if len(part) == 1 else np.nan for part in parts]

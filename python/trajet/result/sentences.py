@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.plots import quantity_and_unit
 from trajet.result.group_mean import GroupMean
-from trajet.result.profiles import QUANTITY, row_names
+from trajet.result.rows import QUANTITY, row_names
 from trajet.uncertainty.statistics import digits_of_error
 
 # Most rows of a quantity that have a sentence each.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -41,21 +41,34 @@ class Kind:
     has_first_label
         Whether the header of the first place has its label: not where that is the selection of the
         command.
+    identity
+        Columns that tell places apart in any system, also after a mutation. Empty for bins, which
+        their order tells apart.
+    joint
+        What stands between a label of the axis before and one of this axis.
     """
 
     heading: str
     files: Mapping[str, str] = field(default_factory=dict)
     is_named: bool = False
     has_first_label: bool = True
+    identity: tuple[str, ...] = ()
+    joint: str = " - "
 
 
 # All kinds by name.
 KINDS: Mapping[str, Kind] = {
     "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}),
     # The main selection of an analysis, and further ones.
-    "series": Kind("selection", is_named=True, has_first_label=False),
+    "series": Kind("selection", is_named=True, has_first_label=False, identity=("label",)),
     # Quantities, or groups of atoms, of which none is the main one.
-    "groups": Kind("selection", is_named=True),
+    "groups": Kind("selection", is_named=True, identity=("label",)),
+    "coordinates": Kind("coordinate", is_named=True, identity=("label",), joint=" "),
+    "chains": Kind("chain", is_named=True, identity=("chain",)),
+    # By their first and last residues.
+    "molecules": Kind("molecule", is_named=True),
+    # Dihedral angles of four atoms, or the cosine or sine of each.
+    "angles": Kind("angle", is_named=True, identity=("function",)),
     "distance": Kind("r (Å)", {"centre": "r_A"}),
     "position": Kind("position (Å)", {"centre": "position_A"}),
     "x": Kind("x (Å)", {"centre": "x_A"}),
@@ -67,6 +80,7 @@ KINDS: Mapping[str, Kind] = {
             **{"atom": "atom", "chain": "chain", "resname": "resname", "resid": "resid"},
             **{"icode": "icode", "name": "name"},
         },
+        identity=("chain", "resid", "icode", "name"),
     ),
     "residues": Kind(
         "residue",
@@ -74,8 +88,10 @@ KINDS: Mapping[str, Kind] = {
             **{"residue": "residue", "chain": "chain", "resname": "resname", "resid": "resid"},
             "icode": "icode",
         },
+        # An ion is no mutation of another ion.
+        identity=("chain", "resid", "icode", "first"),
     ),
-    "pairs": Kind("pair of atoms", {"atom": "atom", "partner": "partner"}),
+    "pairs": Kind("pair", {"atom": "atom", "partner": "partner"}),
 }
 
 
@@ -92,14 +108,24 @@ class Axis:
         for people only.
     edges
         `(n + 1,)`, the edges of bins, of which "centre" is a column; None if the places are none.
+    of, members
+        The axis of what the places consist of, and `(n, k)`, its places: the two atoms of each
+        pair, the four of each angle. None if the places do not consist of others.
+    is_reference
+        Whether the places are those of a reference structure, which labels say.
     """
 
     kind: str
     columns: Mapping[str, NDArray[np.generic]]
     edges: NDArray[np.float64] | None = None
+    of: "Axis | None" = None
+    members: NDArray[np.int64] | None = None
+    is_reference: bool = False
 
     def __len__(self) -> int:
         """Return the number of places."""
+        if self.members is not None:
+            return len(self.members)
         return len(next(iter(self.columns.values())))
 
     def __getitem__(self, name: str) -> NDArray[np.generic]:
@@ -124,6 +150,10 @@ class Axis:
         """What all axes of this kind have in common."""
         return KINDS.get(self.kind, Kind(self.kind))
 
+    def with_column(self, name: str, column: NDArray[np.generic]) -> Self:
+        """Return the axis with a further column, or another one of this name."""
+        return replace(self, columns={**self.columns, name: column})
+
     def get(self, name: str) -> NDArray[np.generic] | None:
         """Return a column, or None if there is no such column."""
         return self.columns.get(name)
@@ -136,13 +166,61 @@ class Axis:
         ValueError
             If they are bins that do not follow one another.
         """
-        columns = {name: column[chosen] for name, column in self.columns.items()}
-        edges = None if self.edges is None else edges_of_rows(self.edges, chosen)
-        return type(self)(self.kind, columns, edges)
+        return replace(
+            self,
+            columns={name: column[chosen] for name, column in self.columns.items()},
+            edges=None if self.edges is None else edges_of_rows(self.edges, chosen),
+            members=None if self.members is None else self.members[chosen],
+        )
 
     def labels(self, count: int | None = None) -> list[str]:
         """Return the labels of the first places, or of all."""
-        return [str(label) for label in islice(self.columns["label"].tolist(), count)]
+        if self.of is not None and self.members is not None and "label" not in self.columns:
+            known = self.of.labels()
+            return [" - ".join(known[k] for k in one) for one in self.members[:count].tolist()]
+        labels: list[str] = self.columns["label"][:count].astype(np.str_).tolist()
+        return [f"reference {label}" for label in labels] if self.is_reference else labels
+
+    @property
+    def elements(self) -> "Axis":
+        """The axis of what the places consist of: the axis itself if they do not."""
+        return self if self.of is None else self.of
+
+    def atoms(self) -> NDArray[np.int64] | None:
+        """Return the atoms of each place, `(n, k)`, int64; None if places are no atoms."""
+        atoms = self.elements.get("atom") if self.elements.kind == "atoms" else None
+        if atoms is None:
+            return None
+        members = np.arange(len(atoms))[:, None] if self.members is None else self.members
+        found: NDArray[np.int64] = atoms.astype(np.int64, copy=False)[members]
+        return found
+
+    def identity(self) -> dict[str, NDArray[np.generic]]:
+        """Return the columns that tell the places apart in any system, also after a mutation.
+
+        Atoms and residues are told apart by chain, number, insertion code and name, or by their
+        index where a topology does not have these; bins by their order. The column "resname" only
+        tells apart what has all other columns in common.
+        """
+        found = {name: self.columns[name] for name in self.of_kind.identity if name in self.columns}
+        if self.of is not None and self.members is not None:
+            own = self.of.identity()
+            for k, places in enumerate(self.members.T):
+                found.update({f"{name} {k}": column[places] for name, column in own.items()})
+        elif self.kind in ("atoms", "residues"):
+            wanted = {"atoms": ("resid", "name"), "residues": ("resid",)}[self.kind]
+            if any(name not in self.columns for name in wanted):
+                return {"index": self.columns[self.kind.removesuffix("s")]}
+            if "resname" in self.columns:
+                found["resname"] = self.columns["resname"]
+        if not found:
+            has_label = "label" in self.columns
+            return (
+                {"label": self.columns["label"]} if has_label else {"order": np.arange(len(self))}
+            )
+        if not self.of_kind.has_first_label:
+            return {"label": np.array(self.labels_in_headers(), np.str_)}
+        return found
 
     def without_chains(self) -> tuple[list[str] | None, list[str]]:
         """Return chains and labels without them; None and the labels if these have no chains."""
@@ -164,6 +242,11 @@ class Axis:
             yield f"{prefix}.{name}", column
         if self.edges is not None:
             yield f"{prefix}.edges", self.edges
+        if self.is_reference:
+            yield f"{prefix}.is_reference", np.array(True)
+        if self.of is not None and self.members is not None:
+            yield f"{prefix}.members", self.members
+            yield from self.of.arrays(f"{prefix}.of")
 
 
 def bins(kind: str, edges: NDArray[np.float64]) -> Axis:
@@ -190,6 +273,11 @@ def edges_of_rows(
 def named(kind: str, labels: Sequence[str], **columns: NDArray[np.generic]) -> Axis:
     """Return an axis whose places have labels."""
     return Axis(kind, {"label": np.array(labels, np.str_), **columns})
+
+
+def pairs_within(axis: Axis) -> Axis:
+    """Return the axis of all pairs of places of an axis: 0-1, 0-2, …, 1-2 and so on."""
+    return Axis("pairs", {}, of=axis, members=np.stack(np.triu_indices(len(axis), 1), axis=1))
 
 
 def series(labels: Sequence[str], kind: str = "series") -> tuple[Axis, ...]:
@@ -319,32 +407,33 @@ class Table(PerFrame):
     @property
     def columns(self) -> tuple[str, ...]:
         """The selection or the name of each series."""
-        named = self._named()
-        if named is not None:
-            return tuple(named.labels())
-        return (self.label or " and ".join(self.selections),)
+        return tuple(self._labels_of_columns())
+
+    def _labels_of_columns(
+        self, count: int | None = None, *, in_headers: bool = False
+    ) -> list[str]:
+        """Return the labels of the first columns of files, or of all; those of axes are joined."""
+        first, *others = self.named_axes() or (None,)
+        if first is None:
+            return [self.label if in_headers else self.label or " and ".join(self.selections)]
+        if not others:
+            return first.labels_in_headers()[:count] if in_headers else first.labels(count)
+        joints = [one.of_kind.joint for one in others]
+        labels = product(first.labels(count), *(one.labels() for one in others))
+        return [
+            "".join([label, *(part for pair in zip(joints, then, strict=True) for part in pair)])
+            for label, *then in islice(labels, count)
+        ]
+
+    def n_columns(self) -> int:
+        """Return the number of columns of the values in files."""
+        return int(np.prod([len(one) for one in self.named_axes()]))
 
     def with_labels(self, labels: Sequence[str]) -> Self:
         """Return the table with other names of its series."""
-        if self._named() is None:
-            return replace(self, label=labels[0])
-        axes = [
-            Axis(one.kind, {**one.columns, "label": np.array(labels, np.str_)})
-            if one is self._named()
-            else one
-            for one in self.axes
-        ]
-        return replace(self, axes=tuple(axes))
-
-    def with_chains(self, names: Mapping[str, str]) -> Self:
-        """Return the table with other names of chains."""
-        axes = [
-            replace(one, columns={**one.columns, "chain": np.array([names[c] for c in chains])})
-            if (chains := one.columns.get("chain", np.empty(0, np.str_)).tolist())
-            else one
-            for one in self.axes
-        ]
-        return replace(self, axes=tuple(axes))
+        (named,) = self.named_axes()
+        other = named.with_column("label", np.array(labels, np.str_))
+        return replace(self, axes=tuple(other if one is named else one for one in self.axes))
 
     @property
     def quantity(self) -> str:
@@ -357,20 +446,27 @@ class Table(PerFrame):
 
     def feature_atoms(self) -> NDArray[np.int64] | None:
         """Return the atoms of each value of a frame, `(n_values, n)`; None without."""
-        return None
+        atoms = [one.atoms() for one in self.named_axes()]
+        if not atoms or any(one is None for one in atoms):
+            return None
+        known = [one for one in atoms if one is not None]
+        places = np.meshgrid(*(np.arange(len(one)) for one in known), indexing="ij")
+        return np.concatenate(
+            [one[at.ravel()] for one, at in zip(known, places, strict=True)], axis=1
+        )
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean and extremes, of each series if there are frames; see `Result.summary`."""
         if not self.has_frames:
             return self._extremes()
-        names, named = self.columns, self._named()
-        heading = "selection" if named is None else named.of_kind.heading
+        named = self.named_axes()
+        heading = named[0].of_kind.heading if named else "selection"
         return self._summed_up(
-            self.values.reshape(len(self.frames), len(names)),
-            names_column(heading, names[:limit]),
+            self.values.reshape(len(self.frames), self.n_columns()),
+            names_column(heading, self._labels_of_columns(limit)),
             form=".3f",
             title=self.quantity,
-            count=len(names),
+            count=self.n_columns(),
             unit=self.units,
         )
 
@@ -394,11 +490,11 @@ class Table(PerFrame):
         )
         return Summary(self.quantity, columns, 1)
 
-    def _named(self) -> Axis | None:
-        """Return the axis whose places are columns of files; None if there is none."""
+    def named_axes(self) -> tuple[Axis, ...]:
+        """Return the axes whose places are columns of files."""
         if self.has_frames:
-            return self.axes[1] if len(self.axes) > 1 else None
-        return next((one for one in self.axes if one.of_kind.is_named), None)
+            return self.axes[1:]
+        return tuple(one for one in self.axes if one.of_kind.is_named)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each series against time, or the values of atoms; see `Result.plot`."""
@@ -441,8 +537,7 @@ class Table(PerFrame):
 
         `quantity` and `units` are those of the values if they are None.
         """
-        named = self._named()
-        labels = [self.label] if named is None else named.labels_in_headers()
+        labels = self._labels_of_columns(in_headers=True)
         quantity = self.name if quantity is None else quantity
         units = self.units if units is None else units
         return [column_name(quantity, units, label) for label in labels]
@@ -522,7 +617,7 @@ class Table(PerFrame):
         # Axes of rows first, wherever they are.
         order = sorted(range(len(self.axes)), key=lambda k: self.axes[k] not in rows)
         n_rows = int(np.prod([len(one) for one in rows]))
-        return array.transpose(order).reshape(n_rows, len(self.names())).T
+        return array.transpose(order).reshape(n_rows, self.n_columns()).T
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
         """Return a table of the chosen rows, with the report and the parts of the whole."""

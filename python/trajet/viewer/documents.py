@@ -124,14 +124,14 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
     match result:
         case SurfaceAreas() if result.by != "total":
             return _areas(result, title, shown)
+        case ContactMap():
+            return _contacts(result, title, shown)
         case HydrogenBonds():
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
         case Series() | Table() if is_of_frames(result):
             return _lines(result, title, shown.trajectory)
         case Table() if result.axes[0].kind == "atoms":
             return _atom_values(result, title, shown)
-        case ContactMap():
-            return _contacts(result, title, shown)
         case PairwiseRmsd():
             return _frame_pairs(result, title, shown.trajectory)
     raise ValueError(not_drawn(type(result), title))
@@ -270,17 +270,18 @@ def _contacts(result: ContactMap, title: str, shown: ShownAtoms) -> dict[str, ob
     topology = shown.topology
     is_atom = result.of == "atom"
     sides = []
-    for numbers, names in ((result.rows, result.row_names), (result.columns, result.column_names)):
+    for axis in result.axes:
+        numbers, names = axis[result.of].astype(np.int64), axis.labels()
         _check_range(numbers, topology.n_atoms if is_atom else topology.n_residues, title)
         known = atom_labels(topology, numbers) if is_atom else residue_labels(topology)[numbers]
-        _check_labels(known.tolist(), list(names), title)
+        _check_labels(known.tolist(), names, title)
         residues = topology.atoms_residues[numbers] if is_atom else numbers
-        sides.append((residues, list(names)))
+        sides.append((residues, names))
     (rows, row_names), (columns, column_names) = sides
     values = np.asarray(result.values)
     found: dict[str, object] = {
         **_matrix(values, title, f"fraction of frames in contact, {result.cutoff:g} Å"),
-        "labels": list(result.labels),
+        "labels": [result.selections[0], result.selections[-1]],
         "pair": "residues",
         **_side("row", row_names, shown.spans(rows)),
         **_side("column", column_names, shown.spans(columns)),
