@@ -1,15 +1,17 @@
 """Rows of several systems: the same ones are those of equal identities, whatever their order."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.made_results import dihedrals, ensemble_of
+from helpers.made_reports import report, worker
+from helpers.made_results import dihedrals, ensemble_of, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trajet.result.rows import QUANTITY, Rows, identity_of, matched_rows, with_common_keys
-from trajet.result.table import Axis, pairs_within
+from trajet.result.table import Axis, named, pairs_within
 
 # Chain, number, insertion code and name of an atom.
 Atom = tuple[str, int, str, str]
@@ -112,3 +114,89 @@ def test_angles_of_atoms_by_index_are_those_of_the_same_atoms() -> None:
     # The second angle of the whole system is the first of the other.
     assert change.axes["quantity"].tolist() == ["angle_degrees:1-2-3-4"]
     np.testing.assert_allclose(change.difference, [20.0 - 60.0])
+
+
+def areas(labels: list[str], numbers: list[int], values: list[float]) -> tj.Table:
+    """Return areas of residues of one chain without a name."""
+    axis = named("residues", labels, residue=np.arange(len(labels)), resid=np.array(numbers))
+    made = table(np.tile(values, (4, 1)), np.arange(4), labels, name="sasa", units="Å²")
+    return replace(made, axes=(made.axes[0], axis))
+
+
+def test_residues_that_a_member_has_twice_keep_their_labels() -> None:
+    """Those of a dimer without names of chains are not all called as in the monomer."""
+    dimer = areas(["ALA1@0", "ALA2@1", "ALA1@2", "ALA2@3"], [1, 2, 1, 2], [1.0, 2.0, 3.0, 4.0])
+    monomer = areas(["ALA1", "ALA2"], [1, 2], [5.0, 6.0])
+    means = ensemble_of({"wt": [dimer] * 2, "mut": [monomer] * 2}, name="sasa").mean("system")
+    assert means["wt"].axes["quantity"].tolist() == [
+        f"sasa_A2:{label}" for label in ("ALA1@0", "ALA2@1", "ALA1@2", "ALA2@3")
+    ]
+    with pytest.raises(tj.AnalysisError, match="rows 0 and 2 are both"):
+        means.difference("wt", "mut")
+
+
+def test_groups_of_other_names_are_no_rows_of_each_other() -> None:
+    """One molecule each, which has no axis."""
+    one, other = (
+        replace(table(np.ones(4), np.arange(4), [], name="end to end"), label=label)
+        for label in ("MET1-GLY214", "ALA5-TRP80")
+    )
+    with pytest.raises(tj.AnalysisError, match="no row in common"):
+        ensemble_of({"wt": [one] * 2, "mut": [other] * 2}, name="end_to_end").mean(
+            "system"
+        ).difference("wt", "mut")
+
+
+def contacts(rows: Axis, columns: Axis) -> tj.ContactMap:
+    """Return a map in which the first row and the last column are in contact."""
+    values = np.zeros((len(rows), len(columns)))
+    values[0, -1] = 0.5
+    return tj.ContactMap(
+        values=values,
+        axes=(rows, columns),
+        name="fraction",
+        units="",
+        selections=("protein", "resname LIG"),
+        report=report([worker(0)], analysis="contact_map"),
+        also={"frames": (10 * values).astype(np.int64)},
+        cutoff=4.0,
+    )
+
+
+def test_maps_of_equal_replicas_have_a_mean_where_residues_cannot_be_told_apart() -> None:
+    """Those of a dimer without names of chains, against one ligand."""
+    dimer = areas(["ALA1@0", "ALA2@1", "ALA1@2"], [1, 2, 1], [0.0, 0.0, 0.0]).axes[1]
+    ligand = areas(["LIG9"], [9], [0.0]).axes[1]
+    (mean,) = ensemble_of({"wt": [contacts(dimer, ligand)] * 2}, name="contact_map").mean()
+    assert mean.axes["row"].tolist() == ["ALA1@0"]
+    assert mean.mean.tolist() == [0.5]
+
+
+def test_calcium_is_no_atom_of_a_residue(tmp_path: Path) -> None:
+    """The atom CA of GLY301 is no mutation of the ion CA301."""
+    line = "ATOM  {0:>5}  {1:<3} {2:<3} A{3:>4}    {0:8.3f}   0.000   0.000  1.00  0.00{4:>12}\n"
+    ends = {"wt": [("CA", "CA", 301, "CA")], "mut": [(a, "GLY", 301, a[0]) for a in ("N", "CA")]}
+    rows = []
+    for system, end in ends.items():
+        atoms = [*((name, "ALA", 300, name[0]) for name in ("N", "CA")), *end]
+        path = tmp_path / f"{system}.pdb"
+        path.write_text("".join(line.format(k, *atom) for k, atom in enumerate(atoms, 1)))
+        rows += [
+            {"system": system, "replica": k, "topology": path, "trajectory": path} for k in (1, 2)
+        ]
+    atoms = tj.ensemble(rows).select("name CA")
+    for result in (tj.rmsf(atoms, align=None), tj.distances(atoms, atoms)):
+        means = result.mean([])
+        assert len(means.groups[0].mean) == 1
+        assert any("left out" in one for one in means.remarks)
+
+
+def test_pairs_of_residues_of_one_number_have_no_order() -> None:
+    """As other pairs."""
+    atoms = atoms_axis([("A", 1, "", "CA"), ("A", 1, "", "CA"), ("A", 2, "", "CA")], "ALA")
+    atoms = atoms.with_column("resname", np.array(["ALA", "GLY", "SER"]))
+    pairs = [pairs_within(one) for one in (atoms, atoms.some(np.array([2, 1, 0])))]
+    keyed = with_common_keys([rows_of(one) for one in pairs], [{}] * 2)
+    found, remarks = matched_rows(keyed, ["one", "other"])
+    assert [own.tolist() for own in found] == [[0, 1, 2], [2, 1, 0]]
+    assert remarks == ()

@@ -147,6 +147,10 @@ def atoms_axis(selection: Selection) -> Axis:
     atoms = selection.topology_atoms
     names, labels = atoms.column("names"), atom_labels(atoms.topology, indices)
     of_atoms = {} if names is None else {"name": names}
+    # The atom CA of a residue is no calcium ion of its number.
+    is_alone = np.bincount(atoms.topology.atoms_residues)[atoms.residues] == 1
+    if names is not None and is_alone.any():
+        of_atoms["ion"] = np.where(is_alone, names, "")
     return Axis("atoms", {"atom": indices, **_residues_of(atoms), **of_atoms, "label": labels})
 
 

@@ -3,15 +3,12 @@
 from typing import Annotated, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, OtherAtoms
 from trajet.analysis.atom_sets import fixed_set
-from trajet.analysis.contacts import (
-    between,
-    check_for_pairs,
-    contacts_plan,
-)
+from trajet.analysis.contacts import between, check_for_pairs, contacts_plan
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
@@ -22,9 +19,11 @@ from trajet.analysis.runner import (
 )
 from trajet.labels import insertion_codes_of, residues_of
 from trajet.result import MinDistance
+from trajet.result.result import residue_columns
 
 
 @analysis(
+    first_axis="frames",
     counts_repeats=False,
     examples=r"""
     trajet min-distance adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o near.csv
@@ -106,18 +105,20 @@ def min_distance(
     partners = main if others is None else others
     pairs = np.stack([main.indices[first], partners.indices[second]], axis=1)
     topology = main.trajectory.topology if main.trajectory.has_topology else None
-    residue_names, residues = residues_of(topology, pairs)
+    names, numbers = residues_of(topology, pairs)
+    codes = insertion_codes_of(topology, pairs)
+    also: dict[str, NDArray[np.generic]] = {}
+    for k, of in enumerate(("atom", "partner")):
+        also[of] = pairs[:, k]
+        also.update(residue_columns(of, names, numbers, np.s_[:, k], codes))
+    if cutoff is not None:
+        also["contacts"] = outcome.integers("count")
     return MinDistance(
         values=outcome.floats("distance"),
-        times=outcome.times,
-        frames=outcome.frames,
-        units="Å",
-        columns=(between(main, others),),
+        axes=(outcome.frames_axis,),
         name="minimum distance",
+        units="Å",
+        selections=tuple(each.label for each in (main, others) if each is not None),
         report=outcome.report(remarks),
-        pairs=pairs,
-        contacts=None if cutoff is None else outcome.integers("count"),
-        residue_names=residue_names,
-        residues=residues,
-        insertion_codes=insertion_codes_of(topology, pairs),
+        also=also,
     )

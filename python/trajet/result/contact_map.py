@@ -158,5 +158,8 @@ class ContactMap(Table):
 
 def _names_of(side: str, axis: Axis, at: NDArray[np.int64]) -> Columns:
     """Return label, and name and number of the residue, of the places of pairs."""
-    known = {"label": side, "resname": f"{side}_resname", "resid": f"{side}_resid"}
-    return [(name, axis[key][at]) for key, name in known.items() if key in axis.columns]
+    known = {"resname": f"{side}_resname", "resid": f"{side}_resid"}
+    return [
+        (side, axis["label"][at]),
+        *((name, axis[key][at]) for key, name in known.items() if key in axis.columns),
+    ]

@@ -38,7 +38,19 @@ _COLUMN_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number", "size"), "iu"),
     **dict.fromkeys(("time", "centre", "density"), "fiu"),
     **dict.fromkeys(
-        ("label", "chain", "resname", "icode", "name", "first", "second", "angle", "function"), "U"
+        (
+            "label",
+            "chain",
+            "resname",
+            "icode",
+            "name",
+            "first",
+            "second",
+            "angle",
+            "function",
+            "ion",
+        ),
+        "U",
     ),
 }
 # Columns that axes of these kinds have.
@@ -48,6 +60,7 @@ _COLUMNS_OF_KINDS: Mapping[str, tuple[str, ...]] = {
     "residues": ("residue", "label"),
     "series": ("label",),
     "groups": ("label",),
+    "classes": ("label", "letter"),
     "coordinates": ("label",),
     "chains": ("label",),
     "molecules": ("label",),
@@ -326,7 +339,7 @@ def _table_of(
     names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
     own_fields = kind.own_fields()
     for name, default in own_fields.items():
-        own_fields[name] = arrays[name].item() if name in arrays else default
+        own_fields[name] = arrays[name].item()
         if type(own_fields[name]) is not type(default):
             raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
     # Whose types were checked.
@@ -374,14 +387,19 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
     """
     columns = {name: array for name, array in arrays.items() if not name.startswith("of.")}
     kind, edges = _text_of(columns.pop("kind")), columns.pop("edges", None)
-    members, is_reference = columns.pop("members", None), "is_reference" in columns
-    columns.pop("is_reference", None)
+    members = columns.pop("members", None)
+    is_reference = bool(columns.pop("is_reference", np.array(False)).item())
     of = None
+    if members is None and kind in ("angles", "molecules"):
+        raise ValueError(f"an axis of {kind} has no members")
     if members is not None:
         # Pairs of molecules, which have residues.
-        if depth > 1 or members.ndim != 2 or members.dtype.kind not in "iu":
+        if depth > 1 or members.ndim != 2 or not members.shape[1] or members.dtype.kind not in "iu":
             raise TypeError("members of places are no numbers, or have members themselves")
         of = _axis_of(_with_prefix(arrays, "of."), depth + 1)
+        # Labels are joined for each place.
+        if (label := of.get("label")) is not None and members.size:
+            check_memory([("labels", members.size * label.dtype.itemsize)], None, "save fewer")
         if members.size and not 0 <= members.min() <= members.max() < len(of):
             raise ValueError(f"members of places are none of {len(of)}")
     if (columns or of is None) and {column.ndim for column in columns.values()} != {1}:

@@ -6,58 +6,35 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Columns, column_name, residue_columns
-from trajet.result.series import Series
+from trajet.result.result import column_name
+from trajet.result.table import Table
 
 
 @dataclass(frozen=True, repr=False)
-class MinDistance(Series):
+class MinDistance(Table):
     """The distance of the nearest pair of two groups in each frame, and the atoms of this pair.
 
     CSV files have the columns frame, time_ps, min_distance_A, atom and partner, each with name,
     number and insertion code (if any residue has one) of its residue, and, with a cut-off,
-    contacts.
+    contacts. Those behind min_distance_A are arrays of `also`.
 
-    Attributes
-    ----------
-    values
-        `(n_frames,)`, float64, Å.
-    pairs
-        `(n_frames, 2)`, int64, indices in the topology of the nearest pair: an atom of the first
-        group and one of the second.
-    contacts
-        `(n_frames,)`, int64, number of pairs within the cut-off; None without a cut-off.
-    residue_names, residues
-        `(n_frames, 2)`, str and int64, names and numbers of the residues of the nearest pair; None
-        if the topology has none.
-    insertion_codes
-        `(n_frames, 2)`, str, insertion codes of these residues; None if none of them has one.
+    `values` are `(n_frames,)`, float64, Å.
     """
 
-    pairs: NDArray[np.int64]
-    contacts: NDArray[np.int64] | None
-    residue_names: NDArray[np.str_] | None = None
-    residues: NDArray[np.int64] | None = None
-    insertion_codes: NDArray[np.str_] | None = None
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
+    ALSO: ClassVar[tuple[str, ...]] = ("atom", "partner")
 
-    _ROWS: ClassVar[tuple[str, ...]] = (
-        *Series._ROWS,
-        "pairs",
-        "contacts",
-        "residue_names",
-        "residues",
-        "insertion_codes",
-    )
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Indices in the topology of the nearest atom of each group, `(n_frames, 2)`, int64."""
+        return np.stack([self.also["atom"], self.also["partner"]], axis=1).astype(np.int64)
 
-    def _names(self) -> list[str]:
-        return [column_name("min_distance", self.units)]
+    @property
+    def contacts(self) -> NDArray[np.int64] | None:
+        """Number of pairs within the cut-off, `(n_frames,)`, int64; None without a cut-off."""
+        contacts = self.also.get("contacts")
+        return None if contacts is None else contacts.astype(np.int64, copy=False)
 
-    def _table(self) -> Columns:
-        columns = super()._table()
-        for k, of in enumerate(("atom", "partner")):
-            columns.append((of, self.pairs[:, k]))
-            columns += residue_columns(
-                of, self.residue_names, self.residues, np.s_[:, k], self.insertion_codes
-            )
-        counted = [] if self.contacts is None else [("contacts", self.contacts)]
-        return [*columns, *counted]
+    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
+        """Return the name of the column of the distance in a CSV file, or of another one."""
+        return [column_name(quantity or "min_distance", self.units if units is None else units)]

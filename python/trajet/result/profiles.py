@@ -140,16 +140,22 @@ def _pairs_of_any(
 
     Pairs of residues that a map does not have, and those that are left out, are none of it.
     """
-    sides = [
-        Rows({QUANTITY: np.array(axis.labels(), np.str_)}, axis.identity())
-        for one in maps
-        for axis in one.axes
-    ]
-    keys = common_keys(sides, [of_map for of_map in chains for _ in range(2)])
-    for k, (side, own) in enumerate(zip(sides, keys, strict=True)):
-        check_distinct(side, own, labels[k // 2])
+    rows_of, columns_of = (
+        [
+            Rows({QUANTITY: np.array(one.axes[k].labels(), np.str_)}, one.axes[k].identity())
+            for one in maps
+        ]
+        for k in (0, 1)
+    )
+    if any(one.within for one in maps):
+        # The same residues are rows and columns.
+        keys = common_keys([*rows_of, *columns_of], [*chains, *chains])
+    else:
+        keys = [*common_keys(rows_of, chains), *common_keys(columns_of, chains)]
+    for side, own, label in zip([*rows_of, *columns_of], keys, [*labels, *labels], strict=True):
+        check_distinct(side, own, label)
     n = 1 + max(int(own.max(initial=0)) for own in keys)
-    of_maps = list(zip(maps, keys[::2], keys[1::2], strict=True))
+    of_maps = list(zip(maps, keys[: len(maps)], keys[len(maps) :], strict=True))
     found = []
     for one, rows, columns in of_maps:
         i, j = one.in_contact()
@@ -266,16 +272,20 @@ class FrameNumbers:
 
 def frame_numbers(result: Series | Table | Applied) -> FrameNumbers:
     """Return the numbers of each frame of a result that is not reduced."""
-    values = np.asarray(result.values, np.float64).reshape(len(result.frames), -1)
+    shape = len(result.frames), int(np.prod(np.shape(result.values)[1:]))
+    values = np.asarray(result.values, np.float64).reshape(shape)
     if not isinstance(result, Table):
         names = result._sample_names() if isinstance(result, Applied) else result._names()
         shown: dict[str, NDArray[np.generic]] = {QUANTITY: np.array(names, np.str_)}
         return FrameNumbers(values, Rows(shown, dict(shown)))
     is_circular = isinstance(result, Dihedrals) and not result.sin_cos
     named = result.named_axes()
+    identity = identity_of(named)
+    if not named and result.label:
+        identity = {"label": np.array([result.label])}
     rows = Rows(
         {QUANTITY: np.array(result.names(), np.str_)},
-        identity_of(named),
+        identity,
         is_symmetric=[one.kind for one in named] == ["pairs"],
     )
     return FrameNumbers(values, rows, 360.0 if is_circular else None)

@@ -101,6 +101,10 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
         for name in _LABELS
         if all(name in one.shown for one in members)
     }
+    # Rows that a member has twice keep their own labels.
+    is_once = np.ones(len(first), np.bool_)
+    for own in keys:
+        is_once &= np.bincount(own, minlength=len(first)) < 2
     names = {
         name: np.concatenate([one.identity[name] for one in members])
         for name in members[0].identity
@@ -108,7 +112,8 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
     }
     made, begin = [], 0
     for one, own in zip(members, keys, strict=True):
-        end, of_first = begin + len(one), first[own]
+        end = begin + len(one)
+        of_first = np.where(is_once[own], first[own], np.arange(begin, end))
         common = {name: texts[of_first] for name, texts in labels.items()}
         renamed = dict[str, str]()
         if any((common[name] != texts[begin:end]).any() for name, texts in labels.items()):
@@ -146,18 +151,20 @@ def common_keys(
         # Also where rows cannot be told apart.
         return [np.arange(sizes[0])] * len(sizes)
     codes = {name: _codes(np.concatenate(of_all)) for name, of_all in columns.items()}
-    is_symmetric = members[0].is_symmetric
-    keys = _joined([codes[name] for name in told], sum(sizes))
-    if is_symmetric:
-        keys = _of_pairs(columns, told, sum(sizes))
+
+    def numbered(by: Sequence[str]) -> NDArray[np.int64]:
+        if members[0].is_symmetric:
+            return _of_pairs(columns, by, sizes)
+        return _joined([codes[name] for name in by], sum(sizes))
+
+    keys = numbered(told)
     ends = np.cumsum(sizes)[:-1]
     # Residues that share chain, number and code are told apart by their names.
     is_twice = np.zeros(keys.max(initial=-1) + 1, np.bool_)
     for own in np.split(keys, ends):
         is_twice |= np.bincount(own, minlength=len(is_twice)) > 1
     if is_twice.any():
-        of_twice = [np.where(is_twice[keys], codes[name], 0) for name in spare]
-        keys = _joined([keys, *of_twice], len(keys))
+        keys = _joined([keys, np.where(is_twice[keys], numbered(names), 0)], len(keys))
     return np.split(keys, ends)
 
 
@@ -214,14 +221,14 @@ def _joined(columns: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
 
 
 def _of_pairs(
-    columns: Mapping[str, Sequence[NDArray[np.generic]]], told: Sequence[str], n: int
+    columns: Mapping[str, Sequence[NDArray[np.generic]]], by: Sequence[str], sizes: Sequence[int]
 ) -> NDArray[np.int64]:
     """Return a number for each pair of places, whichever of both stands first."""
+    n, none = sum(sizes), [np.full(size, "") for size in sizes]
     both = []
-    for name in told:
-        stem, _, place = name.rpartition(" ")
-        if place == "0":
-            both.append(_codes(np.concatenate([*columns[name], *columns[f"{stem} 1"]])))
+    for stem in dict.fromkeys(name.rpartition(" ")[0] for name in by):
+        sides = [np.concatenate(columns.get(f"{stem} {k}", none)) for k in (0, 1)]
+        both.append(_codes(np.concatenate(sides)))
     keys = _joined(both, 2 * n).reshape(2, n)
     return _joined([keys.min(axis=0), keys.max(axis=0)], n)
 

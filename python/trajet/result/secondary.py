@@ -15,8 +15,8 @@ from trajet.result.result import (
     names_column,
     time_columns,
 )
-from trajet.result.series import Series
 from trajet.result.summary import Column, Summary, mean_and_spread
+from trajet.result.table import Axis, Table, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,22 +43,23 @@ OF_CLASSES = np.array([0, 0, 0, 1, 1, 2, 2, 2], np.uint8)
 
 
 @dataclass(frozen=True, repr=False)
-class ClassContent(Series):
+class ClassContent(Table):
     """The share of residues in each class of secondary structure against time.
 
-    Files are those of `Series`; the columns of CSV files end in the letters of the classes.
-
-    Attributes
-    ----------
-    letters
-        The letter of each class.
+    Files are those of `Table`; the columns of CSV files end in the letters of the classes.
     """
 
-    letters: tuple[str, ...]
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "classes"),)
 
-    def _names(self) -> list[str]:
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """The letter of each class."""
+        return tuple(self.axes[1]["letter"].astype(np.str_).tolist())
+
+    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
+        """Return the name of each class in the header of a CSV file."""
         letters = ("loop" if letter == "-" else letter for letter in self.letters)
-        return [column_name(self.name, label=letter) for letter in letters]
+        return [column_name(quantity or self.name, units or "", letter) for letter in letters]
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,13 +132,14 @@ class SecondaryStructure(Result):
         shares = [(self.codes == k).mean(axis=1) for k in range(len(self.classes))]
         return ClassContent(
             values=np.stack(shares, axis=1),
-            times=self.times,
-            frames=self.frames,
-            units="fraction",
-            columns=tuple(self._names().values()),
+            axes=(
+                Axis("frames", {"frame": self.frames, "time": self.times}),
+                named("classes", list(self._names().values()), letter=np.array(self.classes)),
+            ),
             name="content",
+            units="fraction",
+            selections=(self.label,),
             report=self.report,
-            letters=self.classes,
         )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":

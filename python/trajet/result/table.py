@@ -63,6 +63,7 @@ KINDS: Mapping[str, Kind] = {
     "series": Kind("selection", is_named=True, has_first_label=False, identity=("label",)),
     # Quantities, or groups of atoms, of which none is the main one.
     "groups": Kind("selection", is_named=True, identity=("label",)),
+    "classes": Kind("class", is_named=True, identity=("letter",)),
     "coordinates": Kind("coordinate", is_named=True, identity=("label",), joint=" "),
     "chains": Kind("chain", is_named=True, identity=("chain",)),
     # By their first and last residues.
@@ -80,7 +81,7 @@ KINDS: Mapping[str, Kind] = {
             **{"atom": "atom", "chain": "chain", "resname": "resname", "resid": "resid"},
             **{"icode": "icode", "name": "name"},
         },
-        identity=("chain", "resid", "icode", "name"),
+        identity=("chain", "resid", "icode", "name", "ion"),
     ),
     "residues": Kind(
         "residue",
@@ -478,7 +479,7 @@ class Table(PerFrame):
         where = []
         for axis, k in zip(self.axes, at, strict=True):
             # The first column tells the places apart.
-            text = str(next(iter(axis.columns.values()))[k])
+            text = str(next(iter(axis.columns.values()))[k]) if axis.columns else axis.labels()[k]
             residues = axis.get("resid")
             where.append(text if residues is None else f"{text} (residue {residues[k]})")
         kinds = [one.kind.removesuffix("s") for one in self.axes]
