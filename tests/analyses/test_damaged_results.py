@@ -24,7 +24,11 @@ def saved(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[
         "pairs": tj.pairwise_rmsd(few, frames=slice(0, 6)),
         "clusters": tj.cluster_rmsd(few, cutoff=1.0, frames=slice(0, 6)),
         "distances": tj.distances(few),
+        "between": tj.distances(few, traj.select("name CB and resid 1:3"), pairs="all"),
         "grid": tj.density(few, spacing=8.0),
+        "molecules": tj.centers([traj.select("protein")], by="molecule"),
+        "angles": tj.dihedrals(traj.select("resid 1:5")),
+        "contacts": tj.contact_map(traj.select("resid 1:9"), cutoff=4.5),
     }
     arrays = {}
     for name, result in results.items():
@@ -40,6 +44,10 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], **others: Any) -> Path:
     return path
 
 
+KINDS = [
+    *("series", "atoms", "pairs", "clusters", "distances", "between", "grid", "molecules"),
+    *("angles", "contacts"),
+]
 WRONG = {
     "dates": lambda array: np.zeros(array.shape, "M8[s]"),
     "complex": lambda array: np.zeros(array.shape, complex),
@@ -49,7 +57,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-@pytest.mark.parametrize("kind", ["series", "atoms", "pairs", "clusters", "distances", "grid"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_wrong_types_and_shapes_are_errors(
     saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, kind: str, wrong: str
 ) -> None:
@@ -61,6 +69,42 @@ def test_wrong_types_and_shapes_are_errors(
         with pytest.raises(tj.FormatError, match=r"one\.npz"):
             tj.load(path)
             pytest.fail(name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_arrays_are_errors(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path, kind: str
+) -> None:
+    """Every array is left out in turn; what a file may lack leaves a result with a table."""
+    for name in saved[kind]:
+        path = write(tmp_path / "one.npz", {k: a for k, a in saved[kind].items() if k != name})
+        try:
+            found = tj.load(path)
+        except tj.FormatError as error:
+            assert "one.npz" in str(error)
+        else:
+            assert repr(found)
+            assert found.to_dict()
+            assert str(found.summary())
+
+
+def test_wrong_members_are_errors(
+    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path
+) -> None:
+    """Places that the axis of the atoms does not have, and axes within axes."""
+    pairs = saved["distances"]
+    name = "axis1.members"
+    for wrong in (pairs[name] + 1, -1 - pairs[name], pairs[name][:, :0], pairs[name][:-1]):
+        path = write(tmp_path / "one.npz", pairs, **{name: wrong})
+        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+            tj.load(path)
+    own = {key: array for key, array in pairs.items() if key.startswith("axis1.")}
+    nested = dict(pairs)
+    for depth in range(1, 4):
+        begin = "axis1." + "of." * depth
+        nested.update({key.replace("axis1.", begin, 1): array for key, array in own.items()})
+    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        tj.load(write(tmp_path / "one.npz", nested))
 
 
 @pytest.mark.parametrize("report", [b"\xff", "text", 10**12, np.zeros(3), b"[" * 100_000])

@@ -80,6 +80,14 @@ def test_rows_of_atoms_and_of_pairs_are_those_of_equal_identities(
         assert_matched([rows_of(pairs_within(axis)) for axis in axes], [[*own] for own in pairs])
 
 
+def test_c_alpha_atoms_alone_are_no_ions(tmp_path: Path) -> None:
+    """A model of C-alpha atoms is compared with the whole protein."""
+    line = "ATOM  {0:>5}  {1:<3} ALA A{0:>4}    {0:8.3f}   0.000   0.000  1.00  0.00{2:>12}\n"
+    path = tmp_path / "alone.pdb"
+    path.write_text("".join(line.format(k, "CA", "C") for k in (1, 2, 3)))
+    assert "ion" not in tj.rmsf(tj.open(path).select("all"), align=None).axis("atoms").columns
+
+
 @pytest.mark.parametrize("order", [[2, 1, 0], [1, 0, 2]])
 def test_residues_of_one_number_are_told_apart_by_their_names(order: list[int]) -> None:
     """Where they stand in another order; those of one name are an error then."""
@@ -145,6 +153,29 @@ def test_groups_of_other_names_are_no_rows_of_each_other() -> None:
         ensemble_of({"wt": [one] * 2, "mut": [other] * 2}, name="end_to_end").mean(
             "system"
         ).difference("wt", "mut")
+
+
+def test_single_group_is_the_group_of_its_name() -> None:
+    """One molecule, whose values have no axis, against several."""
+    label = "MET1-GLY214"
+    single = replace(table(np.ones(4), np.arange(4), [], name="end to end", units="Å"), label=label)
+    labels = ["ALA5-TRP80", label]
+    several = table(np.tile([2.0, 3.0], (4, 1)), np.arange(4), labels, name="end to end", units="Å")
+    means = ensemble_of({"wt": [single] * 2, "mut": [several] * 2}, name="end_to_end").mean("system")
+    change = means.difference("wt", "mut")
+    assert change.difference.tolist() == [2.0]
+    assert change.axes["quantity"].tolist() == [f"end_to_end_A:{label}"]
+
+
+def test_mutated_residues_are_counted_by_their_chains() -> None:
+    """ALA1 of two chains, which are GLY1 in the mutant, are two residues."""
+    atoms = [("A", 1, "", "CA"), ("B", 1, "", "CA"), ("B", 2, "", "CA")]
+    axes = [atoms_axis(atoms, name) for name in ("ALA", "GLY")]
+    keyed = with_common_keys([rows_of(axis) for axis in axes], [{}] * 2)
+    assert keyed[1].renamed == {
+        (chain, number): (f"GLY{number}", f"ALA{number}")
+        for chain, number in (("A", "1"), ("B", "1"), ("B", "2"))
+    }
 
 
 def contacts(rows: Axis, columns: Axis) -> tj.ContactMap:

@@ -147,10 +147,13 @@ def atoms_axis(selection: Selection) -> Axis:
     atoms = selection.topology_atoms
     names, labels = atoms.column("names"), atom_labels(atoms.topology, indices)
     of_atoms = {} if names is None else {"name": names}
-    # The atom CA of a residue is no calcium ion of its number.
-    is_alone = np.bincount(atoms.topology.atoms_residues)[atoms.residues] == 1
-    if names is not None and is_alone.any():
-        of_atoms["ion"] = np.where(is_alone, names, "")
+    resnames = atoms.column("resnames")
+    if names is not None and resnames is not None:
+        # The atom CA of a residue is no calcium ion of its number, which is CA or CA2.
+        is_ion = np.bincount(atoms.topology.atoms_residues)[atoms.residues] == 1
+        is_ion &= np.char.startswith(resnames, names)
+        if is_ion.any():
+            of_atoms["ion"] = np.where(is_ion, names, "")
     return Axis("atoms", {"atom": indices, **_residues_of(atoms), **of_atoms, "label": labels})
 
 

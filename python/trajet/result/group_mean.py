@@ -153,7 +153,7 @@ def group_mean(
         labels=tuple(one.label for one in members),
         is_rmsf=is_rmsf,
     )
-    renamed = {own: name for one in profiles for own, name in one.rows.renamed.items()}
+    renamed = {at: names for one in profiles for at, names in one.rows.renamed.items()}
     remarks = [*_remarks(made, found, members, renamed), *_unresolved(profiles, members)]
     return replace(made, remarks=tuple(remarks))
 
@@ -162,12 +162,12 @@ def _remarks(
     mean: GroupMean,
     found: Aligned,
     members: Sequence[MemberOutcome[Result]],
-    renamed: Mapping[str, str],
+    renamed: Mapping[tuple[str, ...], tuple[str, str]],
 ) -> Iterator[str]:
     """Yield what makes a mean doubtful."""
     yield from found.remarks
     if renamed:
-        own, name = next(iter(renamed.items()))
+        own, name = next(iter(renamed.values()))
         yield (
             "labels of residues that differ between members, as after a mutation, are those of the"
             f" first member: {len(renamed)}, the first is {name} for {own}"

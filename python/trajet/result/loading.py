@@ -20,7 +20,8 @@ from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.report import Report
 from trajet.result.result import KINDS, Result
-from trajet.result.table import Axis, Table
+from trajet.result.table import KINDS as AXES
+from trajet.result.table import Axis, Kind, Table
 
 # Errors of classes of results whose fields are others than they wrote.
 _UNFIT = (
@@ -52,19 +53,6 @@ _COLUMN_TYPES: Mapping[str, str] = {
         ),
         "U",
     ),
-}
-# Columns that axes of these kinds have.
-_COLUMNS_OF_KINDS: Mapping[str, tuple[str, ...]] = {
-    "frames": ("frame", "time"),
-    "atoms": ("atom",),
-    "residues": ("residue", "label"),
-    "series": ("label",),
-    "groups": ("label",),
-    "classes": ("label", "letter"),
-    "coordinates": ("label",),
-    "chains": ("label",),
-    "molecules": ("label",),
-    "angles": ("label",),
 }
 # Characters of a name that a message quotes.
 _QUOTED = 100
@@ -390,7 +378,8 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
     members = columns.pop("members", None)
     is_reference = bool(columns.pop("is_reference", np.array(False)).item())
     of = None
-    if members is None and kind in ("angles", "molecules"):
+    of_kind = AXES.get(kind, Kind(kind))
+    if of_kind.has_members and members is None:
         raise ValueError(f"an axis of {kind} has no members")
     if members is not None:
         # Pairs of molecules, which have residues.
@@ -407,7 +396,7 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
     for name, column in columns.items():
         if column.dtype.kind not in _COLUMN_TYPES.get(name, "biufU"):
             raise TypeError(f"{name} is of the type {column.dtype.name}")
-    if missing := {*_COLUMNS_OF_KINDS.get(kind, ())} - {*columns}:
+    if missing := {*of_kind.required} - {*columns}:
         raise ValueError(f"an axis of {kind} has no {', '.join(sorted(missing))}")
     if len({len(column) for column in columns.values()}) > 1:
         raise ValueError("columns of an axis have different lengths")

@@ -24,7 +24,7 @@ from trajet.result.rows import (
 )
 from trajet.result.secondary import SecondaryStructure
 from trajet.result.series import Series
-from trajet.result.table import Table, is_of_frames
+from trajet.result.table import IdentityKey, Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
@@ -221,7 +221,9 @@ def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
     else:
         # Lags of members are rounded in different ways: their order tells them apart.
         identity = {
-            name: np.unique(axis, return_inverse=True)[1] if axis.dtype.kind == "f" else axis
+            IdentityKey(name): np.unique(axis, return_inverse=True)[1]
+            if axis.dtype.kind == "f"
+            else axis
             for name, axis in by.items()
         }
     return _with_quantity(by, identity, numbers, errors)
@@ -230,15 +232,10 @@ def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
 def _of_contacts(result: ContactMap, i: NDArray[np.int64], j: NDArray[np.int64]) -> Profile:
     """Return the fractions of pairs, given by rows and columns."""
     columns = dict(result.table_of(i, j))
-    identity = {
-        f"{name} {k}": column[at]
-        for k, (axis, at) in enumerate(zip(result.axes, (i, j), strict=True))
-        for name, column in axis.identity().items()
-    }
     shown = {name: columns[name] for name in _OF_CONTACTS if name in columns}
     rows = Rows(
         {QUANTITY: np.full(len(i), "fraction"), **shown},
-        identity,
+        identity_of(result.axes, (i, j)),
         is_symmetric=result.within,
     )
     errors = columns.get("standard_error", np.full(len(i), np.nan)).astype(np.float64)
@@ -276,16 +273,12 @@ def frame_numbers(result: Series | Table | Applied) -> FrameNumbers:
     values = np.asarray(result.values, np.float64).reshape(shape)
     if not isinstance(result, Table):
         names = result._sample_names() if isinstance(result, Applied) else result._names()
-        shown: dict[str, NDArray[np.generic]] = {QUANTITY: np.array(names, np.str_)}
-        return FrameNumbers(values, Rows(shown, dict(shown)))
+        return FrameNumbers(values, Rows({QUANTITY: np.array(names, np.str_)}))
     is_circular = isinstance(result, Dihedrals) and not result.sin_cos
     named = result.named_axes()
-    identity = identity_of(named)
-    if not named and result.label:
-        identity = {"label": np.array([result.label])}
     rows = Rows(
         {QUANTITY: np.array(result.names(), np.str_)},
-        identity,
+        identity_of(named),
         is_symmetric=[one.kind for one in named] == ["pairs"],
     )
     return FrameNumbers(values, rows, 360.0 if is_circular else None)
@@ -306,23 +299,24 @@ def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
 
 def _with_quantity(
     axes: Mapping[str, NDArray[np.generic]],
-    identity: Mapping[str, NDArray[np.generic]],
+    identity: Mapping[IdentityKey, NDArray[np.generic]],
     values: Mapping[str, NDArray[np.generic]],
     errors: NDArray[np.float64] | None,
 ) -> Profile:
     """Return the numbers of several columns below one another."""
-    n_rows = len(next(iter(values.values())))
+    n_rows, n = len(next(iter(values.values()))), len(values)
     names = np.repeat(np.array(list(values), np.str_), n_rows)
-    shown, told = (
-        {QUANTITY: names, **{name: np.tile(axis, len(values)) for name, axis in of.items()}}
-        for of in (axes, identity)
+    rows = Rows(
+        {QUANTITY: names, **{name: np.tile(axis, n) for name, axis in axes.items()}},
+        {
+            IdentityKey(QUANTITY): names,
+            **{key: np.tile(column, n) for key, column in identity.items()},
+        },
     )
     numbers = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
     known = errors is not None and errors.shape == numbers.shape
     return Profile(
-        Rows(shown, told),
-        numbers,
-        errors if errors is not None and known else np.full(numbers.shape, np.nan),
+        rows, numbers, errors if errors is not None and known else np.full(numbers.shape, np.nan)
     )
 
 

@@ -2,24 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.result.table import Axis
+from trajet.result.table import Axis, IdentityKey
 
 # The column of the names of the numbers.
 QUANTITY = "quantity"
 # Columns whose texts are labels, which may have names of residues.
 _LABELS = (QUANTITY, "row", "column")
-# Columns of identity that tell apart rows that share all others; see `Axis.identity`.
-_SPARE = "resname"
+# The column of identity that only tells apart rows that have all others in common.
+_RESNAME = "resname"
 # Columns that name an atom in sentences.
 _NAMES = ("chain", "resname", "resid", "name")
 # Insertion codes, which a result has if one of its residues has one.
 _CODE = "icode"
+
+# Columns of identity, `(n_rows,)` each.
+_Identity: TypeAlias = Mapping[IdentityKey, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
@@ -32,20 +35,22 @@ class Rows:
         Columns of tables, `(n_rows,)` each: `quantity`, and those of atoms, distances or lags.
     identity
         Columns that tell rows apart in any system, also after a mutation; see `Axis.identity`.
+        Empty if rows are told apart by `quantity`.
     is_symmetric
-        Whether rows are pairs without an order, whose columns of identity end in 0 and 1.
+        Whether rows are pairs without an order: of places of one axis, or of two axes.
     keys
         `(n_rows,)`, int64: the same number for the same row of several members, see
         `with_common_keys`.
     renamed
-        Residues that have other names in labels than in their topology, with both names.
+        Names of residues, own and in labels, where these differ, by chain, number and insertion
+        code.
     """
 
     shown: dict[str, NDArray[np.generic]]
-    identity: dict[str, NDArray[np.generic]] = field(default_factory=dict)
+    identity: _Identity = field(default_factory=dict)
     is_symmetric: bool = False
     keys: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -56,31 +61,38 @@ class Rows:
         return replace(
             self,
             shown={name: column[rows] for name, column in self.shown.items()},
-            identity={name: column[rows] for name, column in self.identity.items()},
+            identity={key: column[rows] for key, column in self.identity.items()},
             keys=self.keys[rows],
         )
 
     def text(self, row: int) -> str:
         """Return what tells a row apart, as text."""
-        shown = [self.shown[QUANTITY][row]]
+        texts = [self.shown[QUANTITY][row]]
         if len(self.shown) > 1:
-            shown += [
+            texts += [
                 column[row]
-                for name, column in self.identity.items()
-                if name != QUANTITY and not _is_of(name, _SPARE)
+                for key, column in self.identity.items()
+                if key.column not in (QUANTITY, _RESNAME)
             ]
-        return " ".join(text for one in shown if (text := str(one)))
+        return " ".join(text for one in texts if (text := str(one)))
 
 
-def identity_of(axes: Sequence[Axis]) -> dict[str, NDArray[np.generic]]:
-    """Return the columns of identity of all places of several axes, the last axis fastest."""
-    shape, found = tuple(map(len, axes)), dict[str, NDArray[np.generic]]()
-    for k, axis in enumerate(axes):
-        of_axis = f" of axis {k}" * (len(axes) > 1)
-        for name, column in axis.identity().items():
-            along = column.reshape([-1 if k == n else 1 for n in range(len(axes))])
-            found[name + of_axis] = np.broadcast_to(along, shape).ravel()
-    return found
+def identity_of(
+    axes: Sequence[Axis], places: Sequence[NDArray[np.int64]] | None = None
+) -> dict[IdentityKey, NDArray[np.generic]]:
+    """Return the columns of identity of places of several axes.
+
+    `places` are those along each axis, `(n_rows,)` each; None for all, the last axis fastest.
+    """
+    if places is None:
+        shape = tuple(map(len, axes))
+        places = [np.arange(len(axis)) for axis in axes]
+        places = [at.ravel() for at in np.broadcast_arrays(*np.ix_(*places))] if shape else []
+    return {
+        key._replace(axis=k): column[at]
+        for k, (axis, at) in enumerate(zip(axes, places, strict=True))
+        for key, column in axis.identity().items()
+    }
 
 
 def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]]) -> list[Rows]:
@@ -105,98 +117,87 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
     is_once = np.ones(len(first), np.bool_)
     for own in keys:
         is_once &= np.bincount(own, minlength=len(first)) < 2
-    names = {
-        name: np.concatenate([one.identity[name] for one in members])
-        for name in members[0].identity
-        if _is_of(name, _SPARE) and all(name in one.identity for one in members)
+    resnames = {
+        key: np.concatenate([one.identity[key] for one in members])
+        for key in members[0].identity
+        if key.column == _RESNAME and all(key in one.identity for one in members)
     }
     made, begin = [], 0
     for one, own in zip(members, keys, strict=True):
         end = begin + len(one)
         of_first = np.where(is_once[own], first[own], np.arange(begin, end))
         common = {name: texts[of_first] for name, texts in labels.items()}
-        renamed = dict[str, str]()
+        renamed = dict[tuple[str, ...], tuple[str, str]]()
         if any((common[name] != texts[begin:end]).any() for name, texts in labels.items()):
-            for name, texts in names.items():
-                renamed.update(_renamed(one, name, texts[of_first]))
+            for key, texts in resnames.items():
+                renamed.update(_renamed(one.identity, key, texts[of_first]))
         made.append(replace(one, shown={**one.shown, **common}, keys=own, renamed=renamed))
         begin = end
     return made
 
 
-def _renamed(rows: Rows, name: str, of_first: NDArray[np.generic]) -> Iterator[tuple[str, str]]:
-    """Yield residues whose name differs from that in the first member, with the latter."""
-    own = rows.identity[name]
-    number = rows.identity.get(name.replace(_SPARE, "resid", 1), np.full(len(rows), ""))
-    code = rows.identity.get(name.replace(_SPARE, _CODE, 1), np.full(len(rows), ""))
+def _renamed(
+    identity: _Identity, key: IdentityKey, of_first: NDArray[np.generic]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, str]]]:
+    """Yield residues whose name differs from that in the first member; see `Rows.renamed`."""
+    own = identity[key]
+    unknown = np.full(len(own), "")
+    chain, number, code = (
+        identity.get(key._replace(column=name), unknown) for name in ("chain", "resid", _CODE)
+    )
     for k in np.flatnonzero(own != of_first).tolist():
-        yield f"{own[k]}{number[k]}{code[k]}", f"{of_first[k]}{number[k]}{code[k]}"
-
-
-def _is_of(name: str, column: str) -> bool:
-    """Return whether a column of identity is of this name, of whichever place and axis."""
-    return name.partition(" ")[0] == column
+        at = f"{number[k]}{code[k]}"
+        yield (str(chain[k]), at), (f"{own[k]}{at}", f"{of_first[k]}{at}")
 
 
 def common_keys(
     members: Sequence[Rows], chains: Sequence[Mapping[str, str]]
 ) -> list[NDArray[np.int64]]:
     """Return a number for each row of each member, which is the same for the same row."""
-    names = list(dict.fromkeys(name for one in members for name in one.identity))
-    columns = {name: _filled(name, members, chains) for name in names}
+    identities: list[_Identity] = [one.identity for one in members]
+    if not all(identities):
+        # A single group without an axis is the group of its name where there are several.
+        identities = [{IdentityKey(QUANTITY): one.shown[QUANTITY]} for one in members]
     sizes = [len(one) for one in members]
-    told = [name for name in names if not _is_of(name, _SPARE)]
-    spare = [name for name in names if name not in told]
-    if len({*sizes}) == 1 and _is_in_one_order(columns, told, spare):
+    columns = {
+        key: _common_column(key, identities, sizes, chains)
+        for key in dict.fromkeys(key for one in identities for key in one)
+    }
+    compared = [key for key in columns if key.column != _RESNAME]
+    resnames = [key for key in columns if key.column == _RESNAME]
+    if len({*sizes}) == 1 and _have_equal_rows(columns, compared, resnames):
         # Also where rows cannot be told apart.
         return [np.arange(sizes[0])] * len(sizes)
-    codes = {name: _codes(np.concatenate(of_all)) for name, of_all in columns.items()}
 
-    def numbered(by: Sequence[str]) -> NDArray[np.int64]:
+    def numbers(by: Sequence[IdentityKey]) -> NDArray[np.int64]:
+        of_all = {key: np.concatenate(columns[key]) for key in by}
         if members[0].is_symmetric:
-            return _of_pairs(columns, by, sizes)
-        return _joined([codes[name] for name in by], sum(sizes))
+            return _numbers_of_pairs(of_all, sum(sizes))
+        return _numbered([*of_all.values()], sum(sizes))
 
-    keys = numbered(told)
+    keys = numbers(compared)
     ends = np.cumsum(sizes)[:-1]
     # Residues that share chain, number and code are told apart by their names.
     is_twice = np.zeros(keys.max(initial=-1) + 1, np.bool_)
     for own in np.split(keys, ends):
         is_twice |= np.bincount(own, minlength=len(is_twice)) > 1
     if is_twice.any():
-        keys = _joined([keys, np.where(is_twice[keys], numbered(names), 0)], len(keys))
+        with_resnames = numbers([*compared, *resnames])
+        keys = _numbered([keys, np.where(is_twice[keys], with_resnames, 0)], len(keys))
     return np.split(keys, ends)
 
 
-def _is_in_one_order(
-    columns: Mapping[str, Sequence[NDArray[np.generic]]], told: Sequence[str], spare: Sequence[str]
-) -> bool:
-    """Return whether members of one size have the same rows in the same order.
-
-    Rows that share the columns `told` have the same ones of `spare`, too.
-    """
-    for name in told:
-        first, *others = columns[name]
-        if not all(np.array_equal(first, other) for other in others):
-            return False
-    differs = [
-        first != other for name in spare for first, *others in [columns[name]] for other in others
-    ]
-    if not np.any(differs):
-        return True
-    firsts = [_codes(columns[name][0]) for name in told]
-    keys = _joined(firsts, len(differs[0]))
-    return not (np.any(differs, axis=0) & (np.bincount(keys)[keys] > 1)).any()
-
-
-def _filled(
-    name: str, members: Sequence[Rows], chains: Sequence[Mapping[str, str]]
+def _common_column(
+    key: IdentityKey,
+    identities: Sequence[_Identity],
+    sizes: Sequence[int],
+    chains: Sequence[Mapping[str, str]],
 ) -> list[NDArray[np.generic]]:
     """Return a column of each member, empty texts where it has none, with common chains."""
-    found = [one.identity.get(name, np.full(len(one), "")) for one in members]
+    found = [one.get(key, np.full(n, "")) for one, n in zip(identities, sizes, strict=True)]
     if len({column.dtype.kind in "iu" for column in found}) > 1:
         found = [column.astype(np.str_) for column in found]
-    if not _is_of(name, "chain"):
+    if key.column != "chain":
         return found
     made = []
     for column, common in zip(found, chains, strict=True):
@@ -206,31 +207,50 @@ def _filled(
     return made
 
 
-def _codes(column: NDArray[np.generic]) -> NDArray[np.int64]:
-    """Return a number for each value."""
-    codes: NDArray[np.int64] = np.unique(column, return_inverse=True)[1]
-    return codes
+def _have_equal_rows(
+    columns: Mapping[IdentityKey, Sequence[NDArray[np.generic]]],
+    compared: Sequence[IdentityKey],
+    resnames: Sequence[IdentityKey],
+) -> bool:
+    """Return whether members of one size have the same rows in the same order.
+
+    Rows that a member has twice, but for names of residues, have equal names of these, too.
+    """
+    for key in compared:
+        first, *others = columns[key]
+        if not all(np.array_equal(first, other) for other in others):
+            return False
+    differs = [
+        first != other for key in resnames for first, *others in [columns[key]] for other in others
+    ]
+    if not np.any(differs):
+        return True
+    numbers = _numbered([columns[key][0] for key in compared], len(differs[0]))
+    return not (np.any(differs, axis=0) & (np.bincount(numbers)[numbers] > 1)).any()
 
 
-def _joined(columns: Sequence[NDArray[np.int64]], n: int) -> NDArray[np.int64]:
-    """Return a number for each combination of numbers of several columns."""
-    keys = np.zeros(n, np.int64)
-    for codes in columns:
-        keys = _codes(keys * (codes.max(initial=0) + 1) + codes)
-    return keys
+def _numbered(columns: Sequence[NDArray[np.generic]], n: int) -> NDArray[np.int64]:
+    """Return a number for each combination of values of several columns, `(n,)`."""
+    numbers = np.zeros(n, np.int64)
+    for column in columns:
+        codes = np.unique(column, return_inverse=True)[1]
+        both = numbers * (codes.max(initial=0) + 1) + codes
+        numbers = np.unique(both, return_inverse=True)[1]
+    return numbers
 
 
-def _of_pairs(
-    columns: Mapping[str, Sequence[NDArray[np.generic]]], by: Sequence[str], sizes: Sequence[int]
-) -> NDArray[np.int64]:
-    """Return a number for each pair of places, whichever of both stands first."""
-    n, none = sum(sizes), [np.full(size, "") for size in sizes]
-    both = []
-    for stem in dict.fromkeys(name.rpartition(" ")[0] for name in by):
-        sides = [np.concatenate(columns.get(f"{stem} {k}", none)) for k in (0, 1)]
-        both.append(_codes(np.concatenate(sides)))
-    keys = _joined(both, 2 * n).reshape(2, n)
-    return _joined([keys.min(axis=0), keys.max(axis=0)], n)
+def _numbers_of_pairs(columns: _Identity, n: int) -> NDArray[np.int64]:
+    """Return a number for each pair of places, `(n,)`, whichever of both stands first."""
+    unknown = np.full(n, "")
+    sides: tuple[dict[IdentityKey, NDArray[np.generic]], ...] = ({}, {})
+    for key, column in columns.items():
+        # Places of one axis, or of two.
+        side = key.members[0] if key.members else key.axis
+        sides[side][key._replace(members=key.members[1:], axis=0)] = column
+    names = dict.fromkeys([*sides[0], *sides[1]])
+    of_both = [np.concatenate([own.get(name, unknown) for own in sides]) for name in names]
+    numbers = _numbered(of_both, 2 * n).reshape(2, n)
+    return _numbered([numbers.min(axis=0), numbers.max(axis=0)], n)
 
 
 def check_distinct(rows: Rows, keys: NDArray[np.int64], label: str) -> None:

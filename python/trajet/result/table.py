@@ -3,7 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice, product
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +52,14 @@ class Kind:
         Whether the header of the first place has its label: not where that is the selection of the
         command.
     identity
-        Columns that tell places apart in any system, also after a mutation. Empty for bins, which
-        their order tells apart.
+        Columns that tell places apart in any system, also after a mutation; where there are none,
+        labels or the order of the places do.
+    needs
+        Those of `identity` without which the first column of `files` tells places apart.
+    required
+        Columns that an axis of this kind has in any file.
+    has_members
+        Whether places consist of places of another axis.
     joint
         What stands between a label of the axis before and one of this axis.
     """
@@ -53,23 +69,52 @@ class Kind:
     is_named: bool = False
     has_first_label: bool = True
     identity: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    has_members: bool = False
     joint: str = " - "
 
 
+class IdentityKey(NamedTuple):
+    """Which column of identity an array is.
+
+    Attributes
+    ----------
+    column
+        Its name.
+    members
+        Where places consist of others: which of these, such as 1 for the second atom of a pair; and
+        so on where these consist of others, too.
+    axis
+        Number of the axis of a table.
+    """
+
+    column: str
+    members: tuple[int, ...] = ()
+    axis: int = 0
+
+
+_LABEL = ("label",)
 # All kinds by name.
 KINDS: Mapping[str, Kind] = {
-    "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}),
+    "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}, required=("frame", "time")),
     # The main selection of an analysis, and further ones.
-    "series": Kind("selection", is_named=True, has_first_label=False, identity=("label",)),
+    "series": Kind(
+        "selection", is_named=True, has_first_label=False, identity=_LABEL, required=_LABEL
+    ),
     # Quantities, or groups of atoms, of which none is the main one.
-    "groups": Kind("selection", is_named=True, identity=("label",)),
-    "classes": Kind("class", is_named=True, identity=("letter",)),
-    "coordinates": Kind("coordinate", is_named=True, identity=("label",), joint=" "),
-    "chains": Kind("chain", is_named=True, identity=("chain",)),
+    "groups": Kind("selection", is_named=True, identity=_LABEL, required=_LABEL),
+    "classes": Kind("class", is_named=True, identity=("letter",), required=("label", "letter")),
+    "coordinates": Kind(
+        "coordinate", is_named=True, identity=_LABEL, required=_LABEL, joint=" "
+    ),
+    "chains": Kind("chain", is_named=True, identity=("chain",), required=_LABEL),
     # By their first and last residues.
-    "molecules": Kind("molecule", is_named=True),
+    "molecules": Kind("molecule", is_named=True, required=_LABEL, has_members=True),
     # Dihedral angles of four atoms, or the cosine or sine of each.
-    "angles": Kind("angle", is_named=True, identity=("function",)),
+    "angles": Kind(
+        "angle", is_named=True, identity=("function",), required=_LABEL, has_members=True
+    ),
     "distance": Kind("r (Å)", {"centre": "r_A"}),
     "position": Kind("position (Å)", {"centre": "position_A"}),
     "x": Kind("x (Å)", {"centre": "x_A"}),
@@ -77,20 +122,19 @@ KINDS: Mapping[str, Kind] = {
     "z": Kind("z (Å)", {"centre": "z_A"}),
     "atoms": Kind(
         "atom",
-        {
-            **{"atom": "atom", "chain": "chain", "resname": "resname", "resid": "resid"},
-            **{"icode": "icode", "name": "name"},
-        },
-        identity=("chain", "resid", "icode", "name", "ion"),
+        {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
+        # An ion is no mutation of an atom. Names of residues tell apart what has all else in common.
+        identity=("chain", "resid", "icode", "name", "ion", "resname"),
+        needs=("resid", "name"),
+        required=("atom",),
     ),
     "residues": Kind(
         "residue",
-        {
-            **{"residue": "residue", "chain": "chain", "resname": "resname", "resid": "resid"},
-            "icode": "icode",
-        },
-        # An ion is no mutation of another ion.
-        identity=("chain", "resid", "icode", "first"),
+        {name: name for name in ("residue", "chain", "resname", "resid", "icode")},
+        # An ion is no mutation of another ion: its first atom has another name.
+        identity=("chain", "resid", "icode", "first", "resname"),
+        needs=("resid",),
+        required=("residue", "label"),
     ),
     "pairs": Kind("pair", {"atom": "atom", "partner": "partner"}),
 }
@@ -196,32 +240,32 @@ class Axis:
         found: NDArray[np.int64] = atoms.astype(np.int64, copy=False)[members]
         return found
 
-    def identity(self) -> dict[str, NDArray[np.generic]]:
+    def identity(self) -> dict[IdentityKey, NDArray[np.generic]]:
         """Return the columns that tell the places apart in any system, also after a mutation.
 
         Atoms and residues are told apart by chain, number, insertion code and name, or by their
         index where a topology does not have these; bins by their order. The column "resname" only
         tells apart what has all other columns in common.
         """
-        found = {name: self.columns[name] for name in self.of_kind.identity if name in self.columns}
+        kind = self.of_kind
+        names = [name for name in kind.identity if name in self.columns]
+        if any(name not in self.columns for name in kind.needs):
+            names = [*kind.files][:1]
+        found = {IdentityKey(name): self._column_of_identity(name) for name in names}
         if self.of is not None and self.members is not None:
-            own = self.of.identity()
-            for k, places in enumerate(self.members.T):
-                found.update({f"{name} {k}": column[places] for name, column in own.items()})
-        elif self.kind in ("atoms", "residues"):
-            wanted = {"atoms": ("resid", "name"), "residues": ("resid",)}[self.kind]
-            if any(name not in self.columns for name in wanted):
-                return {"index": self.columns[self.kind.removesuffix("s")]}
-            if "resname" in self.columns:
-                found["resname"] = self.columns["resname"]
+            for key, column in self.of.identity().items():
+                for k, places in enumerate(self.members.T):
+                    found[key._replace(members=(k, *key.members))] = column[places]
         if not found:
-            has_label = "label" in self.columns
-            return (
-                {"label": self.columns["label"]} if has_label else {"order": np.arange(len(self))}
-            )
-        if not self.of_kind.has_first_label:
-            return {"label": np.array(self.labels_in_headers(), np.str_)}
+            name = "label" if "label" in self.columns else "order"
+            found[IdentityKey(name)] = self._column_of_identity(name)
         return found
+
+    def _column_of_identity(self, name: str) -> NDArray[np.generic]:
+        """Return a column; labels as in the headers of files."""
+        if name == "label":
+            return np.array(self.labels_in_headers(), np.str_)
+        return np.arange(len(self)) if name == "order" else self.columns[name]
 
     def without_chains(self) -> tuple[list[str] | None, list[str]]:
         """Return chains and labels without them; None and the labels if these have no chains."""
