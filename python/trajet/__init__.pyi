@@ -84,7 +84,6 @@ from trajet.result import ReplicaDifference as ReplicaDifference
 from trajet.result import ReplicaMeans as ReplicaMeans
 from trajet.result import Report as Report
 from trajet.result import SecondaryStructure as SecondaryStructure
-from trajet.result import Series as Series
 from trajet.result import SurfaceAreas as SurfaceAreas
 from trajet.result import Table as Table
 from trajet.result import load as load

@@ -24,11 +24,14 @@ def saved(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[
         "pairs": tj.pairwise_rmsd(few, frames=slice(0, 6)),
         "clusters": tj.cluster_rmsd(few, cutoff=1.0, frames=slice(0, 6)),
         "distances": tj.distances(few),
-        "between": tj.distances(few, traj.select("name CB and resid 1:3"), pairs="all"),
+        "between": tj.distances(few, traj.select("name CB and resid 1:3")),
         "grid": tj.density(few, spacing=8.0),
-        "molecules": tj.centers([traj.select("protein")], by="molecule"),
+        "molecules": tj.centers(few, by="molecule"),
         "angles": tj.dihedrals(traj.select("resid 1:5")),
         "contacts": tj.contact_map(traj.select("resid 1:9"), cutoff=4.5),
+        "bonds": tj.hbonds(
+            traj.select("resid 1:19"), cutoff=4.0, list_bonds=True, lifetimes=True, errors=True
+        ),
     }
     arrays = {}
     for name, result in results.items():
@@ -46,7 +49,7 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], **others: Any) -> Path:
 
 KINDS = [
     *("series", "atoms", "pairs", "clusters", "distances", "between", "grid", "molecules"),
-    *("angles", "contacts"),
+    *("angles", "contacts", "bonds"),
 ]
 WRONG = {
     "dates": lambda array: np.zeros(array.shape, "M8[s]"),
@@ -83,14 +86,13 @@ def test_missing_arrays_are_errors(
         except tj.FormatError as error:
             assert "one.npz" in str(error)
         else:
-            assert repr(found)
-            assert found.to_dict()
-            assert str(found.summary())
+            for one in (found, *getattr(found, "parts", {}).values()):
+                assert repr(one)
+                assert one.csv_header()
+                assert one.summary(3)
 
 
-def test_wrong_members_are_errors(
-    saved: dict[str, dict[str, np.ndarray]], tmp_path: Path
-) -> None:
+def test_wrong_members_are_errors(saved: dict[str, dict[str, np.ndarray]], tmp_path: Path) -> None:
     """Places that the axis of the atoms does not have, and axes within axes."""
     pairs = saved["distances"]
     name = "axis1.members"

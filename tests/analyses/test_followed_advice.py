@@ -104,7 +104,7 @@ OF_MASSES: dict[str, tuple[Callable[..., object], dict[str, str]]] = {
 }
 
 
-def centers(traj: tj.Trajectory) -> tj.Series:
+def centers(traj: tj.Trajectory) -> tj.Table:
     """Analyse a transformed trajectory, whose transforms have their remarks in the report."""
     return tj.centers(traj.select("all"), weights="equal")
 

@@ -22,7 +22,7 @@ from helpers.golden_files import Adk
 from trajet.analysis.job import AnalysisFunction
 from trajet.cli.group import commands
 
-Analysis = AnalysisFunction[..., tj.Series]
+Analysis = AnalysisFunction[..., tj.Table]
 each_analysis = pytest.mark.parametrize("analysis", plain_analyses(), ids=lambda one: one.__name__)
 
 

@@ -216,7 +216,7 @@ def test_legends_of_figures_are_beside_all_axes(systems: Systems) -> None:
             assert not any(legend.get_window_extent().overlaps(axes.bbox) for axes in figure.axes)
 
 
-def of_groups(values: np.ndarray) -> tj.Series:
+def of_groups(values: np.ndarray) -> tj.Table:
     """Return a result with a series for each column."""
     return series_of({f"g{k}": column for k, column in enumerate(values.T)})
 
@@ -267,7 +267,7 @@ def test_running_averages_have_gaps_and_stand_in_the_middle() -> None:
         result.plot(kind="histogram", smooth=5)
 
 
-def drifting(seed: int) -> tj.Series:
+def drifting(seed: int) -> tj.Table:
     """Return a walk, whose mean is not resolved."""
     return series_of({"walk": np.random.default_rng(seed).normal(0, 1, 100).cumsum()})
 

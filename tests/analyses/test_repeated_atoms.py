@@ -8,7 +8,7 @@ from helpers.golden_files import Adk
 REPEATED = "are listed more than once in"
 
 
-def remarks_of(result: tj.Series) -> list[str]:
+def remarks_of(result: tj.Table) -> list[str]:
     """Return the remarks on repeated atoms."""
     return [remark for remark in result.report["remarks"] if REPEATED in remark]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
-from helpers.made_results import ensemble_of, radial
+from helpers.made_results import ensemble_of, radial, table
 from helpers.result_laws import assert_result_laws
 from numpy.typing import NDArray
 from trajet.pools.rank_placeholder import RankPlaceholder
@@ -152,7 +152,7 @@ def test_numbers_in_the_summary() -> None:
 
     def summary(values: np.ndarray) -> str:
         n = len(values)
-        one = tj.Series(values, np.zeros(n), np.arange(n), "Å", ("a",), "d", tj.Report({}))
+        one = table(values, np.arange(n), [])
         return repr(one).partition("Å")[2]
 
     assert summary(np.array([1.0, np.nan, 2.0])) == ", mean 1.5, min 1, max 2, 1 not finite>"

@@ -144,10 +144,7 @@ slow = {"concurrent.futures", "csv", "html", "logging", "numpy.ma", "shutil", "s
 print(sorted(slow & set(sys.modules)))
 print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
 """
-    names = (
-        *("as_json", "per_frame", "report", "result", "series", "summary", "table"),
-        "times",
-    )
+    names = ("as_json", "per_frame", "report", "result", "summary", "table", "times")
     modules = [f"trajet.result.{name}" for name in names]
     assert run(code, str(adk.psf), str(adk.xtc)).splitlines()[-2:] == ["[]", f"{modules}"]
 

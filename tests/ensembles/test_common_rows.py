@@ -161,7 +161,9 @@ def test_single_group_is_the_group_of_its_name() -> None:
     single = replace(table(np.ones(4), np.arange(4), [], name="end to end", units="Å"), label=label)
     labels = ["ALA5-TRP80", label]
     several = table(np.tile([2.0, 3.0], (4, 1)), np.arange(4), labels, name="end to end", units="Å")
-    means = ensemble_of({"wt": [single] * 2, "mut": [several] * 2}, name="end_to_end").mean("system")
+    means = ensemble_of({"wt": [single] * 2, "mut": [several] * 2}, name="end_to_end").mean(
+        "system"
+    )
     change = means.difference("wt", "mut")
     assert change.difference.tolist() == [2.0]
     assert change.axes["quantity"].tolist() == [f"end_to_end_A:{label}"]

@@ -60,18 +60,7 @@ def test_error_within_replicas_and_its_ratio() -> None:
     """The errors of the runs add up as independent ones; the ratio is beside them."""
     rng = np.random.default_rng(3)
     runs = rng.normal(0, 1, (5, 2000)) + rng.normal(0, 0.3, (5, 1))
-    series = [
-        tj.Series(
-            values=run,
-            times=np.arange(2000.0),
-            frames=np.arange(2000),
-            units="Å",
-            columns=("name CA",),
-            name="RMSD",
-            report=report([worker(0)]),
-        )
-        for run in runs
-    ]
+    series = [table(run, np.arange(2000), []) for run in runs]
     result = ensemble_of({"wt": series}, name="rmsd")
     mean = result.mean()["wt"]
     errors = [statistics(run).standard_error for run in runs]
@@ -210,15 +199,8 @@ def test_sentences_have_numbers_and_methods() -> None:
 
 def test_unresolved_members_are_a_remark() -> None:
     """A drift within a run; constants are none."""
-    drift = tj.Series(
-        values=np.stack([np.arange(100.0), np.ones(100)], axis=1),
-        times=np.arange(100.0),
-        frames=np.arange(100),
-        units="Å",
-        columns=("name CA", "name CB"),
-        name="RMSD",
-        report=report([worker(0)]),
-    )
+    values = np.stack([np.arange(100.0), np.ones(100)], axis=1)
+    drift = table(values, np.arange(100), ["name CA", "name CB"])
     noise = np.random.default_rng(1).normal(0, 1, 100)
     steady = replace(drift, values=np.stack([noise, np.ones(100)], axis=1))
     remarks = ensemble_of({"wt": [steady, drift]}, name="rmsd").mean().remarks

@@ -30,7 +30,7 @@ def _is_plain(function: AnalysisFunction[..., object]) -> bool:
     main, *options = own_parameters(function).values()
     kind = kind_of(main)
     return (
-        issubclass(function.__annotations__["return"], tj.Series | tj.Table)
+        issubclass(function.__annotations__["return"], tj.Table)
         and kind is not None
         and kind.updating in ("never", "always")
         and not kind.multiple

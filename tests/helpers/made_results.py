@@ -40,16 +40,17 @@ def table(
     *,
     name: str = "RMSD",
     units: str = "Å",
+    times: NDArray[np.float64] | None = None,
 ) -> tj.Table:
-    """Return a table of frames at times in ps that are their numbers; labels of series or none."""
-    axes = [_frames_axis(frames)]
+    """Return a table of frames at times in ps, or their numbers; labels of series or none."""
+    axes = [_frames_axis(frames, times)]
     if labels:
         axes.append(named("groups", labels))
     return tj.Table(values, tuple(axes), name, units, ("all",), report([worker(0)]))
 
 
-def _frames_axis(frames: NDArray[np.int64]) -> Axis:
-    return Axis("frames", {"frame": frames, "time": frames.astype(np.float64)})
+def _frames_axis(frames: NDArray[np.int64], times: NDArray[np.float64] | None = None) -> Axis:
+    return Axis("frames", {"frame": frames, "time": frames * 1.0 if times is None else times})
 
 
 def dihedrals(

@@ -133,7 +133,7 @@ def _hydrogen_bonds(traj: tj.Trajectory, pool: tj.Pool) -> np.ndarray:
 
 
 def _values(
-    function: Callable[..., tj.Series],
+    function: Callable[..., tj.Table],
     atoms: tj.Selection,
     options: Mapping[str, object],
     pool: tj.Pool,

@@ -23,7 +23,7 @@ def spread(positions: np.ndarray) -> float:
 Call = Callable[[tj.Selection, tj.Pool], np.ndarray]
 
 
-def plain(function: AnalysisFunction[..., tj.Series]) -> Call:
+def plain(function: AnalysisFunction[..., tj.Table]) -> Call:
     """Return the call of an analysis of one selection."""
     return lambda atoms, pool: function(atoms, pool=pool).values
 

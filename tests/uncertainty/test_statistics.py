@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.made_reports import report, worker
+from helpers.made_results import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from trajet.result.series import Series
 from trajet.uncertainty.estimates import estimates_of_blocks
 from trajet.uncertainty.student_t import quantile
 
@@ -293,9 +292,9 @@ def test_means_converge_from_the_beginning() -> None:
 
 def of_frames(
     values: NDArray[np.float64], times: NDArray[np.float64], frames: NDArray[np.int64]
-) -> tj.Series:
+) -> tj.Table:
     """Return a result with these values."""
-    return Series(values, times, frames, "Å", ("a",), "rmsd", report([worker(0)]))
+    return table(values, frames, [], times=times)
 
 
 def test_frames_in_no_order_have_no_beginning() -> None:

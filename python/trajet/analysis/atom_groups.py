@@ -141,20 +141,25 @@ def further_selections(thing: Selections, trajectory: Trajectory) -> list[Select
 
 def atoms_axis(selection: Selection) -> Axis:
     """Return the axis of the atoms of a selection, with the columns that the topology has."""
-    indices = selection.indices
     if not selection.trajectory.has_topology:
-        return Axis("atoms", {"atom": indices})
-    atoms = selection.topology_atoms
-    names, labels = atoms.column("names"), atom_labels(atoms.topology, indices)
+        return Axis("atoms", {"atom": selection.indices})
+    return axis_of_atoms(selection.topology_atoms)
+
+
+def axis_of_atoms(atoms: Atoms) -> Axis:
+    """Return the axis of atoms, with the columns that their topology has."""
+    names, resnames = atoms.column("names"), atoms.column("resnames")
     of_atoms = {} if names is None else {"name": names}
-    resnames = atoms.column("resnames")
     if names is not None and resnames is not None:
         # The atom CA of a residue is no calcium ion of its number, which is CA or CA2.
         is_ion = np.bincount(atoms.topology.atoms_residues)[atoms.residues] == 1
         is_ion &= np.char.startswith(resnames, names)
         if is_ion.any():
             of_atoms["ion"] = np.where(is_ion, names, "")
-    return Axis("atoms", {"atom": indices, **_residues_of(atoms), **of_atoms, "label": labels})
+    labels = atom_labels(atoms.topology, atoms.indices)
+    return Axis(
+        "atoms", {"atom": atoms.indices, **_residues_of(atoms), **of_atoms, "label": labels}
+    )
 
 
 def labelled_atoms(selection: Selection) -> Axis:

@@ -1,7 +1,7 @@
 """`hbonds`: hydrogen bonds."""
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -21,6 +21,7 @@ from trajet.analysis.arguments import (
     ParsedOption,
     Unit,
 )
+from trajet.analysis.atom_groups import axis_of_atoms, residues_axis
 from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
 from trajet.analysis.bond_lifetimes import (
     add_bonds,
@@ -31,7 +32,6 @@ from trajet.analysis.bond_lifetimes import (
     unresolved,
 )
 from trajet.analysis.bond_search import BYTES_OF_KEY, BondSearch
-from trajet.analysis.contacts import between
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.hydrogen_sites import hydrogen_sites
 from trajet.analysis.job import Steps, analysis
@@ -43,14 +43,16 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.checked_numbers import whole_number
+from trajet.labels import atom_names
 from trajet.result import (
     HydrogenBondLifetimes,
     HydrogenBondList,
     HydrogenBondPairs,
     HydrogenBonds,
-    Report,
 )
 from trajet.result.hydrogen_bonds import MEMBERS
+from trajet.result.table import Axis, Table, named
+from trajet.topology import Topology
 from trajet.trajectory import Selection
 
 # Default cut-offs, Å.
@@ -75,6 +77,7 @@ def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> Non
 
 @analysis(
     counts_repeats=False,
+    first_axis="frames",
     check=_check,
     select="all",
     notes=(
@@ -294,37 +297,68 @@ def hbonds(
     of_pairs = _errors(outcome, order, remarks) if errors else None
     # The store remembers the analysis once.
     report = outcome.report(remarks, recorded=recorded)
-    return HydrogenBonds(
-        values=values,
-        times=outcome.times,
-        frames=outcome.frames,
-        units="",
-        columns=(between(first, second),),
-        name="hydrogen bonds",
-        report=report,
-        pairs=HydrogenBondPairs(
-            by=by,
-            members=members,
-            counts=counts,
-            n_frames=len(outcome.frames),
-            topology=main.trajectory.topology,
-            stored_labels=None,
+    topology, labels = main.trajectory.topology, tuple(one.label for one in requests.selections)
+    parts: dict[str, Table] = {
+        "pairs": HydrogenBondPairs(
+            values=counts / max(1, len(outcome.frames)),
+            axes=(_axis(topology, "residues" if by == "residue" else "atoms", members),),
+            name="occupancy",
+            units="",
+            selections=labels,
             report=report,
+            also={"frames": counts},
+            n_frames=len(outcome.frames),
             standard_errors=None if of_pairs is None else of_pairs.standard_errors,
             half_widths=None if of_pairs is None else of_pairs.half_widths,
             resolved=None if of_pairs is None else of_pairs.resolved,
-        ),
-        bonds=None if listed is None else _list_of(main, listed, report),
-        lifetimes=None
-        if lasting is None
-        else HydrogenBondLifetimes(
-            times=interval * np.arange(len(lasting[0]), dtype=np.float64),
-            intermittent=lasting[0],
-            continuous=lasting[1],
-            intermittency=intermittency,
+        )
+    }
+    if listed is not None:
+        axis = _axis(topology, "atoms", main.trajectory.indices_of(listed.integers("atoms")))
+        frames = np.repeat(listed.frames, listed.integers("count"))
+        parts["bonds"] = HydrogenBondList(
+            values=listed.floats("distances"),
+            axes=(replace(axis, kind="bonds", columns={"frame": frames}),),
+            name="distance",
+            units="Å",
+            selections=labels,
             report=report,
-        ),
+            also={"angle": listed.floats("angles")},
+        )
+    if lasting is not None:
+        lags = interval * np.arange(len(lasting[0]), dtype=np.float64)
+        parts["lifetimes"] = HydrogenBondLifetimes(
+            values=np.stack(lasting, axis=1),
+            axes=(Axis("lag", {"time": lags}), named("groups", ["intermittent", "continuous"])),
+            name="correlation",
+            units="",
+            selections=labels,
+            report=report,
+            intermittency=intermittency,
+        )
+    return HydrogenBonds(
+        values=values,
+        axes=(outcome.frames_axis,),
+        name="hydrogen bonds",
+        units="",
+        selections=labels,
+        report=report,
+        parts=parts,
     )
+
+
+def _axis(
+    topology: Topology, kind: Literal["atoms", "residues"], indices: NDArray[np.int64]
+) -> Axis:
+    """Return the axis of pairs or bonds, given the atoms or residues of each, `(n, 2 or 3)`."""
+    known, members = np.unique(indices, return_inverse=True)
+    if kind == "residues":
+        of = residues_axis(topology, known)
+    else:
+        of = axis_of_atoms(topology.atoms[known])
+        of = of.with_column("residue", topology.atoms_residues[known])
+        of = of.with_column("own_label", atom_names(topology, known))
+    return Axis("hydrogen bonds", {}, of=of, members=members.reshape(indices.shape))
 
 
 class _Criterion(TypedDict):
@@ -474,18 +508,3 @@ def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:
             f" {collected} were collected: run the analysis again, and report a bug if this stays"
         )
     return outcome
-
-
-def _list_of(main: Selection, listed: AnalysisOutcome, report: Report) -> HydrogenBondList:
-    """Return the list of all bonds."""
-    donors, hydrogens, acceptors = main.trajectory.indices_of(listed.integers("atoms")).T
-    return HydrogenBondList(
-        frames=np.repeat(listed.frames, listed.integers("count")),
-        donors=donors,
-        hydrogens=hydrogens,
-        acceptors=acceptors,
-        distances=listed.floats("distances"),
-        angles=listed.floats("angles"),
-        report=report,
-        topology=main.trajectory.topology,
-    )

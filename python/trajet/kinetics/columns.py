@@ -14,7 +14,7 @@ from trajet.analysis.job import Job
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
-from trajet.result.table import OfFrames
+from trajet.result.table import Table
 from trajet.structure_files import read_structure
 from trajet.topology import Topology
 from trajet.trajectory import Selection
@@ -37,7 +37,7 @@ class FixedJob:
         Remarks on columns that are left out.
     """
 
-    job: Job[OfFrames]
+    job: Job[Table]
     columns: tuple[str, ...] | None = None
     remarks: tuple[str, ...] = ()
 
@@ -53,7 +53,7 @@ class FixedColumns:
         # is not given to another one then.
         self._known: dict[tuple[int, bytes], tuple[_trajet.Topology, _Backbone]] = {}
 
-    def of(self, job: Job[OfFrames]) -> FixedJob:
+    def of(self, job: Job[Table]) -> FixedJob:
         """Return a job with the same columns in every frame and trajectory of its topology.
 
         Raises

@@ -20,12 +20,12 @@ from trajet.members import EnsembleSelection, Member, OpenMember
 from trajet.memory import check_memory
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import RootPool
-from trajet.result.table import OfFrames
+from trajet.result.table import Table
 from trajet.trajectory import FrameChoice, Selection
 
 # An analysis with its arguments, or atoms whose positions are features.
-MemberItem: TypeAlias = Job[OfFrames] | Selection
-FeatureItem: TypeAlias = MemberItem | EnsembleJob[OfFrames] | EnsembleSelection
+MemberItem: TypeAlias = Job[Table] | Selection
+FeatureItem: TypeAlias = MemberItem | EnsembleJob[Table] | EnsembleSelection
 
 # Times between frames that differ by less than this share are equal: times are rounded.
 _EQUAL_STEPS = 1e-3
@@ -316,7 +316,7 @@ class _EnsembleMember:
     """A member of an ensemble, which is opened for a while."""
 
     member: Member
-    items: Sequence[EnsembleJob[OfFrames] | EnsembleSelection]
+    items: Sequence[EnsembleJob[Table] | EnsembleSelection]
     frames: MemberFrames
 
     @property
@@ -344,7 +344,7 @@ class _EnsembleMember:
             raise
 
 
-def _of_member(item: EnsembleJob[OfFrames] | EnsembleSelection, opened: OpenMember) -> MemberItem:
+def _of_member(item: EnsembleJob[Table] | EnsembleSelection, opened: OpenMember) -> MemberItem:
     """Return an item of an ensemble for one of its members.
 
     Raises

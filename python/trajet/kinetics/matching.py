@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import atom_keys
-from trajet.result.table import OfFrames
+from trajet.result.table import Table
 from trajet.topology import Topology
 
 # What a feature is of: the number of its analysis, chains and names of its atoms, and its number
@@ -60,7 +60,7 @@ class FeatureColumns:
         return frozenset(key for key, bare in pairs if key != bare)
 
 
-def columns_of(results: Sequence[OfFrames], topology: Topology | None) -> FeatureColumns:
+def columns_of(results: Sequence[Table], topology: Topology | None) -> FeatureColumns:
     """Return the features of some results of one trajectory."""
     labels: list[str] = []
     keys: list[_Key] = []

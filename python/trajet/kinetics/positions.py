@@ -10,7 +10,7 @@ from trajet._trajet import Plan
 from trajet.analysis.job import Job, Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import atom_labels
-from trajet.result.table import OfFrames, Table, named
+from trajet.result.table import Table, named
 from trajet.trajectory import Selection
 
 
@@ -23,13 +23,13 @@ class Positions(Table, is_base=True):
         return self.axes[1]["atom"].astype(np.int64)[:, None]
 
 
-def positions_job(selection: Selection) -> Job[OfFrames]:
+def positions_job(selection: Selection) -> Job[Table]:
     """Return the job whose values are the positions of atoms, x, y and z of one after the other."""
     return positions.job(selection)
 
 
 @analysis(counts_repeats=False)
-def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[OfFrames]:
+def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Table]:
     """Collect positions of atoms; a frame in which an atom has no position is an error."""
     main = main_selection(selection)
     plan = Plan(

@@ -13,7 +13,7 @@ from trajet.analysis.time_axis import equal_step
 from trajet.kinetics.columns import FixedColumns, FixedJob
 from trajet.kinetics.matching import FeatureColumns, columns_of
 from trajet.pools.pool import Pool
-from trajet.result.table import OfFrames, Table, is_of_frames
+from trajet.result.table import Table, is_of_frames
 from trajet.trajectory import FrameChoice, sharing_universes
 
 # Bytes of the features of the frames that are computed in one run.
@@ -62,7 +62,7 @@ class FeatureStream:
 
     def __init__(
         self,
-        jobs: Sequence[Job[OfFrames]],
+        jobs: Sequence[Job[Table]],
         fixed: FixedColumns,
         frames: FrameChoice,
         pool: Pool | None,
@@ -102,7 +102,7 @@ class FeatureStream:
         """
         return equal_step(self.trajectory, self.frames, "pairs of frames need")
 
-    def results(self, first: int, end: int) -> list[OfFrames]:
+    def results(self, first: int, end: int) -> list[Table]:
         """Return the results of all jobs for the chosen frames `first` to before `end`."""
         chosen = self.frames[first:end]
         compared = self.frames[:end] if self._counts_jumps else None
@@ -174,7 +174,7 @@ class FeatureStream:
         return values, results[0].frames, results[0].times
 
 
-def _first_request(job: Job[OfFrames], frames: FrameChoice, pool: Pool | None) -> RunRequest:
+def _first_request(job: Job[Table], frames: FrameChoice, pool: Pool | None) -> RunRequest:
     """Return the run that an analysis asks for."""
     steps = job.start(frames=frames, pool=pool, progress=None)
     request = next(steps)
@@ -201,7 +201,7 @@ def _check_plan(plan: Plan, name: str, n_atoms: int, n_frames: int) -> None:
 
 def _result(
     each: FixedJob, outcome: AnalysisOutcome, frames: NDArray[np.int64], pool: Pool | None
-) -> OfFrames:
+) -> Table:
     """Return the result of a job, given the outcome of its run.
 
     Raises
@@ -209,7 +209,7 @@ def _result(
     ValueError
         If it needs further runs, or its result is no series.
     """
-    steps: Steps[OfFrames] = each.job.start(frames=frames, pool=pool, progress=None)
+    steps: Steps[Table] = each.job.start(frames=frames, pool=pool, progress=None)
     next(steps)
     done = advanced(steps, outcome)
     if not isinstance(done, Finished):
@@ -221,5 +221,4 @@ def _result(
     if each.columns is None:
         return result
     # Backbone angles.
-    assert isinstance(result, Table)
     return result.with_labels(each.columns)

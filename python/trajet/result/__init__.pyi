@@ -53,7 +53,6 @@ from trajet.result.result import Result as Result
 from trajet.result.result import with_scalars as with_scalars
 from trajet.result.secondary import ClassContent as ClassContent
 from trajet.result.secondary import SecondaryStructure as SecondaryStructure
-from trajet.result.series import Series as Series
 from trajet.result.surface import SurfaceAreas as SurfaceAreas
 from trajet.result.table import Table as Table
 

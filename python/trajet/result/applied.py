@@ -99,7 +99,7 @@ class Applied(PerFrame):
         )
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":
-        """Return the mean of each number of a frame with its error; see `Series.statistics`.
+        """Return the mean of each number of a frame with its error; see `Table.statistics`.
 
         Raises
         ------

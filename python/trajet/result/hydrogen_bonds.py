@@ -2,26 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.labels import atom_names, residue_labels, residues_of
-from trajet.result.report import Report
-from trajet.result.result import (
-    Columns,
-    Part,
-    Result,
-    column_name,
-    count_of_frames,
-    names_column,
-    residue_columns,
-)
-from trajet.result.series import Series
+from trajet.result.result import Columns, Part, count_of_frames, names_column, residue_columns
 from trajet.result.summary import Column, Summary, mean_and_spread
+from trajet.result.table import Axis, Table
 from trajet.result.times import ROUNDING, decimals_within
-from trajet.topology import Topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,88 +26,85 @@ MEMBERS: dict[str, tuple[str, ...]] = {
 }
 
 
+def _members(axis: Axis) -> NDArray[np.int64]:
+    """Return the atoms or residues of each pair or bond, by their indices in the topology."""
+    assert axis.members is not None
+    return axis.elements[axis.elements.kind.removesuffix("s")].astype(np.int64)[axis.members]
+
+
+def _columns_of_members(axis: Axis, names: tuple[str, ...]) -> Columns:
+    """Return indices, and names and numbers of the residues of donor and acceptor."""
+    assert axis.members is not None
+    resnames, resids = axis.elements.get("resname"), axis.elements.get("resid")
+    return [
+        *zip(names, _members(axis).T, strict=True),
+        *residue_columns("donor", resnames, resids, axis.members[:, 0]),
+        *residue_columns("acceptor", resnames, resids, axis.members[:, -1]),
+    ]
+
+
 @dataclass(frozen=True, repr=False)
-class HydrogenBondPairs(Result):
+class HydrogenBondPairs(Table):
     """The pairs that form hydrogen bonds, and how often they do.
 
-    CSV files have one row per pair: its members, name and number of the residues of donor and
-    acceptor, count, occupancy and label.
+    `values` are `(n_pairs,)`, float64, the occupancies: the fraction of the frames in which each
+    pair has a hydrogen bond. The most frequent pair is the first. CSV files have one row per pair:
+    its members, name and number of the residues of donor and acceptor, count, occupancy and label.
 
     Attributes
     ----------
-    by
-        Kind of the pairs: "bond" (donor, hydrogen, acceptor), "pair" (donor, acceptor) or "residue"
-        (residues of donor and acceptor).
-    members
-        `(n_pairs, 3)` or `(n_pairs, 2)`, int64: indices in the topology of the atoms, or of the
-        residues. The most frequent pair is the first.
-    counts
-        `(n_pairs,)`, int64: number of frames in which the pair has a hydrogen bond.
     n_frames
         Number of frames.
-    topology
-        The topology of the atoms; None if the result was loaded.
-    stored_labels
-        The labels of all pairs, if the result was loaded.
-    report
-        Timings and counters of the run.
-    stored_residue_names, stored_residues
-        `(n_pairs, 2)`, str and int64, the residues of donor and acceptor, if the result was loaded.
-    standard_errors, half_widths
-        `(n_pairs,)`, float64: standard errors of the occupancies, and longer sides of their 95 %
-        intervals; None if they were not asked for, and in a slice of some frames.
-    resolved
-        bool, in their shape: whether the run is long enough to trust the interval; None without
-        errors.
     """
 
-    by: Literal["bond", "pair", "residue"]
-    members: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    n_frames: int
-    topology: Topology | None
-    stored_labels: tuple[str, ...] | None
-    report: Report
-    stored_residue_names: NDArray[np.str_] | None = None
-    stored_residues: NDArray[np.int64] | None = None
-    standard_errors: NDArray[np.float64] | None = None
-    half_widths: NDArray[np.float64] | None = None
-    resolved: NDArray[np.bool_] | None = None
+    n_frames: int = 0
 
-    _ROWS: ClassVar[tuple[str, ...]] = (
-        *("counts", "members", "stored_labels", "stored_residue_names", "stored_residues"),
-        *("standard_errors", "half_widths", "resolved"),
-    )
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("hydrogen bonds",),)
+    ALSO: ClassVar[tuple[str, ...]] = ("frames",)
+
+    @property
+    def by(self) -> Literal["bond", "pair", "residue"]:
+        """Kind of the pairs.
+
+        "bond" for donor, hydrogen and acceptor, "pair" for donor and acceptor, "residue" for
+        residues of donor and acceptor.
+        """
+        if self.axes[0].elements.kind == "residues":
+            return "residue"
+        return "bond" if self.members.shape[1] > 2 else "pair"
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Atoms or residues of each pair, `(n_pairs, 3)` or `(n_pairs, 2)`; see `by`."""
+        return _members(self.axes[0])
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of frames in which each pair has a hydrogen bond, `(n_pairs,)`, int64."""
+        return self.also["frames"].astype(np.int64, copy=False)
 
     @property
     def occupancies(self) -> NDArray[np.float64]:
         """Fraction of the frames in which each pair has a hydrogen bond, `(n_pairs,)`, float64."""
-        return self.counts / max(1, self.n_frames)
+        return self.values
 
     def labels(self, count: int | None = None) -> list[str]:
         """Return labels such as "ARG36:NH1-HH11 -- ASP33:OD2" of the first pairs, or all."""
-        if self.topology is None:
-            return list((self.stored_labels or ())[:count])
-        residues = residue_labels(self.topology)
-        members = self.members[:count]
-        if self.by == "residue":
-            return [" -- ".join(row) for row in residues[members].tolist()]
-        names = atom_names(self.topology, members.reshape(-1)).reshape(members.shape)
-        donors = map("-".join, names[:, :-1].tolist())
-        first, last = residues[self.topology.atoms_residues[members[:, [0, -1]]]].T.tolist()
-        return [
-            f"{one}:{donor} -- {other}:{acceptor}"
-            for one, donor, other, acceptor in zip(
-                first, donors, last, names[:, -1].tolist(), strict=True
-            )
-        ]
+        of, members = self.axes[0].elements, self.axes[0].members
+        assert members is not None
+        members = members[:count]
+        parts = [of["label"][members[:, 0]].tolist(), of["label"][members[:, -1]].tolist()]
+        if self.by == "bond":
+            hydrogens = of["own_label"][members[:, 1]].tolist()
+            parts[0] = [f"{donor}-{one}" for donor, one in zip(parts[0], hydrogens, strict=True)]
+        return [f"{donor} -- {acceptor}" for donor, acceptor in zip(*parts, strict=True)]
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the occupancies of the most frequent pairs."""
         from trajet import plots
 
         return plots.occupancies(
-            self.occupancies,
+            self.values,
             self.labels(plots.MOST_BARS),
             title=self._about(),
             half_widths=self.half_widths,
@@ -128,7 +114,7 @@ class HydrogenBondPairs(Result):
 
     def of_bonds(
         self, bonds: "HydrogenBondList", rows: NDArray[np.int64], n_frames: int
-    ) -> "HydrogenBondPairs | None":
+    ) -> "HydrogenBondPairs":
         """Return the pairs that some of the bonds form, with their occupancies.
 
         Parameters
@@ -139,19 +125,16 @@ class HydrogenBondPairs(Result):
             `(n_bonds,)`, the frame of each bond: equal for bonds of the same frame.
         n_frames
             Number of frames.
-
-        Returns
-        -------
-        HydrogenBondPairs or None
-            None if the residues of the atoms are not known, as the result was loaded.
         """
-        members = np.column_stack([bonds.donors, bonds.hydrogens, bonds.acceptors])
+        axis, of_bonds = self.axes[0], bonds.axes[0]
+        assert axis.of is not None
+        assert of_bonds.members is not None
+        # Indices of the members, which ascend in the axis of all pairs.
+        column = axis.of.kind.removesuffix("s")
+        indices = of_bonds.elements[column][of_bonds.members]
         if self.by != "bond":
-            members = members[:, [0, 2]]
-        if self.by == "residue":
-            if self.topology is None:
-                return None
-            members = self.topology.atoms_residues[members]
+            indices = indices[:, [0, 2]]
+        members = np.searchsorted(axis.of[column], indices)
         order = np.lexsort((rows, *members.T[::-1]))
         members, rows = members[order], rows[order]
         is_new = np.ones(len(rows), np.bool_)
@@ -160,26 +143,14 @@ class HydrogenBondPairs(Result):
         counted = is_new.copy()
         counted[1:] |= rows[1:] != rows[:-1]
         counts = np.bincount((np.cumsum(is_new) - 1)[counted]).astype(np.int64)
-        members = members[is_new]
         # As in a run over these frames: the most frequent first, then by their members.
         order = np.argsort(-counts, kind="stable")
-        members = members[order]
-        labels, names = self.stored_labels, self.stored_residue_names
-        residues = self.stored_residues
-        if labels is not None:
-            row_of = {tuple(row): k for k, row in enumerate(self.members.tolist())}
-            chosen = [row_of[row] for row in map(tuple, members.tolist())]
-            labels = tuple(labels[k] for k in chosen)
-            names = None if names is None else names[chosen]
-            residues = None if residues is None else residues[chosen]
         return replace(
             self,
-            members=members,
-            counts=counts[order],
+            values=counts[order] / max(1, n_frames),
+            axes=(replace(axis, members=members[is_new][order]),),
+            also={"frames": counts[order]},
             n_frames=n_frames,
-            stored_labels=labels,
-            stored_residue_names=names,
-            stored_residues=residues,
             standard_errors=None,
             half_widths=None,
             resolved=None,
@@ -188,168 +159,113 @@ class HydrogenBondPairs(Result):
     def _about(self) -> str:
         return f"{len(self)} hydrogen-bonded pairs in {self.n_frames} frames"
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        # Labels are made from the topology, which is not saved.
-        names, numbers = self._residues()
-        saved = replace(
-            self,
-            topology=None,
-            stored_labels=tuple(self.labels()),
-            stored_residue_names=names,
-            stored_residues=numbers,
-        )
-        return super(HydrogenBondPairs, saved)._arrays()
-
-    def _residues(self) -> tuple[NDArray[np.str_] | None, NDArray[np.int64] | None]:
-        """Return names and numbers of the residues of donor and acceptor, `(n_pairs, 2)`."""
-        if self.topology is None:
-            return self.stored_residue_names, self.stored_residues
-        ends = self.members[:, [0, -1]]
-        if self.by != "residue":
-            return residues_of(self.topology, ends)
-        names, numbers = self.topology.column("resnames"), self.topology.column("resids")
-        return None if names is None else names[ends], None if numbers is None else numbers[ends]
-
     def _table(self) -> Columns:
-        names, numbers = self._residues()
+        errors = {"standard_error": self.standard_errors, "half_width_95": self.half_widths}
         return [
-            *zip(MEMBERS[self.by], self.members.T, strict=True),
-            *residue_columns("donor", names, numbers, np.s_[:, 0]),
-            *residue_columns("acceptor", names, numbers, np.s_[:, 1]),
+            *_columns_of_members(self.axes[0], MEMBERS[self.by]),
             ("frames", self.counts),
-            ("occupancy", self.occupancies),
-            *(
-                (name, errors)
-                for name, errors in (
-                    ("standard_error", self.standard_errors),
-                    ("half_width_95", self.half_widths),
-                )
-                if errors is not None
-            ),
+            ("occupancy", self.values),
+            *((name, array) for name, array in errors.items() if array is not None),
             ("label", np.array(self.labels(), np.str_)),
         ]
 
 
 @dataclass(frozen=True, repr=False)
-class HydrogenBondList(Result):
+class HydrogenBondList(Table):
     """Every hydrogen bond of every frame, in the order of frames, donors, hydrogens and acceptors.
 
-    CSV files have one row per bond, with name and number of the residues of donor and acceptor.
-
-    Attributes
-    ----------
-    frames
-        `(n_bonds,)`, int64, frame numbers.
-    donors, hydrogens, acceptors
-        `(n_bonds,)`, int64, indices in the topology.
-    distances
-        `(n_bonds,)`, float64, Å: of donor and acceptor, or of hydrogen and acceptor.
-    angles
-        `(n_bonds,)`, float64, degrees: donor, hydrogen, acceptor.
-    report
-        Timings and counters of the run.
-    topology
-        The topology of the atoms; None if the result was loaded.
-    stored_atoms, stored_residue_names, stored_residues
-        `(n,)`, the atoms that are a donor or acceptor, ascending, with name and number of their
-        residues, if the result was loaded.
+    `values` are `(n_bonds,)`, float64, Å: the distances of donor and acceptor, or of hydrogen and
+    acceptor. CSV files have one row per bond, with name and number of the residues of donor and
+    acceptor.
     """
 
-    frames: NDArray[np.int64]
-    donors: NDArray[np.int64]
-    hydrogens: NDArray[np.int64]
-    acceptors: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    angles: NDArray[np.float64]
-    report: Report
-    topology: Topology | None = None
-    stored_atoms: NDArray[np.int64] | None = None
-    stored_residue_names: NDArray[np.str_] | None = None
-    stored_residues: NDArray[np.int64] | None = None
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("bonds",),)
+    ALSO: ClassVar[tuple[str, ...]] = ("angle",)
 
-    _ROWS: ClassVar[tuple[str, ...]] = (
-        *("distances", "angles", "frames", "donors", "hydrogens", "acceptors"),
-    )
+    @property
+    def frames(self) -> NDArray[np.int64]:
+        """Number of the frame of each bond, `(n_bonds,)`, int64."""
+        return self._column("bonds", "frame").astype(np.int64, copy=False)
+
+    @property
+    def donors(self) -> NDArray[np.int64]:
+        """Index of the donor of each bond in the topology, `(n_bonds,)`, int64."""
+        return _members(self.axes[0])[:, 0]
+
+    @property
+    def hydrogens(self) -> NDArray[np.int64]:
+        """Index of the hydrogen of each bond in the topology, `(n_bonds,)`, int64."""
+        return _members(self.axes[0])[:, 1]
+
+    @property
+    def acceptors(self) -> NDArray[np.int64]:
+        """Index of the acceptor of each bond in the topology, `(n_bonds,)`, int64."""
+        return _members(self.axes[0])[:, 2]
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """Distances, `(n_bonds,)`, float64, Å."""
+        return self.values
+
+    @property
+    def angles(self) -> NDArray[np.float64]:
+        """Angles of donor, hydrogen and acceptor, `(n_bonds,)`, float64, degrees."""
+        return self.also["angle"].astype(np.float64, copy=False)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw how often distances and angles occur together."""
         from trajet import plots
 
         return plots.hydrogen_bond_geometry(
-            self.distances, self.angles, title=self._about(), ax=ax, look=look
+            self.values, self.angles, title=self._about(), ax=ax, look=look
         )
 
     def _about(self) -> str:
         return f"{len(self)} hydrogen bonds"
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        saved = self
-        if self.topology is not None:
-            atoms = np.unique(np.concatenate([self.donors, self.acceptors]))
-            names, numbers = residues_of(self.topology, atoms)
-            saved = replace(
-                self,
-                topology=None,
-                stored_atoms=atoms,
-                stored_residue_names=names,
-                stored_residues=numbers,
-            )
-        return super(HydrogenBondList, saved)._arrays()
-
-    def _residues(self) -> tuple[NDArray[np.str_] | None, NDArray[np.int64] | None]:
-        """Return names and numbers of the residues of donor and acceptor, `(n_bonds, 2)`."""
-        ends = np.stack([self.donors, self.acceptors], axis=1)
-        if self.topology is not None or self.stored_atoms is None:
-            return residues_of(self.topology, ends)
-        names, numbers, rows = (
-            *(self.stored_residue_names, self.stored_residues),
-            np.searchsorted(self.stored_atoms, ends),
-        )
-        return None if names is None else names[rows], None if numbers is None else numbers[rows]
-
     def _table(self) -> Columns:
-        names, numbers = self._residues()
         return [
             ("frame", self.frames),
-            ("donor", self.donors),
-            ("hydrogen", self.hydrogens),
-            ("acceptor", self.acceptors),
-            *residue_columns("donor", names, numbers, np.s_[:, 0]),
-            *residue_columns("acceptor", names, numbers, np.s_[:, 1]),
-            ("distance_A", self.distances),
+            *_columns_of_members(self.axes[0], MEMBERS["bond"]),
+            ("distance_A", self.values),
             ("angle_degrees", self.angles),
         ]
 
 
 @dataclass(frozen=True, repr=False)
-class HydrogenBondLifetimes(Result):
+class HydrogenBondLifetimes(Table):
     """Correlation functions of pairs that form hydrogen bonds, and lifetimes from them.
 
-    CSV files have one row per lag. Lifetimes are NaN in a slice whose lags do not begin at 0 and
-    ascend.
+    `values` are `(n_lags, 2)`, float64: the intermittent and the continuous correlation. CSV files
+    have one row per lag. Lifetimes are NaN in a slice whose lags do not begin at 0 and ascend.
 
     Attributes
     ----------
-    times
-        `(n_lags,)`, float64, ps: the lags, from 0 on.
-    intermittent
-        `(n_lags,)`, float64: fraction of the pairs bonded in a frame that are bonded after the lag,
-        whatever happens between. NaN without any bond.
-    continuous
-        `(n_lags,)`, float64: fraction of these pairs that are bonded throughout the lag.
     intermittency
         Longest gap, in frames, that does not end a bond in `continuous`.
-    report
-        Timings and counters of the run.
     """
 
-    times: NDArray[np.float64]
-    intermittent: NDArray[np.float64]
-    continuous: NDArray[np.float64]
-    intermittency: int
-    report: Report
+    intermittency: int = 0
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("continuous", "intermittent", "times")
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("lag", "groups"),)
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """The lags, from 0 on, `(n_lags,)`, float64, ps."""
+        return self._column("lag", "time").astype(np.float64, copy=False)
+
+    @property
+    def intermittent(self) -> NDArray[np.float64]:
+        """Fraction of the pairs bonded in a frame that are bonded after the lag, `(n_lags,)`.
+
+        Whatever happens between. NaN without any bond.
+        """
+        return self.values[:, 0]
+
+    @property
+    def continuous(self) -> NDArray[np.float64]:
+        """Fraction of these pairs that are bonded throughout the lag, `(n_lags,)`, float64."""
+        return self.values[:, 1]
 
     @property
     def intermittent_lifetime(self) -> float:
@@ -400,43 +316,54 @@ class HydrogenBondLifetimes(Result):
     def _table(self) -> Columns:
         return [
             ("time_ps", decimals_within(self.times, ROUNDING * np.abs(self.times))),
-            ("intermittent", self.intermittent),
-            ("continuous", self.continuous),
+            *zip(self.columns, self.values.T, strict=True),
         ]
 
 
 @dataclass(frozen=True, repr=False)
-class HydrogenBonds(Series):
+class HydrogenBonds(Table):
     """The number of hydrogen bonds in each frame, with pairs and, on request, bonds and lifetimes.
 
-    `values` are `(n_frames,)`, float64 holding integers; files are those of `Series`, and
-    NPZ files hold the rest, too.
+    `values` are `(n_frames,)`, float64 holding integers; CSV files are those of `Table`, and NPZ
+    files hold the parts, too.
 
     A slice has the bonds of its own frames, and pairs that are counted from them: those of a run
     over these frames. Without a list of bonds it has no pairs, and never lifetimes.
-
-    Attributes
-    ----------
-    pairs
-        The pairs that form hydrogen bonds, with their occupancies; None in a slice of some frames
-        whose bonds are not listed, or, by residue, of a result that was loaded.
-    bonds
-        Every hydrogen bond of every frame; None unless it was asked for.
-    lifetimes
-        Correlation functions and lifetimes of the pairs; None unless they were asked for, and in a
-        slice of some frames.
     """
 
-    pairs: HydrogenBondPairs | None
-    bonds: HydrogenBondList | None
-    lifetimes: HydrogenBondLifetimes | None
-
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
+    CLASSES: ClassVar[Mapping[str, type[Table]]] = {
+        "pairs": HydrogenBondPairs,
+        "bonds": HydrogenBondList,
+        "lifetimes": HydrogenBondLifetimes,
+    }
     PARTS: ClassVar[Mapping[str, Part]] = {
         "pairs": Part("the pairs with their occupancies"),
         "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
         "lifetimes": Part("the correlation functions of the pairs", needs="lifetimes"),
     }
     TABLE_PART = "pairs"
+
+    @property
+    def pairs(self) -> HydrogenBondPairs | None:
+        """The pairs that form hydrogen bonds, with their occupancies.
+
+        None in a slice of some frames whose bonds are not listed.
+        """
+        return cast(HydrogenBondPairs | None, self.parts.get("pairs"))
+
+    @property
+    def bonds(self) -> HydrogenBondList | None:
+        """Every hydrogen bond of every frame; None unless it was asked for."""
+        return cast(HydrogenBondList | None, self.parts.get("bonds"))
+
+    @property
+    def lifetimes(self) -> HydrogenBondLifetimes | None:
+        """Correlation functions and lifetimes of the pairs.
+
+        None unless they were asked for, and in a slice of some frames.
+        """
+        return cast(HydrogenBondLifetimes | None, self.parts.get("lifetimes"))
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs.
@@ -474,13 +401,15 @@ class HydrogenBonds(Series):
             np.repeat(self.frames, counts), self.bonds.frames
         ):
             # There is no list, or it is of other frames: slices once kept the bonds of all.
-            return replace(some, pairs=None, bonds=None, lifetimes=None)
+            return replace(some, parts={})
         before, lengths = np.cumsum(counts) - counts, counts[rows]
         of_row = np.repeat(np.arange(len(rows)), lengths)
         within = np.arange(len(of_row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         bonds = self.bonds[before[rows][of_row] + within]
-        pairs = None if self.pairs is None else self.pairs.of_bonds(bonds, of_row, len(rows))
-        return replace(some, pairs=pairs, bonds=bonds, lifetimes=None)
+        parts: dict[str, Table] = {"bonds": bonds}
+        if self.pairs is not None:
+            parts["pairs"] = self.pairs.of_bonds(bonds, of_row, len(rows))
+        return replace(some, parts=parts)
 
     def scalars(self) -> dict[str, object]:
         """Return mean number, number of pairs, and lifetimes; see `Result.scalars`."""
@@ -515,6 +444,3 @@ class HydrogenBonds(Series):
             Column("occupancy", pairs.occupancies[:limit], ".3f"),
         )
         return Summary("hydrogen bonds", columns, len(pairs), tuple(lines))
-
-    def _names(self) -> list[str]:
-        return [column_name(self.name)]

@@ -119,7 +119,8 @@ def load(path: str | os.PathLike[str]) -> Result:
             result = made(**_values_of(made, arrays, path))
         _check_rows(result, path)
         # Fields whose shapes do not fit together have no table.
-        _check_columns(result[:2])
+        for one in (result, *(result.parts.values() if isinstance(result, Table) else ())):
+            _check_columns(one[:2])
     except FormatError:
         raise
     except _UNFIT as error:
@@ -349,7 +350,10 @@ def _table_of(
         resolved=cast("NDArray[np.bool_] | None", arrays.get("resolved")),
         also=_with_prefix(arrays, "also."),
         parts={
-            name: _table_of(Table, _with_prefix(of_parts, f"{name}."), report) for name in names
+            name: _table_of(
+                kind.CLASSES.get(name, Table), _with_prefix(of_parts, f"{name}."), report
+            )
+            for name in names
         },
     )
     kinds = tuple(one.kind for one in axes)

@@ -14,7 +14,6 @@ from trajet.result.profiles import circular, frame_numbers
 from trajet.result.replica_means import ReplicaMeans
 from trajet.result.result import Result
 from trajet.result.rows import QUANTITY, Rows, matched_rows, with_common_keys
-from trajet.result.series import Series
 from trajet.result.table import Table, is_of_frames
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class _Series:
     columns: tuple[int, ...]
 
 
-def _with_frames(name: str, kind: str, result: Result | None) -> Series | Table | Applied:
+def _with_frames(name: str, kind: str, result: Result | None) -> Table | Applied:
     """Return a result that has values per frame.
 
     Raises
@@ -172,7 +171,7 @@ def _interval(group: GroupMean, series: _Series) -> plots.GroupInterval:
     return plots.GroupInterval(group.label, float(group.mean[row]), float(group.half_width[row]))
 
 
-def _names_of_series(result: Series | Table | Applied, column: int) -> tuple[str, str]:
+def _names_of_series(result: Table | Applied, column: int) -> tuple[str, str]:
     """Return quantity and label of a series in figures."""
     names, labels = frame_numbers(result).names, result._labels()
     if len(labels) != len(names):

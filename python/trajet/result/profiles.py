@@ -23,7 +23,6 @@ from trajet.result.rows import (
     with_common_keys,
 )
 from trajet.result.secondary import SecondaryStructure
-from trajet.result.series import Series
 from trajet.result.table import IdentityKey, Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
@@ -31,7 +30,6 @@ from trajet.uncertainty.statistics import statistics_of_frames
 # Columns that identify a row, by the class of results; a `Table` has them in its axes.
 _AXES: Mapping[str, tuple[str, ...]] = {
     "MeanSquaredDisplacement": ("lag_ps",),
-    "HydrogenBondLifetimes": ("time_ps",),
     "Applied": ("index",),
 }
 # Those that identify a contact in tables.
@@ -267,12 +265,12 @@ class FrameNumbers:
         return names
 
 
-def frame_numbers(result: Series | Table | Applied) -> FrameNumbers:
+def frame_numbers(result: Table | Applied) -> FrameNumbers:
     """Return the numbers of each frame of a result that is not reduced."""
     shape = len(result.frames), int(np.prod(np.shape(result.values)[1:]))
     values = np.asarray(result.values, np.float64).reshape(shape)
     if not isinstance(result, Table):
-        names = result._sample_names() if isinstance(result, Applied) else result._names()
+        names = result._sample_names()
         return FrameNumbers(values, Rows({QUANTITY: np.array(names, np.str_)}))
     is_circular = isinstance(result, Dihedrals) and not result.sin_cos
     named = result.named_axes()

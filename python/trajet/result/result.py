@@ -495,10 +495,10 @@ def names_column(heading: str, names: Iterable[str]) -> Column:
 
 def residue_columns(
     of: str,
-    names: NDArray[np.str_] | None,
-    numbers: NDArray[np.int64] | None,
+    names: NDArray[np.generic] | None,
+    numbers: NDArray[np.generic] | None,
     at: "tuple[slice, int] | NDArray[np.int64]",
-    codes: NDArray[np.str_] | None = None,
+    codes: NDArray[np.generic] | None = None,
 ) -> Columns:
     """Return the columns with name, number and insertion code of residues, as far as known.
 

@@ -185,7 +185,7 @@ class SecondaryStructure(Result):
         )
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":
-        """Return the mean share of each class with its error; see `Series.statistics`."""
+        """Return the mean share of each class with its error; see `Table.statistics`."""
         return self.content().statistics(discard=discard)
 
     def mean_errors(self) -> tuple[Column, ...]:

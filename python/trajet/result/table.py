@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice, product
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     ClassVar,
     Literal,
     NamedTuple,
     Self,
-    TypeAlias,
     TypeGuard,
     TypeVar,
     cast,
@@ -22,7 +22,6 @@ from trajet.quoting import quoted
 from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report, analysis_of
 from trajet.result.result import Columns, column_name, count_of_frames, names_column
-from trajet.result.series import Series
 from trajet.result.summary import Column, Summary
 from trajet.result.times import shortest_times
 
@@ -105,9 +104,7 @@ KINDS: Mapping[str, Kind] = {
     # Quantities, or groups of atoms, of which none is the main one.
     "groups": Kind("selection", is_named=True, identity=_LABEL, required=_LABEL),
     "classes": Kind("class", is_named=True, identity=("letter",), required=("label", "letter")),
-    "coordinates": Kind(
-        "coordinate", is_named=True, identity=_LABEL, required=_LABEL, joint=" "
-    ),
+    "coordinates": Kind("coordinate", is_named=True, identity=_LABEL, required=_LABEL, joint=" "),
     "chains": Kind("chain", is_named=True, identity=("chain",), required=_LABEL),
     # By their first and last residues.
     "molecules": Kind("molecule", is_named=True, required=_LABEL, has_members=True),
@@ -123,7 +120,7 @@ KINDS: Mapping[str, Kind] = {
     "atoms": Kind(
         "atom",
         {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
-        # An ion is no mutation of an atom. Names of residues tell apart what has all else in common.
+        # An ion is no mutation of an atom. Names of residues tell apart what shares all else.
         identity=("chain", "resid", "icode", "name", "ion", "resname"),
         needs=("resid", "name"),
         required=("atom",),
@@ -137,6 +134,10 @@ KINDS: Mapping[str, Kind] = {
         required=("residue", "label"),
     ),
     "pairs": Kind("pair", {"atom": "atom", "partner": "partner"}),
+    "hydrogen bonds": Kind("pair", has_members=True),
+    # Each bond of each frame.
+    "bonds": Kind("bond", {"frame": "frame"}, required=("frame",), has_members=True),
+    "lag": Kind("lag (ps)", {"time": "lag_ps"}, required=("time",)),
 }
 
 
@@ -383,6 +384,8 @@ class Table(PerFrame):
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
     ALSO: ClassVar[tuple[str, ...]] = ()
     TABLES: ClassVar[tuple[str, ...]] = ()
+    # Classes of parts that are more than tables.
+    CLASSES: "ClassVar[Mapping[str, type[Table]]]" = MappingProxyType({})
     # Names of the arrays that each file has.
     REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
 
@@ -705,10 +708,6 @@ class Table(PerFrame):
         return {one.name: one.default for one in fields(cls)[len(fields(Table)) :]}
 
 
-# Results whose rows are frames, of both kinds.
-OfFrames: TypeAlias = Series | Table
-
-
-def is_of_frames(result: object) -> TypeGuard[OfFrames]:
-    """Return whether the rows of a result are frames, of both kinds."""
-    return isinstance(result, Series) or (isinstance(result, Table) and result.has_frames)
+def is_of_frames(result: object) -> TypeGuard[Table]:
+    """Return whether a result is a table whose rows are frames."""
+    return isinstance(result, Table) and result.has_frames

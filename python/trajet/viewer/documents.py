@@ -18,7 +18,6 @@ from trajet.result import (
     ContactMap,
     HydrogenBonds,
     PairwiseRmsd,
-    Series,
     SurfaceAreas,
     Table,
 )
@@ -28,7 +27,7 @@ from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
 # Kinds of results that the page draws.
-DRAWN = (Series, ContactMap, PairwiseRmsd)
+DRAWN = (ContactMap, PairwiseRmsd)
 # Kinds of the first axes of tables that it draws, and those of which values are colours.
 DRAWN_AXES, COLOURED_AXES = ("frames", "atoms"), ("atoms",)
 # Columns of a result that are drawn.
@@ -128,7 +127,7 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
             return _contacts(result, title, shown)
         case HydrogenBonds():
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
-        case Series() | Table() if is_of_frames(result):
+        case Table() if is_of_frames(result):
             return _lines(result, title, shown.trajectory)
         case Table() if result.axes[0].kind == "atoms":
             return _atom_values(result, title, shown)
@@ -155,7 +154,7 @@ def not_drawn(kind: type, title: str) -> str:
     )
 
 
-def _lines(result: Series | Table, title: str, trajectory: Trajectory) -> dict[str, object]:
+def _lines(result: Table, title: str, trajectory: Trajectory) -> dict[str, object]:
     frames = np.asarray(result.frames)
     if not len(frames):
         raise ValueError(f"{title}: has no frames")
