@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 from trajet import trajectory
@@ -22,7 +22,7 @@ from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.pool import Gathering
 from trajet.pools.pool import Pool
 from trajet.pools.processes import ProcessPool
-from trajet.result import Applied, Dihedrals, Table, entries_of
+from trajet.result import Table, entries_of
 from trajet.trajectory import Trajectory
 
 from machine import child_process, empty
@@ -35,8 +35,6 @@ from machine.setups import EMPTY, MPIO, Setup
 DIGEST = "digest"
 # Number of intervals of a run for which the rate of tasks is computed.
 _BINS = 20
-
-Computed: TypeAlias = Table | Dihedrals | Applied
 
 
 @dataclass(frozen=True)
@@ -146,31 +144,31 @@ def _pool(setup: Setup) -> Iterator[Pool]:
             yield MpiPool(threads=setup.threads, gathering=way, task_frames=task_frames)
 
 
-def _rmsd(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
+def _rmsd(job: SetupRun, opened: Trajectory, pool: Pool) -> Table:
     """Compute RMSDs: a load of 100 is the RMSD of the selection and of 99 equal groups."""
     atoms, frames = opened.select(job.atoms), slice(0, job.setup.frames)
     groups = [atoms] * (job.setup.load - 1)
     return rmsd(atoms, groups=groups, frames=frames, pool=pool)
 
 
-def _dihedrals(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
+def _dihedrals(job: SetupRun, opened: Trajectory, pool: Pool) -> Table:
     frames = slice(0, job.setup.frames)
     return dihedrals(opened, job.atoms, sin_cos=True, frames=frames, pool=pool)
 
 
-def _empty(job: SetupRun, opened: Trajectory, pool: Pool) -> Computed:
+def _empty(job: SetupRun, opened: Trajectory, pool: Pool) -> Table:
     everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
     return apply(everything, empty.nothing, frames=frames, pool=pool)
 
 
-_TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Computed]] = {
+_TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Table]] = {
     "rmsd": _rmsd,
     "dihedrals": _dihedrals,
     EMPTY: _empty,
 }
 
 
-def _figures(setup: Setup, result: Computed, wall: float) -> Row:
+def _figures(setup: Setup, result: Table, wall: float) -> Row:
     """Return the observables of a run: means over workers, but for `t_N`, the longest of them."""
     report = entries_of(result.report)
     means, opening, workers = report["averages"], report["opening"], report["workers"]

@@ -40,7 +40,7 @@ OF_THE_PACKAGE = {
     # Ensembles and their members.
     *("n_parsed_topologies", "of", "open_files", "topology_key"),
     # Results and reports.
-    *("PARTS", "TABLE_PART", "changed", "csv_header", "csv_rows", "feature_atoms", "feature_names"),
+    *("PARTS", "TABLE_PART", "changed", "csv_header", "csv_rows", "feature_names"),
     *("mean_errors", "record_remarks", "record_scalars", "save_part"),
     # Pools.
     *(

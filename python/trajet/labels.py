@@ -175,41 +175,6 @@ def atom_labels(topology: Topology | None, atoms: NDArray[np.int64]) -> NDArray[
     return _joined(residues, np.array(":"), atom_names(topology, atoms))
 
 
-def atom_keys(
-    topology: Topology | None, atoms: NDArray[np.int64]
-) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
-    """Return chain, and number and name, by which atoms are found in another system, `(n,)` each.
-
-    The name of the residue is left out: "A" and "30:CA" are the same atom after a mutation. Atoms
-    that share chain, number, insertion code and name with another one of `atoms` have no chain and
-    their label, as have those of topologies without numbers or names.
-
-    Parameters
-    ----------
-    topology
-        The topology, or None.
-    atoms
-        `(n,)`, int64, indices in the topology; any may occur several times.
-    """
-    found, which = np.unique(atoms, return_inverse=True)
-    labels = atom_labels(topology, found)
-    chains, names = np.full(len(found), "", np.str_), labels
-    if topology is not None:
-        group = Atoms(topology, found)
-        numbers, atom = group.column("resids"), group.column("names")
-        if numbers is not None and atom is not None:
-            codes, of_chain = group.column("icodes"), chains_of(group)
-            parts = [numbers] if codes is None else [numbers, codes]
-            names = _joined(*parts, np.array(":"), atom)
-            chains = chains if of_chain is None else of_chain
-            _, key, counts = np.unique(
-                _joined(chains, np.array(":"), names), return_inverse=True, return_counts=True
-            )
-            shared = counts[key] > 1
-            chains, names = np.where(shared, "", chains), np.where(shared, labels, names)
-    return chains[which], names[which]
-
-
 def _joined(*parts: NDArray[np.str_ | np.int64]) -> NDArray[np.str_]:
     """Return texts and numbers of one row after each other."""
     made = parts[0].astype(np.str_)

@@ -372,21 +372,21 @@ def test_functions_of_several_selections_return_dicts(
     result = tj.apply([one, "name CA and resid 90:110"], _gap, pool=pool, thread_safe=True)
     x, y = one.read().positions, other.read().positions
     expected = np.stack([x.mean(axis=1), y.mean(axis=1)], axis=1)
-    assert list(result.parts) == ["centres", "gap", "frame"]
-    assert np.abs(result.parts["centres"] - expected).max() < 1e-4
-    gap = np.linalg.norm(result.parts["centres"][:, 0] - result.parts["centres"][:, 1], axis=1)
-    assert np.abs(result.parts["gap"] - gap).max() < 1e-4
-    assert result.parts["frame"].tolist() == list(range(98))
+    assert list(result.arrays) == ["centres", "gap", "frame"]
+    assert np.abs(result.arrays["centres"] - expected).max() < 1e-4
+    gap = np.linalg.norm(result.arrays["centres"][:, 0] - result.arrays["centres"][:, 1], axis=1)
+    assert np.abs(result.arrays["gap"] - gap).max() < 1e-4
+    assert result.arrays["frame"].tolist() == list(range(98))
     assert result.report["parameters"]["selections"] == [one.label, other.label]
     assert result.report["parameters"]["n_atoms"] == [one.n_atoms, other.n_atoms]
     result.save(tmp_path / "gap.npz")
     again = tj.load(tmp_path / "gap.npz")
-    assert {name: part.shape for name, part in again.parts.items()} == {
+    assert {name: part.shape for name, part in again.arrays.items()} == {
         "centres": (98, 2, 3),
         "gap": (98,),
         "frame": (98,),
     }
-    assert result[3:5].parts["gap"].tolist() == result.parts["gap"][3:5].tolist()
+    assert result[3:5].arrays["gap"].tolist() == result.arrays["gap"][3:5].tolist()
     assert list(result.to_dataframe().columns[2:9]) == [
         *(f"centres_{k}_{axis}" for k in range(2) for axis in range(3)),
         "gap",
@@ -396,8 +396,8 @@ def test_functions_of_several_selections_return_dicts(
 def test_parts_of_arrays_are_the_array(adk: Adk) -> None:
     """By the name of the function."""
     result = tj.apply(tj.open(adk.psf, adk.xtc).select("name CA"), np.ptp)
-    assert list(result.parts) == ["ptp"]
-    assert result.parts["ptp"] is result.values
+    assert list(result.arrays) == ["ptp"]
+    assert result.arrays["ptp"] is result.values
 
 
 def test_dicts_that_change_are_errors(adk: Adk) -> None:

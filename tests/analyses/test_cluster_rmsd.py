@@ -4,8 +4,8 @@
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,11 +144,10 @@ def test_bad_input_is_refused(
         tj.cluster_rmsd(two, cutoff=1.0)
     with pytest.raises(MemoryError, match="linkage"):
         tj.cluster_rmsd(pairs, method="average", cutoff=1.0, max_memory=100_000)
-    spoilt = SimpleNamespace(**vars(pairs))
-    spoilt.values = pairs.values.copy()
-    spoilt.values[4] = spoilt.values[:, 4] = np.nan
+    values = pairs.values.copy()
+    values[4] = values[:, 4] = np.nan
     with pytest.raises(tj.AnalysisError, match="frame 4"):
-        tj.cluster_rmsd(PairwiseRmsd(**vars(spoilt)), cutoff=1.0)
+        tj.cluster_rmsd(replace(pairs, values=values), cutoff=1.0)
     monkeypatch.setitem(sys.modules, "scipy.cluster.hierarchy", None)
     with pytest.raises(tj.MissingPackageError, match=r"trajet\[cluster\]"):
         tj.cluster_rmsd(pairs, method="single", cutoff=1.0)
@@ -160,8 +159,9 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     found = tj.cluster_rmsd(atoms, cutoff=1.5)
     found.save(tmp_path / "clusters.npz")
     with np.load(tmp_path / "clusters.npz") as stored:
-        assert np.array_equal(stored["labels"], found.labels)
-        assert np.array_equal(stored["medoids"], found.medoids)
+        assert np.array_equal(stored["values"], found.labels)
+        assert np.array_equal(stored["part.clusters.values"], found.sizes)
+        assert np.array_equal(stored["part.clusters.also.medoid"], found.medoids)
     assert found.report["parameters"]["cutoff"] == 1.5
     assert len(found.plot().axes[0].collections[0].get_offsets()) == 98
     arguments = ["cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", 1.5]

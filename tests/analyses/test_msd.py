@@ -366,7 +366,7 @@ def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path:
     found = tj.msd(traj.nojump().all_atoms(), frames=slice(0, 40), max_lag=18.0)
     assert np.allclose(found.values, expected, rtol=1e-3)
     # The walk is too slow along x to jump, but for atoms at the border.
-    assert tj.msd(traj.all_atoms(), axes="x", unwrapped=True).axes == "x"
+    assert tj.msd(traj.all_atoms(), axes="x", unwrapped=True).directions == "x"
     with pytest.raises(tj.AnalysisError, match="along z"):
         tj.msd(traj.nojump().wrap(by="atom").all_atoms(), axes="z")
     # Unwrapped positions are right, and no frame has a cell.

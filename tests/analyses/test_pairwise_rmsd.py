@@ -70,7 +70,6 @@ def test_two_trajectories_are_compared_frame_by_frame(adk: Adk, long_adk: Adk) -
     )
     assert found.values.shape == (3, 196)
     assert found.frames.tolist() == [3, 90, 7]
-    assert found.other_frames is not None
     assert found.other_frames.tolist() == list(range(196))
     expected = np.concatenate([within[[3, 90, 7]]] * 2, axis=1)
     # The residual of equal frames is a difference of large numbers in `rmsd`, but an exact 0 here.

@@ -235,8 +235,9 @@ def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
     found = tj.pca(atoms, n_components=4, reference=0)
     found.save(tmp_path / "pca.npz")
     with np.load(tmp_path / "pca.npz") as stored:
-        for name in ("variances", "components", "projections", "mean"):
-            assert np.array_equal(stored[name], getattr(found, name))
+        assert np.array_equal(stored["values"], found.projections)
+        for name in ("variances", "components", "mean"):
+            assert np.array_equal(stored[f"part.{name}.values"], getattr(found, name))
     arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--n-components", 4]
     arguments += ["--reference", 0, "--save", f"extremes={tmp_path}/first.pdb"]
     arguments += ["-o", tmp_path / "pca.csv", "--plot", tmp_path / "pca.png"]

@@ -1,21 +1,15 @@
 """Structures whose residues a file splits have the results of the structure written plainly."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
 from helpers import numbers_of_analyses, peptides
-from numpy.typing import NDArray
 from trajet.result import Result
 
 _LABELS = ("columns", "labels")
-# Indices in the topology, which has further atoms.
-_INDICES = ("atoms", "pairs", "indices", "donors", "hydrogens", "acceptors", "members", "residues")
-_INDICES = (*_INDICES, "partners")
-
 LOCATED = "not altloc B"
 # Format, kind of structure, and the selection of the plain one.
 CASES = [
@@ -35,18 +29,11 @@ def opened(folder: Path, suffix: str, rows: list[peptides.Row]) -> tj.Trajectory
     return tj.open(topology, peptides.write_frames(folder / "x.trr", rows, peptides.system()))
 
 
-def numbers(result: Result) -> Iterator[tuple[str, NDArray]]:
-    """Yield the numbers of a result that are no indices."""
-    for name, array in numbers_of_analyses.arrays(result):
-        if name not in _INDICES:
-            yield name, array
-
-
 def assert_equal(one: Result, other: Result, name: str) -> None:
     """Assert that two results have the same numbers and names of rows."""
-    arrays = list(numbers(one))
+    arrays = list(numbers_of_analyses.arrays(one))
     assert arrays
-    for (field, mine), (_, theirs) in zip(arrays, numbers(other), strict=True):
+    for (field, mine), (_, theirs) in zip(arrays, numbers_of_analyses.arrays(other), strict=True):
         assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f"), (name, field)
     assert names(one) == names(other), name
 

@@ -30,7 +30,8 @@ def _is_plain(function: AnalysisFunction[..., object]) -> bool:
     main, *options = own_parameters(function).values()
     kind = kind_of(main)
     return (
-        issubclass(function.__annotations__["return"], tj.Table)
+        issubclass(kind_of_result := function.__annotations__["return"], tj.Table)
+        and kind_of_result.HAS_SERIES
         and kind is not None
         and kind.updating in ("never", "always")
         and not kind.multiple

@@ -6,7 +6,6 @@ and attribute of the result.
 
 import sys
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 
 import numpy as np
 import trajet as tj
@@ -48,17 +47,11 @@ def results() -> Iterator[tuple[str, Result]]:
     yield "sasa", tj.sasa(protein, by="residue")
 
 
-def arrays(result: object) -> Iterator[tuple[str, NDArray]]:
-    """Yield names and arrays of numbers of a result, and of those that it contains."""
-    assert is_dataclass(result)
-    for part in fields(result):
-        value = getattr(result, part.name)
-        if part.name in ("frames", "times"):
-            continue
-        if is_dataclass(value):
-            yield from arrays(value)
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.size:
-            yield part.name, value
+def arrays(result: Result) -> Iterator[tuple[str, NDArray]]:
+    """Yield names and arrays of values and errors of a result, and of its parts."""
+    for name, array in result._arrays().items():
+        if name.rpartition(".")[2] in ("values", "standard_errors", "half_widths") and array.size:
+            yield name, array
 
 
 def main() -> None:

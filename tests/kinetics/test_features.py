@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet.kinetics import columns, streams
 from trajet.kinetics.features import Features, OpenItems, pairs_of
-from trajet.labels import atom_keys
+from trajet.kinetics.matching import columns_of
 
 LAG = 10
 
@@ -264,17 +264,16 @@ def test_wild_type_and_mutant_have_the_features_of_common_atoms(
         traj = tj.open(member["topology"], member["trajectory"])
         alone = tj.features(of_mutant(traj), frames=frames)
         own = "SER30" if member["system"] == "wt" else "ALA30"
-        kept = [
-            k for k, name in enumerate(alone.labels) if name not in lost[own] | {f"sasa_A2:{own}"}
-        ]
+        kept = [k for k, name in enumerate(alone.labels) if name not in lost[own]]
         assert np.array_equal(values, alone.collect()[0][:, kept])
-        assert len(kept) == alone.n_features - len(lost[own]) - 1
+        assert len(kept) == alone.n_features - len(lost[own])
         if member is members[0]:
             assert found.labels == tuple(alone.labels[k] for k in kept)
     # Both trajectories have the same positions, so that columns of different atoms would differ.
     one, other = found.collect()
     differ = np.flatnonzero((one != other).any(axis=0)).tolist()
-    assert [found.labels[k] for k in differ] == ["sasa_A2:THR31"]
+    own = "SER30" if order == 1 else "ALA30"
+    assert [found.labels[k] for k in differ] == [f"sasa_A2:{own}", "sasa_A2:THR31"]
 
 
 def test_remarks_say_what_a_mutant_lacks(adk: Adk, tmp_path: Path) -> None:
@@ -282,14 +281,12 @@ def test_remarks_say_what_a_mutant_lacks(adk: Adk, tmp_path: Path) -> None:
     members = mutated(adk, tmp_path)
     found = tj.features(of_mutant(tj.ensemble(members)))
     assert found.remarks == (
-        "system=wt: features left out, as other trajectories do not have them: 7 of 147, the first"
-        " is 'sasa_A2:SER30'",
-        "system=mut: features left out, as other trajectories do not have them: 1 of 141, the first"
-        " is 'sasa_A2:ALA30'",
-        "system=mut: features with the names that they have in system=wt: 51, the first is"
+        "system=wt: features left out, as other trajectories do not have them: 6 of 147, the first"
+        " is 'position_A:x_SER30:OG'",
+        "system=mut: features with the names that they have in system=wt: 52, the first is"
         " 'cos:phi_SER30' for 'cos:phi_ALA30'",
     )
-    assert repr(found).endswith("of 2 trajectories, 7 left out>")
+    assert repr(found).endswith("of 2 trajectories, 6 left out>")
 
 
 def test_one_trajectory_of_each_topology_is_opened_for_the_columns(
@@ -328,13 +325,16 @@ def test_atoms_without_numbers_of_their_own_keep_their_labels(tmp_path: Path) ->
         f"ATOM  {k + 1:5}  OW  SOL A{number:4}    {3.0 * k:8.3f}{0:8.3f}{0:8.3f}  1.00  0.00\n"
         for k, number in enumerate((7, 8, 7, 9))
     )
-    (tmp_path / "x.pdb").write_text(lines + "END\n")
-    topology = tj.open(tmp_path / "x.pdb").topology
-    chains, names = atom_keys(topology, np.array([0, 1, 2, 3, 1]))
-    assert chains.tolist() == ["", "A", "", "A", "A"]
-    assert names.tolist() == ["SOL7@0:OW", "8:OW", "SOL7@2:OW", "9:OW", "8:OW"]
-    assert atom_keys(topology, np.array([2]))[1].tolist() == ["7:OW"]
-    assert atom_keys(None, np.array([2]))[1].tolist() == ["atom2"]
+    path = tmp_path / "x.pdb"
+    path.write_text(lines + "END\n")
+    traj = tj.open(path)
+    found = columns_of([tj.distances(traj.select([1]), traj.select([0, 2, 3]))])
+    names = [f"distance_A:SOL8:OW_-_{other}:OW" for other in ("SOL7@0", "SOL7@2", "SOL9")]
+    assert found.labels == tuple(names)
+    assert found.keys[:2] == ((0, names[0]), (0, names[1]))
+    assert set(found.keys[2][1:]) == {"", "A", 8, 9, "OW"}
+    (alone,) = columns_of([tj.distances(traj.select([1]), traj.select([2]))]).keys
+    assert set(alone[1:]) == {"", "A", 7, 8, "OW"}
 
 
 @pytest.mark.parametrize("chains", ["AB", "BA", "BC", "CD", "ZZ"])

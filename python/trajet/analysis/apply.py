@@ -2,7 +2,7 @@
 
 import inspect
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import ClassVar, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -16,6 +16,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
+from trajet.result.table import Axis, named
 from trajet.trajectory import Selection, UpdatingSelection
 
 _PER = ("frame", "block")
@@ -85,7 +86,7 @@ def apply(
     -------
     Applied
         `values`, float64: `(n_frames, …)`, or the reduced value of all frames. If the function
-        returned dicts, `parts` has the array of each name.
+        returned dicts, `arrays` has the array of each name.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def apply(
     (98,)
     >>> def gap(one, other):
     ...     return {"distance": np.linalg.norm(one.mean(axis=0) - other.mean(axis=0))}
-    >>> tj.apply([traj.select("resid 1-29"), "resid 122-159"], gap).parts["distance"].shape
+    >>> tj.apply([traj.select("resid 1-29"), "resid 122-159"], gap).arrays["distance"].shape
     (98,)
     >>> near = traj.select("around 5 resid 100", updating=True)
     >>> def spread(positions):
@@ -192,16 +193,32 @@ def apply(
         "function": name,
         "reducer": None if reducer is None else getattr(reducer, "__name__", "given"),
     }
+    of_frame = values.shape if reducer is not None else values.shape[1:]
+    places = [_places([str(k) for k in range(n)]) for n in of_frame]
+    if parts is not None:
+        places = [
+            _places(
+                "_".join([array, *map(str, index)])
+                for array, one in parts.items()
+                for index in np.ndindex(*one)
+            )
+        ]
     return Applied(
         values=values,
-        times=outcome.times,
-        frames=outcome.frames,
+        axes=(*([outcome.frames_axis] if reducer is None else []), *places),
         name=name,
-        reduced=reducer is not None,
+        units="",
+        selections=tuple(one.label for one in chosen),
         report=outcome.report(remarks, recorded=recorded),
-        names=None if parts is None else tuple(parts),
-        shapes=None if parts is None else tuple("x".join(map(str, one)) for one in parts.values()),
+        names_of_arrays=tuple(parts or ()),
+        shapes=tuple("x".join(map(str, one)) for one in (parts or {}).values()),
     )
+
+
+def _places(labels: Iterable[str]) -> Axis:
+    """Return the axis of the numbers of a frame, or of one dimension of their array."""
+    labels = list(labels)
+    return named("index", labels, index=np.arange(len(labels)))
 
 
 def _check(function: object, per: str) -> None:

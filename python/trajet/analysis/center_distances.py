@@ -29,7 +29,7 @@ def _check(selection: object, other: object, by: str) -> None:
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     check=_check,
     stored=True,
     examples=r"""

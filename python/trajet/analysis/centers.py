@@ -13,7 +13,7 @@ from trajet.result.table import named
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     stored=True,
     examples=r"""
     trajet centers adk.psf adk.xtc --select protein --by residue -o centers.npz

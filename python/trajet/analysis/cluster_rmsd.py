@@ -16,7 +16,8 @@ from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
-from trajet.result import Clusters, PairwiseRmsd, analysis_of
+from trajet.result import Clusters, PairwiseRmsd, Table, analysis_of
+from trajet.result.table import Axis
 from trajet.trajectory import Selection, resolve_frames
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def cluster_rmsd(
                 f"the matrix was computed with its own {ignored[0]}: give {ignored[0]} to"
                 " pairwise_rmsd, or give a selection instead of the matrix"
             )
-        if pairs.other_frames is not None:
+        if not pairs.is_within:
             raise ValueError("clusters need RMSDs within one trajectory: this matrix is of two")
     else:
         atoms = main_selection(selection)
@@ -151,7 +152,7 @@ def cluster_rmsd(
     if missing.size:
         first = 0 if missing.size == len(values) else missing[0]
         raise AnalysisError(
-            f"selection {quoted(pairs.columns[0])}: frame {pairs.frames[first]}: an atom has no"
+            f"selection {quoted(pairs.selections[0])}: frame {pairs.frames[first]}: an atom has no"
             " position (NaN): leave this frame out"
         )
     if method == "gromos":
@@ -171,15 +172,25 @@ def cluster_rmsd(
         parameters={"method": method, "cutoff": cutoff, "n_clusters": n_clusters},
         analysis="cluster_rmsd",
     )
+    sizes = np.bincount(labels)
+    of_clusters = Table(
+        values=sizes.astype(np.float64),
+        axes=(Axis("clusters", {"number": np.arange(len(sizes))}),),
+        name="frames",
+        units="",
+        selections=pairs.selections,
+        report=report,
+        also={"medoid": pairs.frames[medoids(values, labels)]},
+    )
     return Clusters(
-        labels=labels,
-        sizes=np.bincount(labels),
-        medoids=pairs.frames[medoids(values, labels)],
-        times=pairs.times,
-        frames=pairs.frames,
+        values=labels,
+        axes=pairs.axes[:1],
+        name="cluster",
+        units="",
+        selections=pairs.selections,
+        report=report,
+        parts={"clusters": of_clusters},
         method=method,
         pairs=pairs,
         selection=atoms,
-        label=pairs.columns[0],
-        report=report,
     )

@@ -31,6 +31,7 @@ from trajet.trajectory import Selection
 
 
 @analysis(
+    axes=("residues", "residues"),
     counts_repeats=False,
     examples=r"""
     trajet contact-map adk.psf adk.xtc --select protein --heavy-only --plot map.png

@@ -14,7 +14,7 @@ from trajet.result import Table
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     examples=r"""
     trajet contacts adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o contacts.csv
     trajet contacts top.gro run.xtc --select protein --other "resname LIG" --cutoff 4

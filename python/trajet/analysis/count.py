@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     notes=(
         "The selection is evaluated in each frame. Distances are those of nearest images. To count"
         " molecules, select one atom of each."

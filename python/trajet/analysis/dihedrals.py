@@ -37,7 +37,7 @@ def _check(selection: object, quadruples: object) -> None:
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     counts_repeats=False,
     check=_check,
     examples=r"""

@@ -36,7 +36,7 @@ def _check(other: object, reference: ReferenceStructure | None) -> None:
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     counts_repeats=False,
     check=_check,
     examples=r"""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import Atoms
+from trajet.analysis.atom_groups import residues_axis
 from trajet.analysis.backbone import (
     are_bonded,
     chains_of_places,
@@ -20,7 +21,7 @@ from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import residue_labels
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
-from trajet.result.secondary import CLASSES
+from trajet.result.secondary import letters_of
 from trajet.startup import Stopwatch
 from trajet.topology import Atoms as TopologyAtoms
 from trajet.topology import listed
@@ -65,8 +66,8 @@ def dssp(
     Returns
     -------
     SecondaryStructure
-        `codes` `(n_frames, n_residues)`, uint8, and their letters as `values`: H (α-helix),
-        G (3₁₀-helix), I (π-helix), E (strand), B (bridge), T (turn), S (bend), - (loop).
+        `values` `(n_frames, n_residues)`, letters: H (α-helix), G (3₁₀-helix), I (π-helix),
+        E (strand), B (bridge), T (turn), S (bend), - (loop); `codes`, uint8, their numbers.
 
     Raises
     ------
@@ -110,15 +111,12 @@ def dssp(
         # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
         as_written=[main],
     )
-    topology = main.topology_atoms.topology
     result = SecondaryStructure(
-        codes=outcome.codes("codes"),
-        classes=tuple(CLASSES),
-        times=outcome.times,
-        frames=outcome.frames,
-        residues=sequence.residues,
-        columns=tuple(residue_labels(topology)[sequence.residues].tolist()),
-        label=main.label,
+        values=letters_of(outcome.codes("codes"), simplified=False),
+        axes=(outcome.frames_axis, residues_axis(main.trajectory.topology, sequence.residues)),
+        name="class",
+        units="",
+        selections=(main.label,),
         report=outcome.report(remarks, recorded={"n_residues": len(sequence.residues)}),
     )
     return result.simplified() if simplified else result

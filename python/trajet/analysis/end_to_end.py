@@ -13,7 +13,7 @@ from trajet.result import Table
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     counts_repeats=False,
     stored=True,
     examples=r"""

@@ -13,7 +13,7 @@ from trajet.result.table import series
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     stored=True,
     examples=r"""
     trajet gyration adk.psf adk.xtc --select protein -o gyration.csv --plot gyration.png

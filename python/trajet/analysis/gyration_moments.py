@@ -12,7 +12,7 @@ from trajet.result.table import named
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     stored=True,
     examples=r"""
     trajet gyration-moments adk.psf adk.xtc --select protein -o moments.csv --plot moments.png

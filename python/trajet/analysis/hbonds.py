@@ -77,7 +77,7 @@ def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> Non
 
 @analysis(
     counts_repeats=False,
-    first_axis="frames",
+    axes=("frames",),
     check=_check,
     select="all",
     notes=(
@@ -329,7 +329,7 @@ def hbonds(
         lags = interval * np.arange(len(lasting[0]), dtype=np.float64)
         parts["lifetimes"] = HydrogenBondLifetimes(
             values=np.stack(lasting, axis=1),
-            axes=(Axis("lag", {"time": lags}), named("groups", ["intermittent", "continuous"])),
+            axes=(Axis("time", {"time": lags}), named("groups", ["intermittent", "continuous"])),
             name="correlation",
             units="",
             selections=labels,

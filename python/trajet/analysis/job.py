@@ -65,9 +65,9 @@ class CommandDetails:
         Command lines for `--help`.
     notes
         Paragraphs for `--help`, after those of the docstring.
-    first_axis
-        Kind of the first axis of the table that the analysis returns, such as "frames"; empty if
-        its result is none.
+    axes
+        Kinds of the axes of the table that the analysis returns, such as "frames", if the viewer
+        draws it.
     stored
         Whether positions are taken as stored, which docstring and `--help` say.
     select
@@ -81,7 +81,7 @@ class CommandDetails:
 
     examples: str = ""
     notes: str = ""
-    first_axis: str = ""
+    axes: tuple[str, ...] = ()
     stored: bool = False
     select: str | None = None
     is_bounded: bool = False
@@ -190,7 +190,7 @@ def analysis(
     check: Callable[..., None] | None = None,
     examples: str = "",
     notes: str = "",
-    first_axis: str = "",
+    axes: tuple[str, ...] = (),
     stored: bool = False,
     select: str | None = None,
     is_bounded: bool = False,
@@ -209,13 +209,13 @@ def analysis(
         Called before anything else with those arguments of the analysis that it has as parameters;
         the command calls it before a file is opened, with selections as text. Raises ValueError or
         TypeError if they contradict each other; the command writes `parameter=value` as an option.
-    examples, notes, first_axis, stored, select, is_bounded
+    examples, notes, axes, stored, select, is_bounded
         See `CommandDetails`.
     counts_repeats
         Whether an atom that is selected several times counts several times, which a remark says;
         false where it only has several columns.
     """
-    details = CommandDetails(examples, notes, first_axis, stored, select, is_bounded, check)
+    details = CommandDetails(examples, notes, axes, stored, select, is_bounded, check)
     return lambda function: _analysis(function, details, counts_repeats)
 
 

@@ -23,7 +23,7 @@ from trajet.result.result import residue_columns
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     counts_repeats=False,
     examples=r"""
     trajet min-distance adk.psf adk.xtc --select "resid 30:59" --other "resid 122:159" -o near.csv

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
@@ -21,11 +22,13 @@ from trajet.pools.pool import Progress, facts_of
 from trajet.quoting import quoted
 from trajet.result import (
     MeanSquaredDisplacement,
+    Table,
     diffusion,
     errors_of,
     fit_remarks,
     range_of_fit,
 )
+from trajet.result.table import Axis, named
 from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
@@ -181,25 +184,33 @@ def msd(
         **({"weights": None} if by == "atom" else {}),
         "n_reads": n_reads,
     }
+    report = outcome.report(remarks, recorded=recorded)
+    axis = Axis("lag", {"time": lags})
+    part = partial(Table, name="MSD", units="Å²", selections=(main.label,), report=report)
+    groups = named("parts", [f"group {k}" for k in range(len(sizes))], size=sizes)
+    parts = {"groups": part(values, (axis, groups))}
+    if blocks is not None:
+        labels = [f"block {k}" for k in range(blocks.shape[1])]
+        parts["blocks"] = part(blocks, (axis, named("parts", labels)))
     return MeanSquaredDisplacement(
         values=(values * (sizes / sizes.sum())).sum(axis=1),
-        lags=lags,
-        windows=len(numbers) - np.arange(len(lags), dtype=np.int64),
-        groups=values,
-        group_sizes=sizes,
-        axes=axes,
+        axes=(axis,),
+        name="MSD",
+        units="Å²",
+        selections=(main.label,),
+        report=report,
+        also={"n_windows": len(numbers) - np.arange(len(lags), dtype=np.int64)},
+        parts=parts,
+        directions=axes,
         particles=by,
-        label=main.label,
         fit_first=found.first,
         fit_last=found.last,
         diffusion=found.coefficient,
         diffusion_error=found.error,
         intercept=found.intercept,
         exponent=found.exponent,
-        report=outcome.report(remarks, recorded=recorded),
         standard_errors=errors.standard_errors,
         half_widths=errors.half_widths,
-        blocks=blocks,
         diffusion_half_width=found.half_width,
     )
 

@@ -43,7 +43,7 @@ _NEIGHBORS = 3
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     examples=r"""
     trajet native-contacts adk.psf adk.xtc --select protein
     trajet native-contacts top.gro run.xtc --select "name CA" --cutoff 8 --method hard \

@@ -22,6 +22,7 @@ from trajet.analysis.runner import (
 )
 from trajet.memory import check_limit, check_memory
 from trajet.result import PairwiseRmsd
+from trajet.result.table import named
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ _TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix-path FILE.np
 
 
 @analysis(
+    axes=("frames", "other frames"),
     examples=r"""
     trajet pairwise-rmsd adk.psf adk.xtc --select "name CA" -o pairs.npz --plot pairs.png
     trajet pairwise-rmsd top.gro run.xtc --select backbone --step 10 --matrix-path pairs.npy
@@ -167,15 +169,14 @@ def pairwise_rmsd(
         remarks += beside.broken
     recorded = {"n_other_frames": None if beside is None else len(beside.frames)}
     inputs = [] if second is None else second.trajectory.describe_inputs()
+    columns = outcome.frames_axis if beside is None else beside.frames_axis
+    labels = list(map(str, columns["frame"].tolist()))
     return PairwiseRmsd(
         values=values,
-        times=outcome.times,
-        frames=outcome.frames,
-        other_times=None if beside is None else beside.times,
-        other_frames=None if beside is None else beside.frames,
-        units="Å",
-        columns=tuple(one.label for one in selections),
+        axes=(outcome.frames_axis, named("other frames", labels, **columns.columns)),
         name="RMSD",
+        units="Å",
+        selections=tuple(one.label for one in selections),
         report=outcome.report(remarks, recorded=recorded, inputs=inputs),
     )
 

@@ -1,6 +1,7 @@
 """`pca`: principal components of the positions of atoms."""
 
 from collections.abc import Generator
+from functools import partial
 from typing import Annotated, TypeAlias, Unpack, cast
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError, Deviations, Plan
 from trajet.analysis.arguments import BYTES, Atoms, Between
+from trajet.analysis.atom_groups import atoms_axis
 from trajet.analysis.collected import threads_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import (
@@ -29,7 +31,8 @@ from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main
 from trajet.checked_numbers import whole_number
 from trajet.memory import STATES, check_limit, check_memory
 from trajet.quoting import quoted
-from trajet.result import PrincipalComponents
+from trajet.result import PrincipalComponents, Table
+from trajet.result.table import named
 from trajet.trajectory import Selection
 
 # Bytes of each coordinate: as a row of the run, and as a deviation.
@@ -200,22 +203,28 @@ def pca(
         "n_components": len(components),
     }
     inputs = [] if onto is None else describe_reference(reference)
-    has_topology = main.trajectory.has_topology
+    report = outcome.report(
+        [*remarks, *_fewer(n_components, projections, main)], recorded=recorded, inputs=inputs
+    )
+    numbers = named("components", [str(k) for k in range(1, len(variances) + 1)])
+    chosen = numbers.some(slice(len(components)))
+    structure = atoms_axis(main), named("coordinates", tuple("xyz"))
+    part = partial(Table, selections=(main.label,), report=report)
     return PrincipalComponents(
-        variances=variances,
-        components=components.reshape(len(components), -1, 3),
-        projections=projections,
-        mean=mean.reshape(-1, 3),
-        times=outcome.times,
-        frames=outcome.frames,
-        atoms=main.indices,
-        topology_atoms=main.topology_atoms if has_topology else None,
-        label=main.label,
-        report=outcome.report(
-            [*remarks, *_fewer(n_components, projections, main)],
-            recorded=recorded,
-            inputs=inputs,
-        ),
+        values=projections,
+        axes=(outcome.frames_axis, chosen),
+        name="projection",
+        units="Å",
+        selections=(main.label,),
+        report=report,
+        parts={
+            "variances": part(variances, (numbers,), "variance", "Å²"),
+            "components": part(
+                components.reshape(len(components), -1, 3), (chosen, *structure), "direction", ""
+            ),
+            "mean": part(mean.reshape(-1, 3), structure, "average structure", "Å"),
+        },
+        topology_atoms=main.topology_atoms if main.trajectory.has_topology else None,
     )
 
 

@@ -43,7 +43,7 @@ def _check(reference: Reference, motion: str) -> None:
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     check=_check,
     stored=True,
     notes="Selections are evaluated once, on frame 0.",

@@ -37,7 +37,7 @@ def _check(align: object, reference: Reference, weights: Weights) -> None:
 
 
 @analysis(
-    first_axis="atoms",
+    axes=("atoms",),
     check=_check,
     notes=(
         "Without --align, positions are used as stored: rotation of the whole molecule counts as"

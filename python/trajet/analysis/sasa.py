@@ -45,7 +45,7 @@ _HYDROGEN = 1.2
 
 
 @analysis(
-    first_axis="frames",
+    axes=("frames",),
     stored=True,
     examples=r"""
     trajet sasa adk.psf adk.xtc --select protein -o sasa.csv --plot sasa.png

@@ -1,5 +1,6 @@
 """Features that several trajectories have, matched by their atoms."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.labels import atom_keys
-from trajet.result.table import Table
-from trajet.topology import Topology
+from trajet.result.rows import identity_of
+from trajet.result.table import Axis, IdentityKey, Table
 
-# What a feature is of: the number of its analysis, chains and names of its atoms, and its number
-# among the features of the same atoms.
+# What a feature is of: the number of its analysis, and the identities of its places or its name.
 _Key = tuple[object, ...]
 
+# Columns of identity that atoms and residues may lack.
+_FURTHER = ("chain", "icode", "ion")
 # Most trajectories that remarks name.
 _MOST_NAMED = 5
 
@@ -60,35 +61,44 @@ class FeatureColumns:
         return frozenset(key for key, bare in pairs if key != bare)
 
 
-def columns_of(results: Sequence[Table], topology: Topology | None) -> FeatureColumns:
+def columns_of(results: Sequence[Table]) -> FeatureColumns:
     """Return the features of some results of one trajectory."""
     labels: list[str] = []
     keys: list[_Key] = []
     bare_keys: list[_Key] = []
     for number, result in enumerate(results):
         names = result.feature_names()
-        atoms = result.feature_atoms()
+        columns = _columns_of_keys(result.named_axes())
+        bare = {key: column for key, column in columns.items() if key.column != "chain"}
         labels += names
-        if atoms is None:
-            own: list[_Key] = [(number, name) for name in names]
-            bare = own
-        else:
-            chains, atom_names = (
-                one.reshape(atoms.shape).tolist() for one in atom_keys(topology, atoms.ravel())
-            )
-            own = [(number, *a, *b) for a, b in zip(chains, atom_names, strict=True)]
-            bare = [(number, *b) for b in atom_names]
-        keys += _numbered(own)
-        bare_keys += _numbered(bare)
+        keys += _told_apart(number, columns, names)
+        bare_keys += _told_apart(number, bare, names)
     return FeatureColumns(_distinct(labels), tuple(keys), tuple(bare_keys))
 
 
-def _numbered(keys: Sequence[_Key]) -> Iterator[_Key]:
-    """Yield keys with their number among equal ones, such as those of a sine and a cosine."""
-    seen: dict[_Key, int] = {}
-    for key in keys:
-        seen[key] = seen.get(key, 0) + 1
-        yield (*key, seen[key])
+def _columns_of_keys(axes: Sequence[Axis]) -> dict[IdentityKey, NDArray[np.generic]]:
+    """Return the columns that tell features apart, the same for every topology.
+
+    Names of residues are none of them: atoms are the same after a mutation.
+    """
+    found = {key: one for key, one in identity_of(axes).items() if key.column != "resname"}
+    for key, column in list(found.items()):
+        if key.column == "resid":
+            for name in _FURTHER:
+                found.setdefault(key._replace(column=name), np.full(len(column), ""))
+    return dict(sorted(found.items()))
+
+
+def _told_apart(
+    number: int, columns: Mapping[IdentityKey, NDArray[np.generic]], names: Sequence[str]
+) -> list[_Key]:
+    """Return keys of the features of a result; those that share one have their names."""
+    own = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    counts = Counter(own)
+    return [
+        (number, *key) if counts[key] == 1 else (number, name)
+        for key, name in zip(own or [()] * len(names), names, strict=True)
+    ]
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trajet._trajet import Plan
+from trajet.analysis.atom_groups import labelled_atoms
 from trajet.analysis.job import Job, Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
-from trajet.labels import atom_labels
 from trajet.result.table import Table, named
 from trajet.trajectory import Selection
 
@@ -18,9 +17,10 @@ from trajet.trajectory import Selection
 class Positions(Table, is_base=True):
     """Positions of atoms in each frame: x, y and z of one after the other."""
 
-    def feature_atoms(self) -> NDArray[np.int64]:
-        """Return the atom of each coordinate; see `Table.feature_atoms`."""
-        return self.axes[1]["atom"].astype(np.int64)[:, None]
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The name of each coordinate: "x ALA1:CA"."""
+        return tuple(f"{axis} {label}" for label in self.axes[1].labels() for axis in "xyz")
 
 
 def positions_job(selection: Selection) -> Job[Table]:
@@ -41,19 +41,10 @@ def positions(selection: Selection, **run: Unpack[RunOptions]) -> Steps[Table]:
         quantity="positions",
     )
     outcome = yield RunRequest(plan, [main])
-    topology = main.trajectory.topology if main.trajectory.has_topology else None
-    labels = atom_labels(topology, main.indices).tolist()
     values = outcome.floats("positions")
     return Positions(
-        values=np.reshape(values, (len(outcome.frames), 3 * main.n_atoms)),
-        axes=(
-            outcome.frames_axis,
-            named(
-                "groups",
-                [f"{axis} {label}" for label in labels for axis in "xyz"],
-                atom=np.repeat(main.indices, 3),
-            ),
-        ),
+        values=np.reshape(values, (len(outcome.frames), main.n_atoms, 3)),
+        axes=(outcome.frames_axis, labelled_atoms(main), named("coordinates", tuple("xyz"))),
         name="position",
         units="Å",
         selections=(main.label,),

@@ -120,8 +120,7 @@ class FeatureStream:
 
     def columns(self) -> FeatureColumns:
         """Return the names and the atoms of the features, from a run over the first frame."""
-        topology = self.trajectory.topology if self.trajectory.has_topology else None
-        return columns_of(self.results(0, 1), topology)
+        return columns_of(self.results(0, 1))
 
     def blocks(
         self, member: int, size: int | None, kept: NDArray[np.int64]

@@ -11,16 +11,9 @@ from numpy.typing import NDArray
 
 from trajet._trajet import OutputError
 from trajet.result.pairwise import PairwiseRmsd
-from trajet.result.report import Report
-from trajet.result.result import (
-    Columns,
-    Part,
-    Result,
-    count_of_frames,
-    names_column,
-    time_columns,
-)
+from trajet.result.result import Part, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,56 +37,64 @@ class SavedAtoms(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Clusters(Result):
+class Clusters(Table):
     """Clusters of frames, the largest first.
 
-    A slice has the labels and sizes of its frames; numbers of clusters and medoids stay those of
-    all frames.
+    `values` are `(n_frames,)`, int64, the number of the cluster of each frame, from 0. The part
+    "clusters" has size and medoid of each. A slice has the numbers of its frames and sizes that are
+    counted from them; numbers of clusters and medoids stay those of all frames.
 
     NPZ files hold all but `pairs` and `selection`. CSV files have the columns frame, time_ps and
     cluster.
 
     Attributes
     ----------
-    labels
-        `(n_frames,)`, int64, the number of the cluster of each frame, from 0.
-    sizes
-        `(n_clusters,)`, int64, how many frames each cluster has.
-    medoids
-        `(n_clusters,)`, int64, number of the frame with the least mean RMSD from the others of its
-        cluster.
-    times
-        `(n_frames,)`, float64, ps.
-    frames
-        `(n_frames,)`, int64, frame numbers.
     method
         How frames were divided.
     pairs
         The RMSDs of all pairs of frames; None if the result was loaded.
     selection
         The selection; None if the clusters are those of a matrix, or were loaded.
-    label
-        The selection, as text.
-    report
-        Timings and counters of the run.
     """
 
-    labels: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    medoids: NDArray[np.int64]
-    times: NDArray[np.float64]
-    frames: NDArray[np.int64]
-    method: str
-    pairs: PairwiseRmsd | None
-    selection: SavedAtoms | None = field(compare=False)
-    label: str
-    report: Report
+    values: NDArray[np.int64]  # type: ignore[assignment]
+    method: str = ""
+    # A result of its own, which may be large.
+    pairs: PairwiseRmsd | None = field(default=None, metadata={"is_saved": False})
+    selection: SavedAtoms | None = field(default=None, compare=False, metadata={"is_saved": False})
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("labels", "times", "frames")
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames",),)
+    TABLES: ClassVar[tuple[str, ...]] = ("clusters",)
+    HAS_SERIES: ClassVar[bool] = False
     _HAS_MEAN: ClassVar[bool] = False
+    _HAS_TIMES: ClassVar[bool] = False
     PARTS: ClassVar[Mapping[str, Part]] = {
         "medoids": Part("a PDB file of the medoid of each cluster", ())
     }
+
+    def __post_init__(self) -> None:
+        """Check that there are clusters of all numbers."""
+        super().__post_init__()
+        clusters = self.parts.get("clusters")
+        if clusters is None or "medoid" not in clusters.also or clusters.values.ndim != 1:
+            raise ValueError("clusters have no sizes or medoids")
+        if len(self) and not 0 <= self.values.min() <= self.values.max() < len(self.sizes):
+            raise ValueError(f"numbers of clusters are none of {len(self.sizes)}")
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The number of the cluster of each frame, `(n_frames,)`, int64, from 0."""
+        return self.values
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of frames of each cluster, `(n_clusters,)`, int64."""
+        return self.parts["clusters"].values.astype(np.int64)
+
+    @property
+    def medoids(self) -> NDArray[np.int64]:
+        """The frame of each cluster with the least mean RMSD from the others, `(n_clusters,)`."""
+        return self.parts["clusters"].also["medoid"].astype(np.int64, copy=False)
 
     def save_medoids(
         self,
@@ -156,7 +157,7 @@ class Clusters(Result):
             self.sizes,
             self.times,
             self.frames,
-            title=f"clusters of {self.label}, {self.method}",
+            title=f"clusters of {self.selections[0]}, {self.method}",
             ax=ax,
             look=look,
         )
@@ -186,13 +187,6 @@ class Clusters(Result):
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "Clusters":
-        # Sizes are those of the chosen frames; clusters keep their numbers and medoids.
         some = super()._of_rows(chosen)
-        return replace(some, sizes=np.bincount(some.labels, minlength=len(self.sizes)))
-
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        # The matrix is a result of its own, and may be large.
-        return super(Clusters, replace(self, pairs=None, selection=None))._arrays()
-
-    def _table(self) -> Columns:
-        return [*time_columns(self.times, self.frames, self.report), ("cluster", self.labels)]
+        sizes = np.bincount(some.values, minlength=len(self.sizes)).astype(np.float64)
+        return replace(some, parts={"clusters": replace(self.parts["clusters"], values=sizes)})

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import SelectionError
 from trajet.quoting import quoted
-from trajet.result.report import Report
-from trajet.result.result import (
-    Columns,
-    Part,
-    Result,
-    column_name,
-    count_of_frames,
-    names_column,
-    time_columns,
-)
+from trajet.result.result import Part, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
+from trajet.result.table import Table
 from trajet.structure_output import write_models
 from trajet.topology import Atoms
 
@@ -37,8 +29,11 @@ _MODELS = 20
 
 
 @dataclass(frozen=True, repr=False)
-class PrincipalComponents(Result):
+class PrincipalComponents(Table):
     """Principal components of the positions of atoms, and the projections of all frames.
+
+    `values` are `(n_frames, n_components)`, float64, Å: coordinates along the components. The parts
+    are "variances", "components" and "mean".
 
     Its plot has the projections on the first two components: points that are coloured by time, or
     of more than 2000 frames the number of frames in squares. Shares of the variance are beside it.
@@ -48,44 +43,49 @@ class PrincipalComponents(Result):
 
     Attributes
     ----------
-    variances
-        `(n,)`, float64, Å², of all components, in descending order.
-    components
-        `(n_components, n_atoms, 3)`, float64, the directions, each of length 1.
-    projections
-        `(n_frames, n_components)`, float64, Å: coordinates along the components.
-    mean
-        `(n_atoms, 3)`, float64, Å: the average structure.
-    times
-        `(n_frames,)`, float64, ps.
-    frames
-        `(n_frames,)`, int64, frame numbers.
-    atoms
-        `(n_atoms,)`, int64, indices in the topology.
     topology_atoms
         The atoms with their columns in the topology; None without a topology, or if the result was
         loaded.
-    label
-        The selection, as text.
-    report
-        Timings and counters of the run.
     """
 
-    variances: NDArray[np.float64]
-    components: NDArray[np.float64]
-    projections: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    times: NDArray[np.float64]
-    frames: NDArray[np.int64]
-    atoms: NDArray[np.int64]
-    topology_atoms: Atoms | None
-    label: str
-    report: Report
+    topology_atoms: Atoms | None = field(default=None, metadata={"is_saved": False})
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("projections", "times", "frames")
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "components"),)
+    TABLES: ClassVar[tuple[str, ...]] = ("variances", "components", "mean")
+    HAS_SERIES: ClassVar[bool] = False
+    _HAS_TIMES: ClassVar[bool] = False
     PARTS: ClassVar[Mapping[str, Part]] = {
         "extremes": Part(f"{_MODELS} structures along the first component", (".pdb",))
     }
+
+    @property
+    def projections(self) -> NDArray[np.float64]:
+        """Coordinates along the components, `(n_frames, n_components)`, float64, Å."""
+        projections: NDArray[np.float64] = self.values
+        return projections
+
+    @property
+    def variances(self) -> NDArray[np.float64]:
+        """Variances of all components, in descending order, `(n,)`, float64, Å²."""
+        variances: NDArray[np.float64] = self.parts["variances"].values
+        return variances
+
+    @property
+    def components(self) -> NDArray[np.float64]:
+        """The directions, each of length 1, `(n_components, n_atoms, 3)`, float64."""
+        components: NDArray[np.float64] = self.parts["components"].values
+        return components
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The average structure, `(n_atoms, 3)`, float64, Å."""
+        mean: NDArray[np.float64] = self.parts["mean"].values
+        return mean
+
+    @property
+    def atoms(self) -> NDArray[np.int64]:
+        """Indices of the atoms in the topology, `(n_atoms,)`, int64."""
+        return self.parts["mean"].atoms
 
     @property
     def cumulated(self) -> NDArray[np.float64]:
@@ -194,7 +194,7 @@ class PrincipalComponents(Result):
             self.times,
             self.frames,
             variances=self.variances,
-            title=f"principal components of {self.label}",
+            title=f"principal components of {self.selections[0]}",
             ax=ax,
             look=look,
         )
@@ -223,16 +223,7 @@ class PrincipalComponents(Result):
     def _about(self) -> str:
         share = self.cumulated[len(self.components) - 1]
         return (
-            f"{len(self.components)} components of {quoted(self.label)},"
+            f"{len(self.components)} components of {quoted(self.selections[0])},"
             f" {count_of_frames(self.frames)},"
             f" {100 * share:.1f} % of {self.variances.sum():.4g} Å²"
         )
-
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return super(PrincipalComponents, replace(self, topology_atoms=None))._arrays()
-
-    def _table(self) -> Columns:
-        numbers = map(str, range(1, self.projections.shape[1] + 1))
-        names = (column_name("projection", "Å", number) for number in numbers)
-        columns = zip(names, self.projections.T, strict=True)
-        return [*time_columns(self.times, self.frames, self.report), *columns]

@@ -42,6 +42,12 @@ class ContactMap(Table):
 
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("residues", "residues"), ("atoms", "atoms"))
     ALSO: ClassVar[tuple[str, ...]] = ("frames",)
+    IS_PARTIAL: ClassVar[bool] = True
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the pairs have no order, as those within one group."""
+        return self.within
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -91,6 +97,11 @@ class ContactMap(Table):
             self.counts[i, j].tolist(),
             strict=True,
         )
+
+    @property
+    def quantity(self) -> str:
+        """What the values are, with the cut-off."""
+        return f"fraction of frames in contact, {self.cutoff:g} Å"
 
     def scalars(self) -> dict[str, object]:
         """Return the number of pairs that are in contact in any frame; see `Result.scalars`."""
@@ -144,8 +155,9 @@ class ContactMap(Table):
     def _table(self) -> Columns:
         return self.table_of(*self.in_contact())
 
-    def table_of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Columns:
+    def table_of(self, *places: NDArray[np.int64]) -> Columns:
         """Return the columns of CSV files for pairs, by row and column."""
+        i, j = places
         errors = {"standard_error": self.standard_errors, "half_width_95": self.half_widths}
         return [
             *_names_of("row", self.axes[0], i),

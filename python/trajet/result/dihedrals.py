@@ -49,10 +49,10 @@ class Dihedrals(Table):
     @property
     def angles(self) -> NDArray[np.float64]:
         """The angles, `(n_frames, n)`, float64, degrees, also if values are cosines and sines."""
-        if not self.sin_cos:
-            return self.values
-        cosines, sines = self.values[:, ::2], self.values[:, 1::2]
-        return np.degrees(np.arctan2(sines, cosines))
+        angles: NDArray[np.float64] = self.values
+        if self.sin_cos:
+            angles = np.degrees(np.arctan2(angles[:, 1::2], angles[:, ::2]))
+        return angles
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
@@ -92,6 +92,11 @@ class Dihedrals(Table):
             Column("last", angles[-1], ".1f"),
         )
         return Summary(title, columns, len(names), lines_of_errors(stats, texts, "degrees"))
+
+    @property
+    def period(self) -> float | None:
+        """Period of the values; None of cosines and sines."""
+        return None if self.sin_cos else self._PERIOD
 
     def _samples(self) -> NDArray[np.float64]:
         return self.angles

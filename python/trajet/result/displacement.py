@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from trajet.quoting import quoted
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
-from trajet.result.report import Report, analysis_of
-from trajet.result.result import Columns, Result, names_column
+from trajet.result.report import analysis_of
+from trajet.result.result import names_column
 from trajet.result.summary import Column, Summary
-from trajet.result.times import ROUNDING, decimals_within
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ class Diffusion(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class MeanSquaredDisplacement(Result):
+class MeanSquaredDisplacement(Table):
     """Mean squared displacement against lag time, with a diffusion coefficient.
 
     The coefficient is the slope of the straight line through the MSD by least squares with equal
@@ -72,70 +72,71 @@ class MeanSquaredDisplacement(Result):
 
     CSV files have the columns lag_ps, msd_A2, n_windows, standard_error_A2 and half_width_95_A2.
 
+    `values` are `(n_lags,)`, float64, Å²: means over all particles and pairs of frames at that lag.
+    The part "groups" has those of groups of consecutive particles, at most 20; "blocks" those of 64
+    to 127 blocks of time origins (fewer of a trajectory of fewer frames), of up to four particles.
+
     Attributes
     ----------
-    values
-        `(n_lags,)`, float64, Å²: the mean over all particles and pairs of frames at that lag.
-    lags
-        `(n_lags,)`, float64, ps, from 0.
-    windows
-        `(n_lags,)`, int64: pairs of frames of each particle.
-    groups
-        `(n_lags, n_groups)`, float64, Å²: means over groups of consecutive particles, at most 20.
-    group_sizes
-        `(n_groups,)`, int64: particles of each group.
-    axes
+    directions
         The axes along which displacements are measured, such as "xyz" or "z".
     particles
         Kind of the particles: "atom", "residue", "molecule" or "chain".
-    label
-        The selection, as text.
     fit_first, fit_last
         Range of the fit, ps; NaN if it has fewer than two lags.
-    diffusion, diffusion_error
-        Diffusion coefficient and its error, Å²/ps; NaN without a fit.
+    diffusion, diffusion_error, diffusion_half_width
+        Diffusion coefficient, its error and half of its 95 % interval, Å²/ps; NaN without a fit.
     intercept
         The fitted line at lag 0, Å².
     exponent
         The slope of log MSD against log lag in that range: 1 for free diffusion.
-    report
-        Timings and counters of the run.
-    standard_errors, half_widths
-        `(n_lags,)`, float64, Å²: standard errors of `values`, and longer sides of their 95 %
-        intervals; NaN where unknown.
-    blocks
-        `(n_lags, n_blocks)`, float64, Å²: means over 64 to 127 blocks of time origins (fewer of a
-        trajectory of fewer frames), of up to four particles; NaN for blocks of which an origin has
-        no frame at that lag. None of more particles.
-    diffusion_half_width
-        Half of the 95 % interval of the coefficient, Å²/ps.
     """
 
-    values: NDArray[np.float64]
-    lags: NDArray[np.float64]
-    windows: NDArray[np.int64]
-    groups: NDArray[np.float64]
-    group_sizes: NDArray[np.int64]
-    axes: str
-    particles: str
-    label: str
-    fit_first: float
-    fit_last: float
-    diffusion: float
-    diffusion_error: float
-    intercept: float
-    exponent: float
-    report: Report
-    standard_errors: NDArray[np.float64] | None = None
-    half_widths: NDArray[np.float64] | None = None
-    blocks: NDArray[np.float64] | None = None
+    directions: str = ""
+    particles: str = ""
+    fit_first: float = float("nan")
+    fit_last: float = float("nan")
+    diffusion: float = float("nan")
+    diffusion_error: float = float("nan")
+    intercept: float = float("nan")
+    exponent: float = float("nan")
     diffusion_half_width: float = float("nan")
 
-    _ROWS: ClassVar[tuple[str, ...]] = (
-        *("values", "lags", "windows", "groups"),
-        *("standard_errors", "half_widths", "blocks"),
-    )
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("lag",),)
+    ALSO: ClassVar[tuple[str, ...]] = ("n_windows",)
+    TABLES: ClassVar[tuple[str, ...]] = ("groups",)
     _HAS_MEAN: ClassVar[bool] = False
+    _HAS_TIMES: ClassVar[bool] = False
+
+    @property
+    def lags(self) -> NDArray[np.float64]:
+        """The lags, from 0, `(n_lags,)`, float64, ps."""
+        return self._column("lag", "time").astype(np.float64, copy=False)
+
+    @property
+    def windows(self) -> NDArray[np.int64]:
+        """Pairs of frames of each particle at each lag, `(n_lags,)`, int64."""
+        return self.also["n_windows"].astype(np.int64, copy=False)
+
+    @property
+    def groups(self) -> NDArray[np.float64]:
+        """Means over groups of particles, `(n_lags, n_groups)`, float64, Å²."""
+        groups: NDArray[np.float64] = self.parts["groups"].values
+        return groups
+
+    @property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """Particles of each group, `(n_groups,)`, int64."""
+        return self.parts["groups"].axes[1]["size"].astype(np.int64, copy=False)
+
+    @property
+    def blocks(self) -> NDArray[np.float64] | None:
+        """Means over blocks of time origins, `(n_lags, n_blocks)`, float64, Å².
+
+        NaN for blocks of which an origin has no frame at that lag; None of five particles or more.
+        """
+        blocks = self.parts.get("blocks")
+        return None if blocks is None else blocks.values
 
     @property
     def n_particles(self) -> int:
@@ -176,9 +177,8 @@ class MeanSquaredDisplacement(Result):
         >>> msd.fit(20, 80).diffusion_cm2_per_s  # doctest: +SKIP
         2.35e-05
         """
-        fit = partial(
-            diffusion, self.lags, self.groups, self.group_sizes, len(self.axes), blocks=self.blocks
-        )
+        n_axes, blocks = len(self.directions), self.blocks
+        fit = partial(diffusion, self.lags, self.groups, self.group_sizes, n_axes, blocks=blocks)
         found = fit(fit=(first, last))
         is_fitted = np.isfinite(self.fit_first)
         before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
@@ -209,10 +209,10 @@ class MeanSquaredDisplacement(Result):
             self.values,
             self.lags,
             fit=(self.fit_first, self.fit_last),
-            line=(self.intercept, 2 * len(self.axes) * self.diffusion),
+            line=(self.intercept, 2 * len(self.directions) * self.diffusion),
             legend=f"D = {self._coefficient()}\n({self._interval()})",
             half_widths=self.half_widths,
-            title=f"MSD of {self.label}, {self._moving()} along {self.axes}",
+            title=f"MSD of {self.selections[0]}, {self._moving()} along {self.directions}",
             ax=ax,
             look=look,
         )
@@ -246,8 +246,8 @@ class MeanSquaredDisplacement(Result):
 
     def _about(self) -> str:
         return (
-            f"MSD of {quoted(self.label)} along {self.axes}, {self._moving()}, {len(self.lags)}"
-            f" lags, D {self._coefficient()}"
+            f"MSD of {quoted(self.selections[0])} along {self.directions}, {self._moving()},"
+            f" {len(self.lags)} lags, D {self._coefficient()}"
         )
 
     def scalars(self) -> dict[str, object]:
@@ -270,7 +270,7 @@ class MeanSquaredDisplacement(Result):
     def summary(self, limit: int | None = None) -> Summary:
         """Return the diffusion coefficient, its error and the fit; see `Result.summary`."""
         columns = (
-            names_column("selection", [self.label]),
+            names_column("selection", [self.selections[0]]),
             Column(f"{self.particles}s", [self.n_particles]),
             Column("D (1e-5 cm²/s)", [self.diffusion_cm2_per_s * 1e5], ".4f"),
             Column("± 95 %", [self.diffusion_half_width_cm2_per_s * 1e5], ".4f"),
@@ -278,18 +278,7 @@ class MeanSquaredDisplacement(Result):
             Column("fit (ps)", [f"{self.fit_first:g} - {self.fit_last:g}"]),
             Column("exponent", [self.exponent], ".2f"),
         )
-        return Summary(f"MSD along {self.axes}", columns, 1)
-
-    def _table(self) -> Columns:
-        lags = decimals_within(self.lags, ROUNDING * np.abs(self.lags))
-        columns = {
-            "lag_ps": lags,
-            "msd_A2": self.values,
-            "n_windows": self.windows,
-            "standard_error_A2": self.standard_errors,
-            "half_width_95_A2": self.half_widths,
-        }
-        return [(name, column) for name, column in columns.items() if column is not None]
+        return Summary(f"MSD along {self.directions}", columns, 1)
 
 
 def range_of_fit(

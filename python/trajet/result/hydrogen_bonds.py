@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from trajet.result.result import Columns, Part, count_of_frames, names_column, residue_columns
 from trajet.result.summary import Column, Summary, mean_and_spread
 from trajet.result.table import Axis, Table
-from trajet.result.times import ROUNDING, decimals_within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -247,12 +246,12 @@ class HydrogenBondLifetimes(Table):
 
     intermittency: int = 0
 
-    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("lag", "groups"),)
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("time", "groups"),)
 
     @property
     def times(self) -> NDArray[np.float64]:
         """The lags, from 0 on, `(n_lags,)`, float64, ps."""
-        return self._column("lag", "time").astype(np.float64, copy=False)
+        return self._column("time", "time").astype(np.float64, copy=False)
 
     @property
     def intermittent(self) -> NDArray[np.float64]:
@@ -313,11 +312,9 @@ class HydrogenBondLifetimes(Table):
             f" {self.continuous_lifetime:.3g} ps (continuous), {len(self.times)} lags"
         )
 
-    def _table(self) -> Columns:
-        return [
-            ("time_ps", decimals_within(self.times, ROUNDING * np.abs(self.times))),
-            *zip(self.columns, self.values.T, strict=True),
-        ]
+    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
+        """Return the name of each function in the header of a CSV file."""
+        return list(self.columns)
 
 
 @dataclass(frozen=True, repr=False)

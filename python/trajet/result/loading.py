@@ -33,10 +33,12 @@ _LEAST, _MOST_COMPRESSED = 2**24, 48
 # Kinds of the arrays of a field, by the kind that its annotation has.
 _KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
 # Kinds of the numbers of fields; columns of axes may have texts, too.
-_TABLE_TYPES = {"values": "iuf", "standard_errors": "f", "half_widths": "f", "resolved": "b"}
+_TABLE_TYPES = {"standard_errors": "f", "half_widths": "f", "resolved": "b"}
 # Kinds of numbers of columns in files; of others any.
 _COLUMN_TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("frame", "atom", "partner", "residue", "resid", "number", "size"), "iu"),
+    **dict.fromkeys(
+        ("frame", "atom", "partner", "residue", "resid", "number", "size", "index", "medoid"), "iu"
+    ),
     **dict.fromkeys(("time", "centre", "density"), "fiu"),
     **dict.fromkeys(
         (
@@ -314,7 +316,7 @@ def _table_of(
         If arrays are missing, or do not fit together.
     """
     for name, array in arrays.items():
-        if array.dtype.kind not in _TABLE_TYPES.get(name, "biufU"):
+        if array.dtype.kind not in {"values": kind.VALUES, **_TABLE_TYPES}.get(name, "biufU"):
             raise TypeError(f"{name} is of the type {array.dtype.name}")
     if arrays["selections"].ndim != 1 or arrays["selections"].dtype.kind != "U":
         raise TypeError("selections are no list of texts")
@@ -328,9 +330,11 @@ def _table_of(
     names = dict.fromkeys(key.partition(".")[0] for key in of_parts)
     own_fields = kind.own_fields()
     for name, default in own_fields.items():
-        own_fields[name] = arrays[name].item()
+        array = arrays[name]
+        is_list = default == () and array.ndim == 1 and array.dtype.kind == "U"
+        own_fields[name] = tuple(array.tolist()) if is_list else array.item()
         if type(own_fields[name]) is not type(default):
-            raise TypeError(f"{name} is of the type {arrays[name].dtype.name}")
+            raise TypeError(f"{name} is of the type {array.dtype.name}")
     # Whose types were checked.
     values = cast("NDArray[np.float64]", arrays["values"])
     standard_errors, half_widths = (

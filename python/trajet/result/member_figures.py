@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from trajet import plots
-from trajet.result.applied import Applied
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import circular, frame_numbers
@@ -106,7 +105,7 @@ class _Series:
     columns: tuple[int, ...]
 
 
-def _with_frames(name: str, kind: str, result: Result | None) -> Table | Applied:
+def _with_frames(name: str, kind: str, result: Result | None) -> Table:
     """Return a result that has values per frame.
 
     Raises
@@ -114,7 +113,7 @@ def _with_frames(name: str, kind: str, result: Result | None) -> Table | Applied
     ValueError
         If it has none.
     """
-    if is_of_frames(result) or (isinstance(result, Applied) and not result.reduced):
+    if is_of_frames(result):
         return result
     raise ValueError(
         f'kind="{kind}" draws values per frame, which results of {name} do not have: leave kind out'
@@ -171,7 +170,7 @@ def _interval(group: GroupMean, series: _Series) -> plots.GroupInterval:
     return plots.GroupInterval(group.label, float(group.mean[row]), float(group.half_width[row]))
 
 
-def _names_of_series(result: Table | Applied, column: int) -> tuple[str, str]:
+def _names_of_series(result: Table, column: int) -> tuple[str, str]:
     """Return quantity and label of a series in figures."""
     names, labels = frame_numbers(result).names, result._labels()
     if len(labels) != len(names):

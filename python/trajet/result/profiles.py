@@ -8,9 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.result.applied import Applied
-from trajet.result.contact_map import ContactMap
-from trajet.result.dihedrals import Dihedrals
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.result import Columns, Result
 from trajet.result.rows import (
@@ -22,17 +19,11 @@ from trajet.result.rows import (
     matched_rows,
     with_common_keys,
 )
-from trajet.result.secondary import SecondaryStructure
 from trajet.result.table import IdentityKey, Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
-# Columns that identify a row, by the class of results; a `Table` has them in its axes.
-_AXES: Mapping[str, tuple[str, ...]] = {
-    "MeanSquaredDisplacement": ("lag_ps",),
-    "Applied": ("index",),
-}
-# Those that identify a contact in tables.
+# Columns that identify a contact in tables.
 _OF_CONTACTS = ("row", "row_resid", "column", "column_resid")
 # Distances and lags of two members that differ by less, relative, are the same.
 _ROUNDING = 1e-5
@@ -107,7 +98,7 @@ class Aligned:
 
 
 # Rows and columns of some pairs of a contact map.
-_Pairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Pairs: TypeAlias = tuple[NDArray[np.int64], ...]
 
 
 def common_profiles(outcomes: Sequence[MemberOutcome[Result]]) -> list[Profile]:
@@ -122,7 +113,7 @@ def common_profiles(outcomes: Sequence[MemberOutcome[Result]]) -> list[Profile]:
     """
     results = [one.result for one in outcomes if one.result is not None]
     chains = [one.chains_of for one in outcomes]
-    maps = [one for one in results if isinstance(one, ContactMap)]
+    maps = [one for one in results if isinstance(one, Table) and one.IS_PARTIAL]
     pairs: Sequence[_Pairs | None] = [None] * len(results)
     if maps:
         pairs = _pairs_of_any(maps, chains, [one.label for one in outcomes])
@@ -132,7 +123,7 @@ def common_profiles(outcomes: Sequence[MemberOutcome[Result]]) -> list[Profile]:
 
 
 def _pairs_of_any(
-    maps: Sequence[ContactMap], chains: Sequence[Mapping[str, str]], labels: Sequence[str]
+    maps: Sequence[Table], chains: Sequence[Mapping[str, str]], labels: Sequence[str]
 ) -> list[_Pairs]:
     """Return the pairs of each map that are in contact in any frame of any map.
 
@@ -145,7 +136,7 @@ def _pairs_of_any(
         ]
         for k in (0, 1)
     )
-    if any(one.within for one in maps):
+    if any(one.is_symmetric for one in maps):
         # The same residues are rows and columns.
         keys = common_keys([*rows_of, *columns_of], [*chains, *chains])
     else:
@@ -158,11 +149,11 @@ def _pairs_of_any(
     for one, rows, columns in of_maps:
         i, j = one.in_contact()
         first, second = rows[i], columns[j]
-        if one.within:
+        if one.is_symmetric:
             first, second = np.minimum(first, second), np.maximum(first, second)
         found.append(n * first + second)
     first, second = np.divmod(np.unique(np.concatenate(found)), n)
-    pairs = []
+    pairs: list[_Pairs] = []
     for one, rows, columns in of_maps:
         places = np.full((2, n), -1)
         places[0, rows], places[1, columns] = np.arange(len(rows)), np.arange(len(columns))
@@ -189,22 +180,19 @@ def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
     AnalysisError
         If they cannot be matched with those of another run, such as RMSDs of pairs of frames.
     """
-    if isinstance(result, SecondaryStructure):
-        result = result.content()
-    if is_of_frames(result) or (isinstance(result, Applied) and not result.reduced):
-        return _of_frames(frame_numbers(result), clock_of(result.times, result.frames))
-    if isinstance(result, ContactMap):
-        return _of_contacts(result, *(pairs or result.in_contact()))
-    table = result._table()
-    columns = dict(_without_errors(table))
-    known = _AXES.get(type(result).__name__)
-    if isinstance(result, Table):
-        known = tuple(name for axis in result._row_axes() for name in axis.of_kind.files.values())
-    if known is None:
+    averaged = result.averaged() if isinstance(result, Table) else None
+    if averaged is None:
         raise AnalysisError(
             f"results of the class {type(result).__name__} have no rows that are the same in every"
             " member: average numbers of `results` yourself"
         )
+    if is_of_frames(averaged):
+        return _of_frames(frame_numbers(averaged), clock_of(averaged.times, averaged.frames))
+    if averaged.IS_PARTIAL:
+        return _of_contacts(averaged, pairs or averaged.in_contact())
+    table, axes = averaged._table(), averaged._row_axes()
+    columns = dict(_without_errors(table))
+    known = [name for axis in axes for name in axis.of_kind.files.values()]
     by = {name: columns[name] for name in known if name in columns}
     numbers = {
         name: column
@@ -214,29 +202,19 @@ def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
     # In the order of the columns of numbers: one selection after the other.
     found = [column for name, column in table if name.startswith(_STANDARD_ERROR)]
     errors = np.concatenate(found).astype(np.float64) if found else None
-    if isinstance(result, Table):
-        identity = identity_of(result._row_axes())
-    else:
-        # Lags of members are rounded in different ways: their order tells them apart.
-        identity = {
-            IdentityKey(name): np.unique(axis, return_inverse=True)[1]
-            if axis.dtype.kind == "f"
-            else axis
-            for name, axis in by.items()
-        }
-    return _with_quantity(by, identity, numbers, errors)
+    return _with_quantity(by, identity_of(axes), numbers, errors)
 
 
-def _of_contacts(result: ContactMap, i: NDArray[np.int64], j: NDArray[np.int64]) -> Profile:
+def _of_contacts(result: Table, pairs: _Pairs) -> Profile:
     """Return the fractions of pairs, given by rows and columns."""
-    columns = dict(result.table_of(i, j))
+    columns, n_pairs = dict(result.table_of(*pairs)), len(pairs[0])
     shown = {name: columns[name] for name in _OF_CONTACTS if name in columns}
     rows = Rows(
-        {QUANTITY: np.full(len(i), "fraction"), **shown},
-        identity_of(result.axes, (i, j)),
-        is_symmetric=result.within,
+        {QUANTITY: np.full(n_pairs, "fraction"), **shown},
+        identity_of(result.axes, pairs),
+        is_symmetric=result.is_symmetric,
     )
-    errors = columns.get("standard_error", np.full(len(i), np.nan)).astype(np.float64)
+    errors = columns.get("standard_error", np.full(n_pairs, np.nan)).astype(np.float64)
     return Profile(rows, columns["fraction"].astype(np.float64), errors)
 
 
@@ -265,21 +243,16 @@ class FrameNumbers:
         return names
 
 
-def frame_numbers(result: Table | Applied) -> FrameNumbers:
-    """Return the numbers of each frame of a result that is not reduced."""
+def frame_numbers(result: Table) -> FrameNumbers:
+    """Return the numbers of each frame of a result."""
     shape = len(result.frames), int(np.prod(np.shape(result.values)[1:]))
     values = np.asarray(result.values, np.float64).reshape(shape)
-    if not isinstance(result, Table):
-        names = result._sample_names()
-        return FrameNumbers(values, Rows({QUANTITY: np.array(names, np.str_)}))
-    is_circular = isinstance(result, Dihedrals) and not result.sin_cos
-    named = result.named_axes()
     rows = Rows(
         {QUANTITY: np.array(result.names(), np.str_)},
-        identity_of(named),
-        is_symmetric=[one.kind for one in named] == ["pairs"],
+        identity_of(result.named_axes()),
+        is_symmetric=result.is_symmetric,
     )
-    return FrameNumbers(values, rows, 360.0 if is_circular else None)
+    return FrameNumbers(values, rows, result.period)
 
 
 def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:

@@ -1,22 +1,14 @@
 """Results with the secondary structure of residues per frame."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.report import Report
-from trajet.result.result import (
-    Columns,
-    Result,
-    column_name,
-    count_of_frames,
-    names_column,
-    time_columns,
-)
+from trajet.result.result import column_name, count_of_frames, names_column
 from trajet.result.summary import Column, Summary, mean_and_spread
-from trajet.result.table import Axis, Table, named
+from trajet.result.table import Table, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,63 +55,57 @@ class ClassContent(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class SecondaryStructure(Result):
+class SecondaryStructure(Table):
     """The class of secondary structure of each residue in each frame.
 
-    CSV files have
-    the columns frame, time_ps, and one column with a letter per residue, as `class:MET1`.
+    `values` are `(n_frames, n_residues)`, the letter of each class, one character each. CSV files
+    have the columns frame, time_ps, and one column with a letter per residue, as `class:MET1`.
 
     Attributes
     ----------
-    codes
-        `(n_frames, n_residues)`, uint8: the number of each class in `classes`.
-    classes
-        Letters of the classes: H, G, I, E, B, T, S and - of DSSP, or H, E and - if simplified.
-    times
-        `(n_frames,)`, float64, ps.
-    frames
-        `(n_frames,)`, int64, frame numbers.
-    residues
-        `(n_residues,)`, int64, indices of the residues in the topology.
-    columns
-        The name of each residue.
-    label
-        The selection, as text.
-    report
-        Timings and counters of the run.
+    is_simplified
+        Whether the classes are H, E and -.
     """
 
-    codes: NDArray[np.uint8]
-    classes: tuple[str, ...]
-    times: NDArray[np.float64]
-    frames: NDArray[np.int64]
-    residues: NDArray[np.int64]
-    columns: tuple[str, ...]
-    label: str
-    report: Report
+    values: NDArray[np.str_]  # type: ignore[assignment]
+    is_simplified: bool = False
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("codes", "times", "frames")
+    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("frames", "residues"),)
+    HAS_SERIES: ClassVar[bool] = False
+    VALUES: ClassVar[str] = "U"
     _HAS_MEAN: ClassVar[bool] = False
+    _HAS_TIMES: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check that all letters are those of classes."""
+        super().__post_init__()
+        if self.codes.max(initial=0) >= len(self.classes):
+            raise ValueError(f"letters of classes are none of {''.join(self.classes)}")
 
     @property
-    def values(self) -> NDArray[np.str_]:
-        """The letter of each class, `(n_frames, n_residues)`, one character each."""
-        return np.array(self.classes, "U1")[self.codes]
+    def classes(self) -> tuple[str, ...]:
+        """Letters of the classes: H, G, I, E, B, T, S and - of DSSP, or H, E and -."""
+        return tuple(self._names())
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """The number of each class in `classes`, `(n_frames, n_residues)`, uint8."""
+        known = np.full(128, len(self.classes), np.uint8)
+        known[[ord(letter) for letter in self.classes]] = np.arange(len(self.classes))
+        points = np.ascontiguousarray(self.values, "U1").view(np.uint32)
+        return known[np.minimum(points, len(known) - 1)]
+
+    @property
+    def residues(self) -> NDArray[np.int64]:
+        """Indices of the residues in the topology, `(n_residues,)`, int64."""
+        return self._column("residues", "residue").astype(np.int64, copy=False)
 
     def simplified(self) -> "SecondaryStructure":
         """Return the three classes: helix (H, G, I), strand (E, B) and coil (T, S, -)."""
-        if self.classes == tuple(SIMPLIFIED):
+        if self.is_simplified:
             return self
-        return SecondaryStructure(
-            codes=OF_CLASSES[self.codes],
-            classes=tuple(SIMPLIFIED),
-            times=self.times,
-            frames=self.frames,
-            residues=self.residues,
-            columns=self.columns,
-            label=self.label,
-            report=self.report,
-        )
+        letters = letters_of(OF_CLASSES[self.codes], simplified=True)
+        return replace(self, values=letters, is_simplified=True)
 
     def content(self) -> ClassContent:
         """Return the share of residues in each class against time.
@@ -129,18 +115,23 @@ class SecondaryStructure(Result):
         >>> tj.dssp(traj.select("protein")).content().values.shape  # doctest: +SKIP
         (98, 8)
         """
-        shares = [(self.codes == k).mean(axis=1) for k in range(len(self.classes))]
+        codes = self.codes
+        shares = [(codes == k).mean(axis=1) for k in range(len(self.classes))]
         return ClassContent(
             values=np.stack(shares, axis=1),
             axes=(
-                Axis("frames", {"frame": self.frames, "time": self.times}),
+                self.axes[0],
                 named("classes", list(self._names().values()), letter=np.array(self.classes)),
             ),
             name="content",
             units="fraction",
-            selections=(self.label,),
+            selections=self.selections,
             report=self.report,
         )
+
+    def averaged(self) -> Table:
+        """Return the table whose rows have means over replicas: shares of classes."""
+        return self.content()
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw residues against time, each class in its colour."""
@@ -152,14 +143,14 @@ class SecondaryStructure(Result):
             self.frames,
             classes=self._names(),
             labels=self.columns,
-            title=f"secondary structure of {self.label}",
+            title=f"secondary structure of {self.selections[0]}",
             ax=ax,
             look=look,
         )
 
     def _names(self) -> dict[str, str]:
         """Return the names of the classes by their letters."""
-        return SIMPLIFIED if self.classes == tuple(SIMPLIFIED) else CLASSES
+        return SIMPLIFIED if self.is_simplified else CLASSES
 
     def scalars(self) -> dict[str, object]:
         """Return the mean share of each class, by its name; see `Result.scalars`."""
@@ -193,15 +184,16 @@ class SecondaryStructure(Result):
         return self.content().mean_errors()
 
     def _about(self) -> str:
-        shape = self.codes.shape
+        shape = self.values.shape
         return f"secondary structure of {count_of_frames(self.frames)}, {shape[1]} residues"
 
-    def _table(self) -> Columns:
-        return [
-            *time_columns(self.times, self.frames, self.report),
-            *zip(
-                (column_name("class", label=name) for name in self.columns),
-                self.values.T,
-                strict=True,
-            ),
-        ]
+    def _draw_means(
+        self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
+    ) -> "Figure":
+        return self.content()._draw_means(kind, ax, look)
+
+
+def letters_of(codes: NDArray[np.uint8], *, simplified: bool) -> NDArray[np.str_]:
+    """Return the letters of classes, given their numbers."""
+    letters: NDArray[np.str_] = np.array([*(SIMPLIFIED if simplified else CLASSES)], "U1")[codes]
+    return letters

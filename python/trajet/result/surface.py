@@ -43,10 +43,6 @@ class SurfaceAreas(Table):
             np.empty(0, np.int64) if self.by == "total" else self.axes[1][self.by].astype(np.int64)
         )
 
-    def feature_atoms(self) -> NDArray[np.int64] | None:
-        """Return the atom of each area, None by residue; see `Table.feature_atoms`."""
-        return self.indices[:, None] if self.by == "atom" else None
-
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the total against time, or mean and deviation of each residue or atom."""
         if self.by == "total":

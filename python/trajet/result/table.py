@@ -23,13 +23,15 @@ from trajet.result.per_frame import PerFrame
 from trajet.result.report import Report, analysis_of
 from trajet.result.result import Columns, column_name, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
-from trajet.result.times import shortest_times
+from trajet.result.times import ROUNDING, decimals_within, shortest_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from trajet.plots import Look
+    from trajet.uncertainty.estimates import Discard
+    from trajet.uncertainty.statistics import Statistics
 
 
 _T = TypeVar("_T", bound=np.generic)
@@ -137,7 +139,17 @@ KINDS: Mapping[str, Kind] = {
     "hydrogen bonds": Kind("pair", has_members=True),
     # Each bond of each frame.
     "bonds": Kind("bond", {"frame": "frame"}, required=("frame",), has_members=True),
+    "components": Kind("component", is_named=True, identity=_LABEL, required=_LABEL),
+    "clusters": Kind("cluster", {"number": "cluster"}, required=("number",)),
+    # Those of the columns of a matrix.
+    "other frames": Kind("frame", is_named=True, required=("frame", "time", "label")),
+    # Places of arrays that a user's function returned.
+    "index": Kind("index", {"index": "index"}, required=("index", "label"), joint="_"),
+    # Groups of particles, and blocks of time origins.
+    "parts": Kind("part", is_named=True, identity=_LABEL, required=_LABEL),
     "lag": Kind("lag (ps)", {"time": "lag_ps"}, required=("time",)),
+    # Lags of correlation functions.
+    "time": Kind("time (ps)", {"time": "time_ps"}, required=("time",)),
 }
 
 
@@ -341,7 +353,7 @@ class Table(PerFrame):
     Attributes
     ----------
     values
-        As many dimensions as axes; `units`.
+        As many dimensions as axes; `units`. Other types than float64 where a subclass says so.
     axes
         What the places along each dimension are; see `Axis`.
     name, units
@@ -363,7 +375,8 @@ class Table(PerFrame):
     parts
         Further tables with axes of their own, by name.
 
-    Subclasses may have further fields: numbers or texts with a default.
+    Subclasses may have further fields: numbers, texts, or tuples of texts, with a default. Fields
+    whose metadata have `is_saved=False` are not in files.
     """
 
     values: NDArray[np.float64]
@@ -380,6 +393,14 @@ class Table(PerFrame):
     parts: "Mapping[str, Table]" = field(default_factory=dict)
 
     _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # Whether values per frame are numbers with a mean over time and over replicas: not numbers of
+    # classes and clusters, and projections on components of one run.
+    HAS_SERIES: ClassVar[bool] = True
+    # Whether files have only some places as rows, such as pairs that are ever in contact, and the
+    # values of others are 0. Such a class has `in_contact` and `table_of`.
+    IS_PARTIAL: ClassVar[bool] = False
+    # Kinds of the types of the values: numbers or texts.
+    VALUES: ClassVar[str] = "iuf"
     # Kinds of the axes, further arrays and parts that files of a subclass must have; any if empty.
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = ()
     ALSO: ClassVar[tuple[str, ...]] = ()
@@ -492,20 +513,9 @@ class Table(PerFrame):
         """Return the name of each value of a frame, as in CSV files, but with all selections."""
         return [column_name(self.name, self.units, label) for label in self.columns]
 
-    def feature_atoms(self) -> NDArray[np.int64] | None:
-        """Return the atoms of each value of a frame, `(n_values, n)`; None without."""
-        atoms = [one.atoms() for one in self.named_axes()]
-        if not atoms or any(one is None for one in atoms):
-            return None
-        known = [one for one in atoms if one is not None]
-        places = np.meshgrid(*(np.arange(len(one)) for one in known), indexing="ij")
-        return np.concatenate(
-            [one[at.ravel()] for one, at in zip(known, places, strict=True)], axis=1
-        )
-
     def summary(self, limit: int | None = None) -> Summary:
         """Return mean and extremes, of each series if there are frames; see `Result.summary`."""
-        if not self.has_frames:
+        if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
         heading = named[0].of_kind.heading if named else "selection"
@@ -537,6 +547,31 @@ class Table(PerFrame):
             Column(f"{', '.join(kinds)} of max", [", ".join(where)]),
         )
         return Summary(self.quantity, columns, 1)
+
+    @property
+    def period(self) -> float | None:
+        """Period of the values, if they are on a circle, such as 360 of angles."""
+        return None
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the places have two members without an order, such as the atoms of pairs."""
+        return [one.kind for one in self.named_axes()] == ["pairs"]
+
+    def in_contact(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the places along each axis of the rows of files, if these are only some."""
+        raise NotImplementedError
+
+    def table_of(self, *places: NDArray[np.int64]) -> Columns:
+        """Return the columns of files at some places, given along each axis."""
+        raise NotImplementedError
+
+    def averaged(self) -> "Table | None":
+        """Return the table whose rows have means over replicas.
+
+        None if rows of several runs are not the same, such as those of clusters.
+        """
+        return self if self.HAS_SERIES or not self.has_frames else None
 
     def named_axes(self) -> tuple[Axis, ...]:
         """Return the axes whose places are columns of files."""
@@ -597,7 +632,19 @@ class Table(PerFrame):
 
     def mean_errors(self) -> tuple[Column, ...]:
         """Return the mean of each series with its error; none without frames."""
-        return super().mean_errors() if self.has_frames else ()
+        return super().mean_errors() if is_of_frames(self) else ()
+
+    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
+        """Return the mean of each series with its error; see `PerFrame.statistics`.
+
+        Raises
+        ------
+        ValueError
+            If there are no numbers per frame that have a mean.
+        """
+        if not is_of_frames(self):
+            raise ValueError(f"{self.name} has no values per frame with a mean, and no error of it")
+        return super().statistics(discard=discard)
 
     def _look(
         self,
@@ -614,7 +661,7 @@ class Table(PerFrame):
     def _draw_means(
         self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
     ) -> "Figure":
-        if not self.has_frames:
+        if not is_of_frames(self):
             raise ValueError(
                 f"kind={kind!r} draws values per frame, which {self.name} does not have: leave it"
                 " out"
@@ -646,6 +693,10 @@ class Table(PerFrame):
             # The shortest decimals that give the stored times back.
             inputs = analysis_of(self.report).get("inputs", ())
             columns[1] = ("time_ps", shortest_times(self.times, inputs))
+        elif rows and (times := rows[0].get("time")) is not None:
+            lags = times.astype(np.float64, copy=False)
+            rounded = decimals_within(lags, ROUNDING * np.abs(lags))
+            columns[0] = (columns[0][0], rounded[places[0]].ravel())
         quantities: list[tuple[list[str], NDArray[np.generic] | None]] = [
             (names, self.values),
             *((self.names(name, ""), array) for name, array in self.also.items()),
@@ -668,7 +719,10 @@ class Table(PerFrame):
         return array.transpose(order).reshape(n_rows, self.n_columns()).T
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> Self:
-        """Return a table of the chosen rows, with the report and the parts of the whole."""
+        """Return a table of the chosen rows, with the report of the whole.
+
+        Parts that have the same rows are those of the chosen ones.
+        """
 
         def some(array: NDArray[_T] | None) -> NDArray[_T] | None:
             return None if array is None else array[chosen]
@@ -681,6 +735,10 @@ class Table(PerFrame):
             half_widths=some(self.half_widths),
             resolved=some(self.resolved),
             also={name: array[chosen] for name, array in self.also.items()},
+            parts={
+                name: part._of_rows(chosen) if part.axes[0].kind == self.axes[0].kind else part
+                for name, part in self.parts.items()
+            },
         )
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -692,7 +750,10 @@ class Table(PerFrame):
             "selections": np.array(self.selections, np.str_),
             "label": np.array(self.label),
             **self._errors(),
-            **{name: np.array(getattr(self, name)) for name in self.own_fields()},
+            **{
+                name: np.array(getattr(self, name), np.str_ if default == () else None)
+                for name, default in self.own_fields().items()
+            },
         }
         for k, axis in enumerate(self.axes):
             arrays.update(axis.arrays(f"axis{k}"))
@@ -704,10 +765,11 @@ class Table(PerFrame):
 
     @classmethod
     def own_fields(cls) -> dict[str, object]:
-        """Return the default of each field that a subclass adds."""
-        return {one.name: one.default for one in fields(cls)[len(fields(Table)) :]}
+        """Return the default of each field that a subclass adds, and files have."""
+        own = fields(cls)[len(fields(Table)) :]
+        return {one.name: one.default for one in own if one.metadata.get("is_saved", True)}
 
 
 def is_of_frames(result: object) -> TypeGuard[Table]:
-    """Return whether a result is a table whose rows are frames."""
-    return isinstance(result, Table) and result.has_frames
+    """Return whether a result has numbers per frame, with means over time and replicas."""
+    return isinstance(result, Table) and result.has_frames and result.HAS_SERIES

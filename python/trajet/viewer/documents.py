@@ -14,22 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import atom_labels, residue_labels
-from trajet.result import (
-    ContactMap,
-    HydrogenBonds,
-    PairwiseRmsd,
-    SurfaceAreas,
-    Table,
-)
 from trajet.result.result import Result
-from trajet.result.table import is_of_frames
+from trajet.result.table import Axis, Table, is_of_frames
 from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
-# Kinds of results that the page draws.
-DRAWN = (ContactMap, PairwiseRmsd)
-# Kinds of the first axes of tables that it draws, and those of which values are colours.
-DRAWN_AXES, COLOURED_AXES = ("frames", "atoms"), ("atoms",)
+# Kinds of axes of the tables that colour atoms, and that the page draws beside series.
+COLOURED = (("atoms",), ("frames", "atoms"), ("frames", "residues"), ("residues", "residues"))
+DRAWN = (("atoms",), ("residues", "residues"), ("atoms", "atoms"), ("frames", "other frames"))
 # Columns of a result that are drawn.
 _MOST_COLUMNS = 8
 # Rows and columns of a matrix that are drawn, and hydrogen bonds.
@@ -120,30 +112,28 @@ def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]
     ValueError
         If the page does not draw such results, or it is of another trajectory.
     """
-    match result:
-        case SurfaceAreas() if result.by != "total":
-            return _areas(result, title, shown)
-        case ContactMap():
-            return _contacts(result, title, shown)
-        case HydrogenBonds():
-            return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
-        case Table() if is_of_frames(result):
-            return _lines(result, title, shown.trajectory)
-        case Table() if result.axes[0].kind == "atoms":
-            return _atom_values(result, title, shown)
-        case PairwiseRmsd():
+    if not isinstance(result, Table) or not is_drawn(result):
+        raise ValueError(not_drawn(type(result), title))
+    match [axis.kind for axis in result.axes]:
+        case ["frames", "other frames"]:
             return _frame_pairs(result, title, shown.trajectory)
-    raise ValueError(not_drawn(type(result), title))
+        case ["frames", "atoms" | "residues"]:
+            return _means(result, title, shown)
+        case ["frames", *_]:
+            return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
+        case ["atoms"]:
+            return _atom_values(result, title, shown)
+    return _contacts(result, title, shown)
 
 
-def has_colours(result: Result) -> bool:
-    """Return whether a result has values that colour atoms."""
-    match result:
-        case SurfaceAreas():
-            return result.by != "total"
-        case ContactMap():
-            return result.of == "residue"
-    return isinstance(result, Table) and result.axes[0].kind == "atoms"
+def is_drawn(result: Table) -> bool:
+    """Return whether the page draws a table."""
+    return is_of_frames(result) or tuple(axis.kind for axis in result.axes) in DRAWN
+
+
+def has_colours(result: Table) -> bool:
+    """Return whether a table has values that colour atoms."""
+    return tuple(axis.kind for axis in result.axes) in COLOURED
 
 
 def not_drawn(kind: type, title: str) -> str:
@@ -175,19 +165,20 @@ def _lines(result: Table, title: str, trajectory: Trajectory) -> dict[str, objec
     }
 
 
-def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
+def _bonds(result: Table, shown: ShownAtoms) -> dict[str, object]:
     """Return the hydrogen bonds between shown atoms: those of row k from `offsets[k]` on.
 
-    Rows are the frames of `_lines`, ascending.
+    Rows are the frames of `_lines`, ascending. None if the result has no list of bonds.
     """
-    if result.bonds is None:
+    bonds = result.parts.get("bonds")
+    if bonds is None:
         return {}
-    if len(result.bonds.frames) > _MOST_BONDS:
+    frames, atoms = bonds.axes[0]["frame"].astype(np.int64), bonds.axes[0].atoms()
+    if len(frames) > _MOST_BONDS:
         return {"note": "more hydrogen bonds than the picture can have: take fewer frames or atoms"}
-    ends = np.stack(
-        [shown.positions(result.bonds.hydrogens), shown.positions(result.bonds.acceptors)], axis=1
-    )
-    frames = result.bonds.frames
+    assert atoms is not None
+    # From the hydrogen to the acceptor.
+    ends = np.stack([shown.positions(atoms[:, 1]), shown.positions(atoms[:, 2])], axis=1)
     order = np.argsort(frames, kind="stable")
     order = order[(ends[order] >= 0).all(axis=1)]
     rows = np.sort(np.asarray(result.frames))
@@ -203,43 +194,50 @@ def _bonds(result: HydrogenBonds, shown: ShownAtoms) -> dict[str, object]:
 
 
 def _atom_values(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
-    topology, axis = shown.topology, result.axes[0]
-    atoms = axis["atom"].astype(np.int64)
-    _check_range(atoms, topology.n_atoms, title)
-    labels = atom_labels(topology, atoms)
-    if axis.get("label") is not None:
-        _check_labels(labels.tolist(), axis.labels(), title)
-    residues = topology.atoms_residues[atoms]
+    atoms, residues, labels = _places(result.axes[0], title, shown)
     return _profile(
         {"title": title, "quantity": result.quantity, "label": result.columns[0], "of": "atom"},
         np.asarray(result.values),
-        labels.tolist(),
+        labels,
         residues,
         atoms,
         shown,
     )
 
 
-def _areas(result: SurfaceAreas, title: str, shown: ShownAtoms) -> dict[str, object]:
-    topology = shown.topology
-    is_atom = result.by == "atom"
-    _check_range(result.indices, topology.n_atoms if is_atom else topology.n_residues, title)
-    if is_atom:
-        labels = atom_labels(topology, result.indices).tolist()
-        residues = topology.atoms_residues[result.indices]
-    else:
-        labels = residue_labels(topology)[result.indices].tolist()
-        residues = result.indices
-    _check_labels(labels, list(result.columns), title)
+def _means(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
+    axis = result.axes[1]
+    atoms = axis.atoms()
+    indices, residues, labels = _places(axis, title, shown)
     mean = f"mean {result.quantity} of {len(result.frames)} frames"
+    of = axis.kind.removesuffix("s")
     return _profile(
-        {"title": title, "quantity": mean, "label": result.selections[0], "of": result.by},
+        {"title": title, "quantity": mean, "label": result.selections[0], "of": of},
         np.asarray(result.values).mean(axis=0),
         labels,
         residues,
-        result.indices if is_atom else None,
+        None if atoms is None else indices,
         shown,
     )
+
+
+def _places(
+    axis: Axis, title: str, shown: ShownAtoms
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Return indices in the topology, residues and labels of atoms or residues.
+
+    Raises
+    ------
+    ValueError
+        If they are those of another topology.
+    """
+    topology, is_atom = shown.topology, axis.kind == "atoms"
+    indices = axis[axis.kind.removesuffix("s")].astype(np.int64)
+    _check_range(indices, topology.n_atoms if is_atom else topology.n_residues, title)
+    known = atom_labels(topology, indices) if is_atom else residue_labels(topology)[indices]
+    if axis.get("label") is not None:
+        _check_labels(known.tolist(), axis.labels(), title)
+    return indices, topology.atoms_residues[indices] if is_atom else indices, known.tolist()
 
 
 def _profile(
@@ -265,27 +263,19 @@ def _profile(
     }
 
 
-def _contacts(result: ContactMap, title: str, shown: ShownAtoms) -> dict[str, object]:
-    topology = shown.topology
-    is_atom = result.of == "atom"
-    sides = []
-    for axis in result.axes:
-        numbers, names = axis[result.of].astype(np.int64), axis.labels()
-        _check_range(numbers, topology.n_atoms if is_atom else topology.n_residues, title)
-        known = atom_labels(topology, numbers) if is_atom else residue_labels(topology)[numbers]
-        _check_labels(known.tolist(), names, title)
-        residues = topology.atoms_residues[numbers] if is_atom else numbers
-        sides.append((residues, names))
-    (rows, row_names), (columns, column_names) = sides
+def _contacts(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
+    (_, rows, row_names), (_, columns, column_names) = (
+        _places(axis, title, shown) for axis in result.axes
+    )
     values = np.asarray(result.values)
     found: dict[str, object] = {
-        **_matrix(values, title, f"fraction of frames in contact, {result.cutoff:g} Å"),
+        **_matrix(values, title, result.quantity),
         "labels": [result.selections[0], result.selections[-1]],
         "pair": "residues",
         **_side("row", row_names, shown.spans(rows)),
         **_side("column", column_names, shown.spans(columns)),
     }
-    if not is_atom:
+    if has_colours(result):
         number = np.nansum(values, axis=1)
         found |= {
             "coloured": "mean number of contacts",
@@ -294,15 +284,17 @@ def _contacts(result: ContactMap, title: str, shown: ShownAtoms) -> dict[str, ob
     return found
 
 
-def _frame_pairs(result: PairwiseRmsd, title: str, trajectory: Trajectory) -> dict[str, object]:
+def _frame_pairs(result: Table, title: str, trajectory: Trajectory) -> dict[str, object]:
+    others = result.axes[1]["frame"].astype(np.int64)
     _check_frames(np.asarray(result.frames), result.times, title, trajectory)
-    others = result.frames if result.other_frames is None else result.other_frames
+    # Rows and columns are the same frames, but those of two trajectories.
+    is_within = len(result.selections) == 1 and np.array_equal(result.frames, others)
     return {
-        **_matrix(np.asarray(result.values), title, f"{result.name} ({result.units})"),
-        "labels": list(result.columns),
+        **_matrix(np.asarray(result.values), title, result.quantity),
+        "labels": list(result.selections),
         "pair": "frames",
         # A click shows the frame of the column within one trajectory, otherwise that of the row.
-        "chosen": "column" if result.other_frames is None else "row",
+        "chosen": "column" if is_within else "row",
         "rows": result.frames.tolist(),
         "columns": others.tolist(),
     }

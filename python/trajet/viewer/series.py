@@ -9,16 +9,15 @@ from pathlib import Path
 
 import trajet
 from trajet.quoting import quoted
-from trajet.result import ContactMap, Result, Table
+from trajet.result import Result, Table
 from trajet.result.loading import load
 from trajet.trajectory import Selection
 from trajet.viewer.documents import (
-    COLOURED_AXES,
-    DRAWN,
-    DRAWN_AXES,
+    COLOURED,
     ShownAtoms,
     document,
     has_colours,
+    is_drawn,
     not_drawn,
 )
 
@@ -109,16 +108,15 @@ def _of_word(word: str) -> LinkedSeries:
     needed = [
         one.name for one in parameters if one.default is one.empty and one.kind < one.VAR_POSITIONAL
     ]
-    kind, axis = function.__annotations__["return"], function.command.first_axis
-    is_drawn = axis in DRAWN_AXES or (inspect.isclass(kind) and issubclass(kind, DRAWN))
-    if len(needed) != 1 or not is_drawn:
+    axes = function.command.axes
+    if len(needed) != 1 or not axes:
         raise ValueError(
             f"{quoted(word)}: this analysis has no values per frame, atom or residue of one"
             f" selection: run `trajet {word}` with its options and -o FILE.npz, and give that file"
         )
     if any(one.name == "list_bonds" for one in parameters):
         function = partial(function, list_bonds=True)
-    return LinkedSeries(word, function, has_colours=axis in COLOURED_AXES or kind is ContactMap)
+    return LinkedSeries(word, function, has_colours=axes in COLOURED)
 
 
 def _of_file(path: Path) -> LinkedSeries:
@@ -126,7 +124,6 @@ def _of_file(path: Path) -> LinkedSeries:
 
 
 def _of(result: Result, title: str) -> LinkedSeries:
-    is_drawn = isinstance(result, Table) and result.axes[0].kind in DRAWN_AXES
-    if not is_drawn and not isinstance(result, DRAWN):
+    if not isinstance(result, Table) or not is_drawn(result):
         raise ValueError(not_drawn(type(result), title))
     return LinkedSeries(title, lambda _: result, has_colours=has_colours(result))
