@@ -34,7 +34,8 @@ def make(folder: Path) -> Path:
     if not target.exists():
         short = folder / "adk98.xtc"
         tj.convert(tj.open(None, datafiles.DCD, sidecar=False), short, force=True)
-        offsets = [*tj.open(None, short, sidecar=False).reader.offsets(), short.stat().st_size]
+        offsets = tj.open(None, short, sidecar=False).source.reader.offsets().tolist()
+        offsets.append(short.stat().st_size)
         data = short.read_bytes()
         with target.with_suffix(".part").open("wb") as file:
             for frame in range(N_FRAMES):

@@ -235,7 +235,7 @@ class _Memory:
     def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
         self.atoms, self._plan = plan.atoms, plan.condensed()
         self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
-        self._reader = trajectory.open(None, path_of(file), sidecar=False).reader
+        self._reader = trajectory.open(None, path_of(file), sidecar=False).source.reader
 
     def put(self, at: int, positions: NDArray[np.float32], cells: NDArray[np.float64]) -> None:
         """Write consecutive frames, the first at index `at`."""

@@ -117,7 +117,7 @@ def _state_of_a_leaf(plan: Plan) -> tuple[bytes, int]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "one.dcd"
         tj.write(path, np.zeros((1, 1, 3), np.float32), times=[0.0])
-        reader = tj.open(None, path, sidecar=False).reader
+        reader = tj.open(None, path, sidecar=False).source.reader
         pass_ = Pass(plan, 1, 1, [])
         worker = Worker(WorkerSpec(reader.worker_input(pass_.atoms), plan, 1, (), 1))
         sections = sections_of(pass_, 1, np.empty(pass_.sections(1)[1], np.uint8))

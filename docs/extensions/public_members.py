@@ -10,33 +10,8 @@ if TYPE_CHECKING:
 # Members of public classes that only the package itself uses.
 OF_THE_PACKAGE = {
     # Trajectories and selections.
-    *(
-        "absent_atoms",
-        "absolute_paths",
-        "advice_on_absent_atoms",
-        "before_run",
-        "blocks_of_columns",
-    ),
-    *("check_known", "choose_atoms", "columns", "columns_of", "columns_of_text", "copies_rows"),
-    *(
-        "count_read",
-        "describe_inputs",
-        "describe_transforms",
-        "hdf5_at",
-        "index_state",
-        "indices_of",
-    ),
-    *("n_topology_atoms", "of_dataset", "of_open_atoms", "put_in_order", "read_columns", "reader"),
-    *("reader_for", "record_analysis", "rotates", "run_before", "select_indices", "stem"),
-    *(
-        "stale_index_removed",
-        "time_remarks",
-        "topology_atoms",
-        "transform_remarks",
-        "untransformed",
-        "updating",
-    ),
-    *("use_universe", "with_steps", "read_uncounted", "prepared"),
+    *("columns", "group_numbers", "index_state", "prepared", "read_uncounted"),
+    "topology_atoms",
     # Ensembles and their members.
     *("n_parsed_topologies", "of", "open_files", "topology_key"),
     # Results and reports.

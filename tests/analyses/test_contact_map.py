@@ -52,7 +52,7 @@ def fractions(
 def test_maps_by_residue_equal_the_distances(systems: Systems, name: str) -> None:
     """Contacts of two selections that share residues, and within one, with images and without."""
     traj = systems[name].trajectory
-    near = traj.topology_atoms.residues
+    near = traj.source.structure.atoms.residues
     a = traj.select(np.flatnonzero(near < 14))
     b = traj.select(np.flatnonzero((near >= 8) & (near < 24))[::2])
     rows, columns = (np.unique(each.topology_atoms.residues) for each in (a, b))

@@ -19,7 +19,7 @@ from trajet import _trajet, startup
 from trajet.analysis import sample
 from trajet.pools import tasks, timing
 from trajet.topology import Topology
-from trajet.trajectory import with_topology
+from trajet.trajectory import structure
 
 NAMES = {
     "stages",
@@ -188,7 +188,11 @@ def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
         times = [report[each] for each in BEFORE]
         assert report["t_command"] == pytest.approx(sum(times) + report["stages"]["t_total"])
         assert min(times) > 0
-        assert report["t_topology"] == traj.t_topology > opening["t_open"] + opening["t_index"]
+        assert (
+            report["t_topology"]
+            == traj.source.structure.seconds
+            > opening["t_open"] + opening["t_index"]
+        )
         table = repr(report)
         for each in (*BEFORE, "t_command"):
             assert f"{each} " in table
@@ -214,9 +218,9 @@ def test_each_second_before_the_run_is_counted_once(
 ) -> None:
     """Imports, the reading of the topology and the selection are each counted on their own."""
     clock = Clock()
-    load, select = with_topology.load_structure, Topology.select
+    load, select = structure.load_structure, Topology.select
     traj = tj.open(adk.psf, adk.xtc)
-    opened, imports = traj.t_topology, startup.import_seconds()
+    opened, imports = traj.source.structure.seconds, startup.import_seconds()
 
     def slow_load(*given: Any) -> Any:
         with startup.importing("a module that nobody has"):
@@ -230,11 +234,11 @@ def test_each_second_before_the_run_is_counted_once(
         return select(*given, **how)
 
     monkeypatch.setattr(startup, "time", clock)
-    monkeypatch.setattr(with_topology, "load_structure", slow_load)
+    monkeypatch.setattr(structure, "load_structure", slow_load)
     monkeypatch.setattr(Topology, "select", slow_select)
     atoms = traj.select("name CA")
     assert startup.import_seconds() == imports + 3
-    assert traj.t_topology == opened + 25
+    assert traj.source.structure.seconds == opened + 25
     # Modules that were imported already cost no import time.
     assert atoms.t_select == 0.5
 

@@ -204,7 +204,7 @@ def test_short_tuples_of_frames_are_errors(adk: Adk) -> None:
     assert tj.rmsd(calpha, frames=[0, 10]).frames.tolist() == [0, 10]
 
 
-def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
+def test_tab_completion_shows_all_public_names(adk: Adk) -> None:
     """Names of the package, of trajectories and of selections."""
     assert set(dir(tj)) == set(tj.__all__)
     traj = tj.open(adk.psf, adk.xtc)
@@ -214,15 +214,24 @@ def test_tab_completion_shows_what_is_for_users(adk: Adk) -> None:
             *("format", "observables"),
             *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
             *("n_frames", "nojump", "path", "paths", "read", "remarks", "repair", "select"),
-            *("steps", "tags", "tiers", "times", "topology", "topology_path", "transforms"),
-            *("translate", "universe", "untransformed", "whole", "wrap"),
+            *(
+                "source",
+                "steps",
+                "tags",
+                "tiers",
+                "times",
+                "topology",
+                "topology_path",
+                "transforms",
+            ),
+            *("translate", "universe", "whole", "wrap"),
         )
     )
     assert [name for name in dir(traj.select("all")) if not name.startswith("_")] == sorted(
         (
             *("atoms", "blocks", "by_residue", "center", "cluster", "cursor", "fit", "indices"),
-            *("label",),
-            *("n_atoms", "nojump", "read", "repair", "split", "text", "trajectory"),
-            *("translate", "whole", "wrap"),
+            *("label", "columns", "group_numbers", "read_uncounted", "source", "t_select"),
+            *("n_atoms", "nojump", "read", "repair", "split", "text", "topology_atoms"),
+            *("trajectory", "translate", "whole", "wrap"),
         )
     )

@@ -245,7 +245,7 @@ def test_chain_has_the_names_of_its_files(adk: Adk, parts: list[Path]) -> None:
     *inputs, topology = report["inputs"]
     assert [entry["path"] for entry in inputs] == [str(path) for path in parts]
     for entry, path in zip(inputs, parts, strict=True):
-        (alone,) = tj.open(None, path).describe_inputs()
+        (alone,) = tj.open(None, path).source.describe_inputs()
         assert entry == alone
         assert entry["size"] == path.stat().st_size
         assert entry["dropped_frames"] == 0
@@ -281,7 +281,7 @@ def test_hundred_files_are_opened_once_each(
     expected = tj.rmsd(tj.open(None, whole).select(np.arange(0, N_ATOMS, 5)))
     for _ in range(2):
         chain = tj.open(None, *hundred)
-        assert chain.reader.opening()["opens"] == 100
+        assert chain.source.reader.opening()["opens"] == 100
         assert open_files(hundred[0].parent) == MOST_OPEN
         selection = chain.select(np.arange(0, N_ATOMS, 5))
         for threads, task_frames in ((8, None), (8, 1), (1, None), (3, 50)):
@@ -294,7 +294,9 @@ def test_hundred_files_are_opened_once_each(
             assert report["opens"] - 100 == sum(worker["opens"] for worker in report["workers"])
             assert open_files(hundred[0].parent) == MOST_OPEN
             again = report["opens"] - 100
-            assert (report["stages"]["t_open"] > chain.reader.opening()["t_open"]) == (again > 0)
+            assert (report["stages"]["t_open"] > chain.source.reader.opening()["t_open"]) == (
+                again > 0
+            )
             # Opening again costs two comparisons with the file; the rest is as for one file.
             size = sum(path.stat().st_size for path in hundred)
             assert report["bytes_read"] <= size + again * 8192

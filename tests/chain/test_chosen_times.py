@@ -19,7 +19,7 @@ def test_times_of_a_kept_index_are_compared_with_all_headers(tmp_path: Path, end
     give_time(path, FRAME, 1e6)
     stale = tj.open(None, path)
     assert stale.index_state == "loaded"
-    assert stale.reader.times()[FRAME] == was[FRAME]
+    assert stale.source.reader.times()[FRAME] == was[FRAME]
     with pytest.raises(tj.StaleIndexError, match=f"frame {FRAME}"):
         _ = stale.times
     assert not sidecar_of(path).exists()

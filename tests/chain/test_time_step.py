@@ -84,7 +84,7 @@ def test_unstated_times_are_remarked_where_they_are_used(tmp_path: Path, kind: s
     found = tj.msd(given.all_atoms(), weights="equal", unwrapped=True)
     assert np.array_equal(found.lags[:3], STEP * np.arange(3))
     assert "time_step=2.5 (--time-step 2.5)" in str(found.report["remarks"])
-    assert not given.time_remarks
+    assert not given.source.files.time_remarks
 
 
 @pytest.mark.parametrize("kind", ["pdb", "gro"])
@@ -190,7 +190,9 @@ def test_files_that_have_no_times_take_the_option(tmp_path: Path, name: str) -> 
     """The remark names it; copies in the same format have the times."""
     path = tmp_path / name
     (untimed_nc if path.suffix == ".nc" else untimed_hdf5)(path)
-    assert any("--time-step PS" in remark for remark in tj.open(None, path).time_remarks)
+    assert any(
+        "--time-step PS" in remark for remark in tj.open(None, path).source.files.time_remarks
+    )
     traj = tj.open(None, path, time_step=STEP)
     assert np.array_equal(traj.read([3, 1]).times, [3 * STEP, STEP])
     copy = tmp_path / f"copy{path.with_suffix('.h5md' if '.h5' in name else '.nc').suffix}"

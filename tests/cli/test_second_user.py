@@ -45,7 +45,7 @@ def as_other_user(*command: object, content: bytes = b"") -> None:
 def forged_index(path: Path) -> bytes:
     """Return an index that fits the file at `path`, except for another time of `FRAME`."""
     true = path.read_bytes()
-    at = int(tj.open(None, path).reader.offsets()[FRAME])
+    at = int(tj.open(None, path).source.reader.offsets()[FRAME])
     data = bytearray(true)
     if path.suffix == ".nc":
         at = data.index(np.array(2.5 * FRAME, ">f4").tobytes(), at)
@@ -86,7 +86,7 @@ def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) ->
     plant(sidecar_of(path), forged)
     opened = tj.open(None, path)
     assert opened.index_state == "built"
-    assert np.array_equal(opened.reader.times(), true)
+    assert np.array_equal(opened.source.reader.times(), true)
     remark = opened.remarks[-1]
     assert str(sidecar_of(path)) in remark
     assert "belongs to another user (user id 65534)" in remark
@@ -96,7 +96,7 @@ def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) ->
     assert again.index_state == "loaded"
     assert again.index_path is not None
     assert again.index_path.parent != shared
-    assert np.array_equal(again.reader.times(), true)
+    assert np.array_equal(again.source.reader.times(), true)
     assert sorted(shared.iterdir()) == sorted([path, sidecar_of(path)])
 
 

@@ -68,7 +68,7 @@ def sources(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obj
 def repeated(xtc: Path, times: int) -> bytes:
     """Return the frames of a file several times over, with times that increase."""
     traj = tj.open(None, xtc)
-    offsets, begin = traj.reader.offsets().tolist(), traj.times
+    offsets, begin = traj.source.reader.offsets().tolist(), traj.times
     span = begin[-1] - begin[0] + 1
     copies = []
     for k in range(times):

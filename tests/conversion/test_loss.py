@@ -455,12 +455,12 @@ def test_cell_of_a_frame_does_not_depend_on_the_tag(form: str, tmp_path: Path) -
     original = tj.open(topology(tmp_path), path, sidecar=False)
     store = tj.Store(tmp_path / "store", create=True)
     store.add("run", original, profile=profile(tmp_path, form))
-    whole = frame_metadata(original.reader)
+    whole = frame_metadata(original.source.reader)
     for tags in ("", "@exact", "@other"):
         traj = tj.open(f"{store.folder}/run{tags}")
-        sent, frames = traj.reader.worker_input(None), np.arange(traj.n_frames)
-        elsewhere, _ = _trajet.WorkerTrajectory(sent).reader(traj.reader.slice(frames))
-        for reader in (traj.reader, elsewhere):
+        sent, frames = traj.source.reader.worker_input(None), np.arange(traj.n_frames)
+        elsewhere, _ = _trajet.WorkerTrajectory(sent).reader(traj.source.reader.slice(frames))
+        for reader in (traj.source.reader, elsewhere):
             got = frame_metadata(reader)
             for name, values in whole.items():
                 assert values.tobytes() == got[name].tobytes(), (tags, name)

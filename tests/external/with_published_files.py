@@ -58,7 +58,7 @@ def test_h5md_of_gromacs_is_read_and_copied_completely(tmp_path: Path) -> None:
     block = traj.read()
     assert np.array_equal(block.positions, positions * np.float32(10))
     assert np.array_equal(block.times, times)
-    assert np.array_equal(traj.reader.steps(), steps)
+    assert np.array_equal(traj.source.reader.steps(), steps)
     lengths = np.diagonal(edges, axis1=1, axis2=2).astype("f8") * 10
     np.testing.assert_allclose(block.cells[:, :3], lengths, rtol=1e-12)
     found, copied = (

@@ -194,7 +194,7 @@ def test_a_damaged_frame_is_an_error_when_it_is_asked_for(tmp_path: Path) -> Non
     path = xtc_bytes.write_xtc(tmp_path / "damaged.xtc", x)
     traj = tj.open(None, path)
     expected = traj.read().positions
-    offsets = traj.reader.offsets()
+    offsets = traj.source.reader.offsets()
     content = bytearray(path.read_bytes())
     content[int(offsets[25]) : int(offsets[25]) + 4] = b"\0\0\0\0"
     path.write_bytes(content)

@@ -191,7 +191,7 @@ def test_frame_borders_agree_with_mdanalysis(file: Golden, path: Path) -> None:
     """The tests' own walkers find as many frames as MDAnalysis, and trajet the same borders."""
     found = borders(file)
     assert found.n_frames == file.truth.n_frames
-    assert tj.open(None, path).reader.offsets().tolist() == found.at[:-1]
+    assert tj.open(None, path).source.reader.offsets().tolist() == found.at[:-1]
 
 
 @each_file
@@ -429,7 +429,7 @@ def test_cut_files_are_errors(file: Golden, path: Path, every: bool) -> None:
         traj = tj.open(None, path, sidecar=False, allow_truncated_tail=True)
         assert traj.n_frames == whole
         assert same_bits(traj.times, truth.times)
-        assert traj.reader.truncated_tail == cut - found.at[whole]
+        assert traj.source.reader.truncated_tail == cut - found.at[whole]
         frames, atoms = all_of(truth)
         frames = frames if at_random else frames[-1:]
         assert_same(traj.read(frames=frames), truth, frames, atoms)
@@ -447,7 +447,7 @@ def test_cut_files_are_errors(file: Golden, path: Path, every: bool) -> None:
 def test_truncated_tail_changes_nothing_for_a_whole_file(file: Golden, path: Path) -> None:
     """allow_truncated_tail has no effect on it."""
     traj = tj.open(None, path, allow_truncated_tail=True)
-    assert traj.reader.truncated_tail == 0
+    assert traj.source.reader.truncated_tail == 0
     assert_same(traj.read(), file.truth, *all_of(file.truth))
 
 
@@ -464,7 +464,7 @@ def test_wrong_frame_count_of_a_header_is_a_remark(file: Golden, path: Path) -> 
     """A correct count gives no remark."""
     found = borders(file)
     traj = tj.open(None, path)
-    remarks = [remark for remark in traj.remarks if remark not in traj.time_remarks]
+    remarks = [remark for remark in traj.remarks if remark not in traj.source.files.time_remarks]
     has_remark = any(f"{found.claimed} frames" in remark for remark in remarks)
     assert has_remark == (found.claimed not in (None, found.n_frames))
 
@@ -680,9 +680,9 @@ def test_reading_all_takes_few_requests(file: Golden, path: Path, request_size: 
     traj = tj.open(None, path, request_size=request_size)
     n = traj.n_frames
     out = np.empty((n, traj.n_atoms, 3), np.float32)
-    counts = traj.reader.read((0, 1, n), None, out, "positions")["counts"]
+    counts = traj.source.reader.read((0, 1, n), None, out, "positions")["counts"]
     size = path.stat().st_size
-    assert traj.reader.opening()["opens"] + counts["opens"] == 1
+    assert traj.source.reader.opening()["opens"] + counts["opens"] == 1
     assert counts["bytes_used"] <= counts["bytes_read"] <= size
     assert counts["requests"] <= size / request_size + 2
     empty = np.isnan(file.truth.positions).all(axis=(1, 2)).sum()
@@ -698,7 +698,7 @@ def test_blocks_make_the_requests_of_one_call(file: Golden, path: Path, request_
     n = len(out)
 
     def opened() -> Reader:
-        return tj.open(None, path, request_size=request_size).reader
+        return tj.open(None, path, request_size=request_size).source.reader
 
     once = opened().read((0, 1, n), None, out, "positions")["counts"]
     for size in (1, 3):
@@ -737,7 +737,7 @@ def test_few_atoms_of_large_frames_read_few_bytes(large: Golden, tmp_path: Path)
         some = np.arange(begin, begin + 10)
         for field in ("positions", *(name for name, there in held(truth, frames).items() if there)):
             out = np.empty((5, 10, 3), np.float32)
-            reader = tj.open(None, path).reader
+            reader = tj.open(None, path).source.reader
             counts = reader.read((0, 1, 5), some, out, field)["counts"]
             assert same_bits(out, getattr(truth, field)[:, some])
             assert counts["frames"] == 5

@@ -139,7 +139,7 @@ def test_chunk_is_read_once(tmp_path: Path) -> None:
         chunks: list[Any] = []
         file["particles/trajectory/position/value"].id.chunk_iter(chunks.append)
     sizes = {chunk.chunk_offset: chunk.size for chunk in chunks}
-    reader = tj.open(None, path, request_size=1).reader
+    reader = tj.open(None, path, request_size=1).source.reader
     out = np.empty((4, 2, 3), np.float32)
     counts = reader.read((4, 1, 4), np.array([0, 41]), out, "positions")["counts"]
     # Beside them the head, which must be the one that the file had when it was opened.
@@ -207,7 +207,7 @@ def test_turned_boxes_keep_their_vectors(tmp_path: Path) -> None:
     edges = np.tile(turned, (N_FRAMES, 1, 1))
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges)
     traj = tj.open(None, path)
-    got = traj.reader.read((0, 1, N_FRAMES), None, np.empty_like(POSITIONS), "positions")
+    got = traj.source.reader.read((0, 1, N_FRAMES), None, np.empty_like(POSITIONS), "positions")
     assert np.array_equal(got["vectors"], edges.reshape(-1, 9) * 10)
     lengths = np.abs(traj.read(atoms=[0, 1]).cells[0])
     assert lengths.tolist() == [30, 40, 50, 90, 90, 90]

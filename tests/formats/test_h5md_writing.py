@@ -312,7 +312,7 @@ def test_failed_sync_leaves_no_file(adk: Adk, path: Path, monkeypatch: pytest.Mo
 def test_unreadable_piece_is_named(path: Path, tmp_path: Path) -> None:
     """The error does not name the joined file, which does not exist then."""
     traj, numbers = tj.open(None, datafiles.XTC, sidecar=False), np.arange(10)
-    content = h5md.Content(traj.reader, np.arange(500), chunk=(2, 500))
+    content = h5md.Content(traj.source.reader, np.arange(500), chunk=(2, 500))
     folder = tmp_path / "parts"
     folder.mkdir()
     parts = [(folder / f"{k}.h5md", 4 if k < 2 else 2) for k in range(3)]

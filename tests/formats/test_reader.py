@@ -87,7 +87,7 @@ def test_simultaneous_iterations_are_independent(adk: Adk, adk_truth: Truth) -> 
 
 def test_blocks_read_by_many_threads_are_independent(adk: Adk, adk_truth: Truth) -> None:
     """Each thread gets its own frames, whichever memory is reused."""
-    parts = tj.open(None, adk.xtc).reader.parts((0, 1, 98), None)
+    parts = tj.open(None, adk.xtc).source.reader.parts((0, 1, 98), None)
     out = np.empty_like(adk_truth.positions)
     with ThreadPoolExecutor(5) as pool:
         list(pool.map(lambda begin: parts.read(begin, out[begin : begin + 3]), range(0, 98, 3)))

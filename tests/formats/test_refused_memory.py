@@ -64,7 +64,7 @@ if what == "read":
     numbers = np.arange(2)
 
     def read_all(trajectory):
-        reader = trajectory.reader
+        reader = trajectory.source.reader
         reader.read(numbers, None, out, "positions", threads=1)
         reader.read(numbers, backwards, odd, "positions", threads=1)
         return odd
@@ -89,7 +89,7 @@ elif what == "states":
 
     plan = next(tj.rmsf.job(trajectory).start()).make_plan(np.arange(2))
     part = next(passes(
-        trajectory.reader, plan, (0, 1, 2), RunTiming(), threads=1,
+        trajectory.source.reader, plan, (0, 1, 2), RunTiming(), threads=1,
         make_tasks=lambda pass_: tasks_of(pass_, 1, None),
     ))
     worker = Worker(part.worker_spec)

@@ -261,7 +261,7 @@ def test_cut_files_are_errors(suffix: str, step: int, tmp_path: Path) -> None:
             if whole == 0:
                 continue
             traj = tj.open(None, path, sidecar=False, allow_truncated_tail=True)
-            assert traj.reader.truncated_tail == cut - at[whole]
+            assert traj.source.reader.truncated_tail == cut - at[whole]
             block = traj.read()
         assert whole <= len(block.frames) <= whole + 1
         outcomes.add(len(block.frames) - whole)
@@ -309,9 +309,9 @@ def test_few_atoms_of_a_frame_are_decoded(tmp_path: Path) -> None:
     """Only the selected atoms are parsed; the lines of others are skipped."""
     for path in (write_gro(tmp_path / "a.gro", 30, 3), write_pdb(tmp_path / "a.pdb", 30, 3)):
         out = np.empty((3, 2, 3), np.float32)
-        counts = tj.open(None, path).reader.read((0, 1, 3), np.array([4, 29]), out, "positions")[
-            "counts"
-        ]
+        counts = tj.open(None, path).source.reader.read(
+            (0, 1, 3), np.array([4, 29]), out, "positions"
+        )["counts"]
         assert counts["atoms_decoded"] == 6
         assert same_bits(out, tj.open(None, path).read().positions[:, [4, 29]])
         broken = path.read_text().splitlines(keepends=True)

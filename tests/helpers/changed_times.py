@@ -42,7 +42,7 @@ def sidecar_of(path: Path) -> Path:
 def give_time(path: Path, frame: int, time: float) -> None:
     """Change the time in the header of a frame without the index."""
     assert frame not in SAMPLED
-    at = int(tj.open(None, path).reader.offsets()[frame])
+    at = int(tj.open(None, path).source.reader.offsets()[frame])
     data = bytearray(path.read_bytes())
     if path.suffix == ".xtc":
         at += xtc_bytes.TIME
@@ -53,6 +53,6 @@ def give_time(path: Path, frame: int, time: float) -> None:
     else:
         old = 2.5 * frame
         at = data.index(struct.pack(">f", old), at)
-    assert old == tj.open(None, path).reader.times()[frame]
+    assert old == tj.open(None, path).source.reader.times()[frame]
     data[at : at + 4] = struct.pack(">f", time)
     path.write_bytes(data)

@@ -194,7 +194,7 @@ def broken_copy(adk: Adk, folder: Path) -> Path:
     """Return a copy of the trajectory with a corrupt frame, and without a kept index."""
     broken = folder / "broken.xtc"
     data = bytearray(adk.xtc.read_bytes())
-    offset = int(tj.open(None, adk.xtc).reader.offsets()[500])
+    offset = int(tj.open(None, adk.xtc).source.reader.offsets()[500])
     data[offset + 100 : offset + 400] = bytes(300)
     broken.write_bytes(data)
     return broken

@@ -90,7 +90,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
 def make(folder: Path, xtc: Path, frames: int) -> list[Path]:
     """Write a short and a long trajectory of ADK in a box, with times that go on."""
     paths = [folder / f"{n_frames}.xtc" for n_frames in (frames, TIMES * frames)]
-    data, offsets = xtc.read_bytes(), tj.open(None, xtc).reader.offsets().tolist()
+    data, offsets = xtc.read_bytes(), tj.open(None, xtc).source.reader.offsets().tolist()
     parts = [bytearray(data[a:b]) for a, b in pairwise([*offsets, len(data)])]
     box = (np.eye(3) * 8).astype(">f4").tobytes()
     for path, n_frames in zip(paths, (frames, TIMES * frames), strict=True):

@@ -20,9 +20,9 @@ def write_h5md_copy(
 ) -> None:
     """Write frames and atoms of a trajectory; `layout` has further fields of `h5md.Content`."""
     columns = None if atoms is None else trajectory.select(atoms).columns
-    numbers = trajectory.frame_numbers(frames)
+    numbers = trajectory.source.numbers(frames)
     workers = threads or _trajet.available_threads()
-    reader = trajectory.reader_for(numbers, columns, workers=workers)
-    kept = tuple(trajectory.reader.kept_remarks("H5MD"))
+    reader = trajectory.source.reader_for(numbers, columns, workers=workers)
+    kept = tuple(trajectory.source.reader.kept_remarks("H5MD"))
     content = h5md.Content(reader, columns, kept_remarks=kept, **layout)
     h5md.write_all([(path, numbers)], content, threads=threads, progress=progress)

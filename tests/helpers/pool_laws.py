@@ -51,7 +51,7 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
             tj.sasa(
                 atoms,
                 context=others,
-                radii=np.full(traj.n_topology_atoms, 1.7),
+                radii=np.full(traj.source.index.n_topology_atoms, 1.7),
                 points=64,
                 by="atom",
                 pool=pool,

@@ -46,7 +46,7 @@ def check(path: str, *, collective: bool) -> None:
             assert positions.tobytes() == want.positions.tobytes()
             assert np.array_equal(cells, want.cells, equal_nan=True)
         every = np.empty((n, n_atoms, 3), np.float32)
-        stored = alone.reader.read((0, 1, n), None, every, "positions")["vectors"]
+        stored = alone.source.reader.read((0, 1, n), None, every, "positions")["vectors"]
         if stored is not None:
             ax, ay, az, _, by, bz, _, _, cz = stored.T
             as_usual = (ay == 0) & (az == 0) & (bz == 0) & (ax >= 0) & (by >= 0) & (cz >= 0)

@@ -156,7 +156,7 @@ def test_infinite_molecules_are_remarks_of_reads(system: PeriodicSystem, tmp_pat
     """Blocks, frames, and the command that writes one have remarks; other frames have none."""
     made = make_system("endless", tmp_path)
     endless = made.open().whole()
-    assert endless.untransformed.read().remarks == ()
+    assert endless.source.untransformed.read(None, None, None).remarks == ()
     (remark,) = endless.read(frames=[1]).remarks
     assert "own periodic image" in remark
     assert remark in repr(endless.read(frames=[1]))

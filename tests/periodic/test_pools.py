@@ -206,7 +206,7 @@ def test_large_steps_give_one_remark_on_every_pool(system: PeriodicSystem) -> No
     traj = system.open()
     chain = traj.nojump().select("resname ALA GLY")
     assert not [one for one in tj.rmsd(chain).report["remarks"] if "jumps" in one]
-    stored = chain.trajectory.untransformed.read(frames=slice(0, None, 5)).positions.astype(float)
+    stored = chain.source.untransformed.read(slice(0, None, 5), None, None).positions.astype(float)
     vectors = system.vectors[::5]
     fractions = np.einsum("fai,fij->faj", stored[:, chain.indices], np.linalg.inv(vectors))
     steps = np.diff(fractions, axis=0)

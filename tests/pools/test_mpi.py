@@ -48,7 +48,7 @@ def fill(folder: Path, adk: Adk) -> Path:
     """Put the trajectory and one that has a corrupt frame into a folder; return it."""
     link(adk, folder)
     data = bytearray(adk.xtc.read_bytes())
-    offsets = tj.open(None, adk.xtc).reader.offsets()
+    offsets = tj.open(None, adk.xtc).source.reader.offsets()
     offset = int(offsets[min(500, len(offsets) - 2)])
     data[offset + 100 : offset + 400] = bytes(300)
     (folder / "broken.xtc").write_bytes(data)

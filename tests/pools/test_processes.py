@@ -149,7 +149,7 @@ def test_error_of_a_worker_is_raised_in_the_caller(long_adk: Adk, tmp_path: Path
     broken = tmp_path / "broken.xtc"
     data = bytearray(long_adk.xtc.read_bytes())
     traj = tj.open(None, long_adk.xtc)
-    offset = int(traj.reader.offsets()[500])
+    offset = int(traj.source.reader.offsets()[500])
     data[offset + 100 : offset + 400] = bytes(300)
     broken.write_bytes(data)
     traj = tj.open(long_adk.psf, broken)

@@ -29,7 +29,7 @@ def test_tasks_of_wide_rows_are_small() -> None:
 def test_task_of_listed_frames_reads_no_others(tmp_path: Path) -> None:
     """Of a million numbers of frames, those of the task are looked at: the others may be any."""
     tj.write(tmp_path / "one.dcd", np.zeros((4, 1, 3), np.float32), times=np.arange(4.0))
-    reader = tj.open(None, tmp_path / "one.dcd", sidecar=False).reader
+    reader = tj.open(None, tmp_path / "one.dcd", sidecar=False).source.reader
     frames = np.tile(np.arange(4), 256)
     pass_ = _trajet.Pass(Plan("moments", atoms=[0], align=None, average=False), 1, 1024, [])
     first, end = pass_.frames_of(0, 1)

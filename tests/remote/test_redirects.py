@@ -94,7 +94,7 @@ def test_worker_processes_resolve_by_themselves(server: RangeServer, adk: Adk) -
     """No worker gets a signed target."""
     redirect(server, f"/adk.xtc?sig={SECRET}")
     traj = tj.open(adk.psf, server.url("run.xtc"), allow_http=True, connections=2)
-    assert SECRET.encode() not in traj.reader.worker_input(None, secrets=True)
+    assert SECRET.encode() not in traj.source.reader.worker_input(None, secrets=True)
     there = tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=1))
     assert same_bits(there.values, tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values)
 

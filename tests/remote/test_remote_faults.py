@@ -235,7 +235,7 @@ def simple_server(data: bytes, kind: str) -> Iterator[str]:
 def test_files_of_servers_that_refuse_ranges_beyond_the_end(adk: Adk, n_frames: int) -> None:
     """They say the size, with status 416: these bytes are asked for, however small the file is."""
     with tj.open(None, adk.xtc) as traj:
-        offsets = [*traj.reader.offsets(), adk.xtc.stat().st_size]
+        offsets = [*traj.source.reader.offsets(), adk.xtc.stat().st_size]
     expected = tj.open(None, adk.xtc).read(frames=range(n_frames)).positions
     data = adk.xtc.read_bytes()[: offsets[n_frames]]
     with simple_server(data, "refuses the end") as url:

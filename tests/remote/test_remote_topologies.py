@@ -84,7 +84,7 @@ def test_topologies_have_the_columns_of_the_local_file(
         assert str(traj.topology_path) == server.url(name)
         assert np.array_equal(traj.topology.names, atoms.names)
         assert np.array_equal(traj.topology.masses, atoms.masses)
-        entry = traj.describe_inputs()[-1]
+        entry = traj.source.describe_inputs()[-1]
         assert (entry["path"], entry["size"]) == (server.url(name), size)
 
 

@@ -336,7 +336,9 @@ def test_no_secret_is_shown_or_sent(adk_server: RangeServer, adk: Adk) -> None:
     shown = [repr(traj), str(traj.paths), repr(result), str(result.report), str(traj.remarks)]
     assert SECRET not in "".join(shown)
     for secrets in (True, False):
-        assert (SECRET.encode() in traj.reader.worker_input(None, secrets=secrets)) == secrets
+        assert (
+            SECRET.encode() in traj.source.reader.worker_input(None, secrets=secrets)
+        ) == secrets
     with pytest.raises(TypeError, match="cannot be pickled") as raised:
         pickle.dumps(traj)
     assert SECRET not in str(raised.value)

@@ -440,7 +440,7 @@ def test_missing_file_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_p
 def test_changed_byte_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_path: Path) -> None:
     """These are the whole, the tag and decoded views; frames before it and other tags are read."""
     protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
-    begin = int(tj.open(None, protein).reader.offsets()[6])
+    begin = int(tj.open(None, protein).source.reader.offsets()[6])
     data = bytearray(protein.read_bytes())
     data[begin + 1000] ^= 1
     protein.write_bytes(data)
@@ -449,7 +449,7 @@ def test_changed_byte_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_p
             with pytest.raises(OSError, match="Input/output") as caught:
                 (shown / name).read_bytes()
             assert caught.value.errno == errno.EIO
-        before = int(tj.open(None, own_wet.xtc).reader.offsets()[5])
+        before = int(tj.open(None, own_wet.xtc).source.reader.offsets()[5])
         with (shown / "wet.xtc").open("rb") as file:
             assert file.read(before) == own_wet.xtc.read_bytes()[:before]
         water = next((own_wet.folder / "slow").glob("wet-*/water.xtc"))

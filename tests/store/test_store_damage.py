@@ -38,7 +38,7 @@ class Case:
 
     def offset(self, frame: int) -> int:
         """Return the offset of a frame of the file."""
-        return int(tj.open(None, self.file).reader.offsets()[frame])
+        return int(tj.open(None, self.file).source.reader.offsets()[frame])
 
 
 def make(adk: Adk, folder: Path, ending: str) -> Case:

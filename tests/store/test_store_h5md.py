@@ -40,7 +40,7 @@ TAGS = {"front": "index 0:9 20:24", "back": "index 10:19", "few": "index 25:27",
 
 def opened(*paths: Path, **options: Any) -> _trajet.Reader:
     """Open H5MD files."""
-    return tj.open(None, *paths, **options).reader
+    return tj.open(None, *paths, **options).source.reader
 
 
 def random_file(path: Path, seed: int) -> Path:
@@ -270,7 +270,7 @@ def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> 
 
     def check() -> None:
         assert store.verify() == ()
-        assert_same_read(store.open("one").reader, opened(mda_file))
+        assert_same_read(store.open("one").source.reader, opened(mda_file))
         store.get("one", tmp_path / "whole.h5md", force=True)
         assert numbers_of(tmp_path / "whole.h5md") == numbers_of(mda_file)
 
@@ -294,9 +294,9 @@ def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> 
     # Steps that go back are those of the original.
     again = shutil.copy(mda_file, tmp_path / "again.h5md")
     assert store.append("one", tj.open(None, again)).n_frames == N_FRAMES
-    assert_same_read(store.open("one").reader, opened(mda_file, again))
+    assert_same_read(store.open("one").source.reader, opened(mda_file, again))
     store.retag("one", profile(tmp_path))
-    assert_same_read(store.open("one").reader, opened(mda_file, again))
+    assert_same_read(store.open("one").source.reader, opened(mda_file, again))
     store.remove("one")
     assert store.list() == ()
 
@@ -306,7 +306,7 @@ def test_several_files_are_one_trajectory(mda_file: Path, tmp_path: Path) -> Non
     top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
     more = shutil.copy(mda_file, tmp_path / "more.h5md")
     store.add("one", tj.open(top, mda_file, more), profile=profile(tmp_path))
-    assert_same_read(store.open("one").reader, opened(mda_file, more))
+    assert_same_read(store.open("one").source.reader, opened(mda_file, more))
     assert store.verify() == ()
     with h5py.File(more, "a") as file:
         file["particles/trajectory/force/value"].attrs["unit"] = "kcal mol-1 nm-1"
@@ -345,7 +345,7 @@ def test_other_formats_need_permission_to_lose(mda_file: Path, tmp_path: Path) -
     plain = write_h5md(tmp_path / "plain.h5md", truth.positions, unit="Angstrom", time=2.0)
     every = {name: 'format = "dcd"' for name in TAGS}
     store.add("plain", tj.open(top, plain), profile=profile(tmp_path, every))
-    assert_same_read(store.open("plain").reader, opened(plain))
+    assert_same_read(store.open("plain").source.reader, opened(plain))
     store.get("plain", tmp_path / "again.h5md")
     assert numbers_of(tmp_path / "again.h5md") == numbers_of(plain)
 
@@ -416,7 +416,7 @@ def test_invalid_requests_are_errors(
     native = _trajet.Store(tmp_path / "store", create=True, hdf5=wrong)
     asked = spec(tmp_path, np.zeros(N_ATOMS, int))
     with pytest.raises(tj.StoreError, match="frame 5 differs from the one that was divided"):
-        native.add("one", traj.reader, asked, top, [[]], threads=2)
+        native.add("one", traj.source.reader, asked, top, [[]], threads=2)
     # Bonds of the file are read with its topology.
     assert traj.topology.n_atoms == N_ATOMS
     monkeypatch.setitem(sys.modules, "h5py", None)

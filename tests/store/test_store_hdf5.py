@@ -86,7 +86,10 @@ def test_only_needed_chunks_are_read(wet: Solvated) -> None:
     assert result.report["tiers"] == {"fast": result.report["bytes_read"], "slow": 0}
     size = file_of(wet, "protein").stat().st_size
     assert 0 < result.report["bytes_read"] <= 1.1 * size
-    frame, reader = 12 * 3341, wet.store.open("wet", tags=["protein"], request_size=4096).reader
+    frame, reader = (
+        12 * 3341,
+        wet.store.open("wet", tags=["protein"], request_size=4096).source.reader,
+    )
 
     def read(number: int, atoms: np.ndarray) -> tuple[bytes, int]:
         out = np.empty((1, len(atoms), 3), np.float32)
@@ -323,7 +326,7 @@ def test_worker_spec_is_small(tmp_path: Path) -> None:
     plain = tj.open(topology, xtc)
     store = tj.Store(tmp_path / "store", create=True)
     store.add("few", plain, profile=profile)
-    reader = store.open("few").reader
+    reader = store.open("few").source.reader
     # Paths, positions of chunks and their checksums; 49 bytes per frame and tag would be boxes.
     sizes = [len(reader.worker_input(atoms)) for atoms in (None, np.arange(10), np.array([11]))]
     assert max(sizes) < n_frames
@@ -375,7 +378,7 @@ def added(wet: Solvated, writer: Any) -> dict[str, Any]:
         {"name": "rest", "short_name": "r", "select": "", "tier": "fast", "format": "exact"}
         | {"atoms": [[100, 47681]]},
     ]
-    reader, asked = tj.open(None, wet.xtc).reader, json.dumps({"tiers": tiers, "tags": tags})
+    reader, asked = tj.open(None, wet.xtc).source.reader, json.dumps({"tiers": tiers, "tags": tags})
     done: dict[str, Any] = store.add("wet", reader, asked, wet.gro, [[], []], threads=2)
     return done
 

@@ -133,7 +133,7 @@ def apply(
         name for name in _named_parameters(function, len(chosen)) if not (cells and name == "cell")
     ]
     has_cell = cells or "cell" in by_name
-    if has_cell and main.trajectory.rotates:
+    if has_cell and main.trajectory.source.rotates:
         raise ValueError(
             "cells of fitted frames are rotated, which lengths and angles cannot express: leave out"
             " the fit, or cells=True and the parameter cell of the function"

@@ -74,7 +74,7 @@ def main_set(thing: "Selection | UpdatingSelection | AtomGroup") -> AtomSet:
     if not isinstance(thing, UpdatingSelection):
         return fixed_set(main_selection(thing))
     native, columns = thing.prepared(has_selected=True)
-    possible, _ = thing.trajectory.columns_of(native.atoms_possible)
+    possible, _ = thing.trajectory.source.index.columns_of(native.atoms_possible)
     atoms = Selection(thing.trajectory, columns, thing.text)
     return AtomSet(atoms, possible, thing, native.to_bytes())
 

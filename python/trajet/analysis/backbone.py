@@ -168,12 +168,12 @@ def are_bonded(
     if not len(unknown):
         return bonded
     atoms = backbone[pairs[unknown]]
-    columns, there = trajectory.columns_of(np.maximum(atoms, 0))
+    columns, there = trajectory.source.index.columns_of(np.maximum(atoms, 0))
     there &= atoms >= 0
     wanted = np.unique(columns[there])
     if not len(wanted):
         return bonded
-    frame = trajectory.read_columns([0], wanted, None, counted=False)
+    frame = trajectory.source.read([0], wanted, None, counted=False)
     positions = np.full((*atoms.shape, 3), np.nan, np.float32)
     positions[there] = frame.positions[0][np.searchsorted(wanted, columns[there])]
     box = Box.of(frame)

@@ -166,7 +166,7 @@ def _columns(main: Selection, atoms: NDArray[np.int64]) -> NDArray[np.int64]:
     SelectionError
         If an atom is in a tag of a data set that is not open.
     """
-    columns, there = main.trajectory.columns_of(atoms)
+    columns, there = main.trajectory.source.index.columns_of(atoms)
     if not there.all():
         raise SelectionError(
             f"{main.trajectory.label}: hydrogens of {int((~there).sum())} donors are in tags that"

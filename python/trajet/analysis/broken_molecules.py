@@ -203,7 +203,7 @@ def _touching(
     # Frame 0 is read once.
     columns = np.unique(np.concatenate([own for own, _ in with_chains]))
     try:
-        block = selections[0].trajectory.read_columns([0], columns, None, counted=False)
+        block = selections[0].trajectory.source.read([0], columns, None, counted=False)
     except (TrajetError, OSError):
         # The run needs not read this frame; if it does, it meets the error.
         return

@@ -107,11 +107,11 @@ def _nucleotides(trajectory: Trajectory) -> NDArray[np.bool_]:
     ends = [atoms_of_places(topology, names) for names in (("O3'", "O3*"), ("P", "P"))]
     assert ends[0] is not None and ends[1] is not None
     pairs = np.stack([ends[0].max(axis=1)[:-1], ends[1][1:, 0]], axis=1)
-    columns, there = trajectory.columns_of(np.maximum(pairs, 0))
+    columns, there = trajectory.source.index.columns_of(np.maximum(pairs, 0))
     bonded = np.asarray(((pairs >= 0) & there).all(axis=1))
     if bonded.any():
         wanted, where = np.unique(columns[bonded], return_inverse=True)
-        frame = trajectory.read_columns([0], wanted, None, counted=False)
+        frame = trajectory.source.read([0], wanted, None, counted=False)
         one, other = np.moveaxis(frame.positions[0][where.reshape(-1, 2)], 1, 0)
         bonded[bonded] = Box.of(frame).distances(one, other) <= _PHOSPHATE_BOND
     return bonded

@@ -116,7 +116,7 @@ def dihedrals(
         names, fours, atom_columns = _backbone(main, remarks)
     else:
         fours = _checked(quadruples)
-        atom_columns = main.trajectory.columns(fours.ravel()).reshape(fours.shape)
+        atom_columns = main.trajectory.source.index.columns(fours.ravel()).reshape(fours.shape)
         names = tuple("-".join(map(str, four)) for four in fours.tolist())
     outcome = yield RunRequest(
         Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
@@ -185,7 +185,7 @@ def _backbone(
     trajectory = main.trajectory
     angles = backbone_dihedrals(main.topology_atoms, main.label, remarks)
     names, fours = angles.names, angles.fours
-    columns, there = trajectory.columns_of(fours)
+    columns, there = trajectory.source.index.columns_of(fours)
     # A residue needs all eight atoms of φ and ψ.
     kept: NDArray[np.bool_] = np.asarray(there.reshape(-1, 8).all(axis=1))
     if not kept.any():
@@ -237,7 +237,7 @@ def bonded_in_first_frame(main: Selection, columns: NDArray[np.int64]) -> NDArra
     trajectory = main.trajectory
     ends = np.concatenate([columns[::2, :2], columns[1::2, 2:]])
     wanted, where = np.unique(ends, return_inverse=True)
-    first = trajectory.read_columns([0], wanted, None, counted=False)
+    first = trajectory.source.read([0], wanted, None, counted=False)
     one, other = np.moveaxis(first.positions[0][where.reshape(ends.shape)], 1, 0)
     # Lengths are NaN in a frame without positions, and then no residue is bonded.
     near = Box.of(first).distances(one, other) <= PEPTIDE_BOND

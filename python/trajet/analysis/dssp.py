@@ -174,7 +174,7 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     for other in found[4:]:
         found[3] = np.where(found[3] < 0, other, found[3])
     backbone = np.stack(found[:4], axis=1)
-    columns, there = trajectory.columns_of(np.maximum(backbone, 0))
+    columns, there = trajectory.source.index.columns_of(np.maximum(backbone, 0))
     known = (backbone >= 0) & there
     chosen = np.zeros(topology.n_places, np.bool_)
     chosen[atoms.places] = True

@@ -314,7 +314,9 @@ def hbonds(
         )
     }
     if listed is not None:
-        axis = _axis(topology, "atoms", main.trajectory.indices_of(listed.integers("atoms")))
+        axis = _axis(
+            topology, "atoms", main.trajectory.source.index.indices_of(listed.integers("atoms"))
+        )
         frames = np.repeat(listed.frames, listed.integers("count"))
         parts["bonds"] = HydrogenBondList(
             values=listed.floats("distances"),

@@ -172,5 +172,5 @@ def _start(files: Trajectory, numbers: NDArray[np.int64]) -> NDArray[np.float32]
     if not len(numbers):
         return None
     atoms = np.unique(np.linspace(0, files.n_atoms - 1, _MOST_COMPARED).astype(np.int64))
-    found = files.read_columns(numbers[:1], atoms, None, counted=False)
+    found = files.source.read(numbers[:1], atoms, None, counted=False)
     return found.positions.reshape(-1, 3)

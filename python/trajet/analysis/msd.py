@@ -156,7 +156,7 @@ def msd(
     trajectory = main.trajectory
     if not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
         raise ValueError(f"axes are some of x, y and z, such as 'xyz' or 'z', not {axes!r}")
-    numbers = trajectory.frame_numbers(run.get("frames"))
+    numbers = trajectory.source.numbers(run.get("frames"))
     lags = _lags(trajectory, numbers, max_lag)
     range_of_fit(lags, fit_range)
     remarks: list[str] = []
@@ -533,7 +533,7 @@ class _Checks:
         column = self._moving.columns[self._moving.starts[particle]]
         trajectory = self._main.trajectory
         if trajectory.has_topology:
-            name = trajectory.topology_atoms.describe(int(column))
+            name = trajectory.source.structure.atoms.describe(int(column))
         else:
-            name = f"atom {trajectory.indices_of(np.array([column]))[0]}"
+            name = f"atom {trajectory.source.index.indices_of(np.array([column]))[0]}"
         return f"the centre of the particle of {name}" if self._moving.are_groups else name

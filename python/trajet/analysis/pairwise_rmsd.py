@@ -123,9 +123,9 @@ def pairwise_rmsd(
     if second is not None:
         check_same_atoms(main, second, remarks)
     numbers = weights_of(weights, main, remarks)
-    chosen = [main.trajectory.frame_numbers(run.get("frames"))]
+    chosen = [main.trajectory.source.numbers(run.get("frames"))]
     if second is not None:
-        chosen.append(second.trajectory.frame_numbers(other_frames))
+        chosen.append(second.trajectory.source.numbers(other_frames))
     n_frames = [len(of_one) for of_one in chosen]
     check_size(n_frames, main.n_atoms, max_memory, in_memory=path is None)
     is_free = path is None and max_memory is None
@@ -168,7 +168,7 @@ def pairwise_rmsd(
     if beside is not None:
         remarks += beside.broken
     recorded = {"n_other_frames": None if beside is None else len(beside.frames)}
-    inputs = [] if second is None else second.trajectory.describe_inputs()
+    inputs = [] if second is None else second.trajectory.source.describe_inputs()
     columns = outcome.frames_axis if beside is None else beside.frames_axis
     labels = list(map(str, columns["frame"].tolist()))
     return PairwiseRmsd(

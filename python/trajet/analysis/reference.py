@@ -22,7 +22,7 @@ from trajet.formats import FormatOptions
 from trajet.particles import EQUAL_WEIGHTS, masses_as_weights
 from trajet.quoting import quoted
 from trajet.selection_text import depends_on_order
-from trajet.topology import Atoms, Structure
+from trajet.topology import Atoms, SidecarUse, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file
 from trajet.trajectory import open as open_trajectory
 
@@ -164,7 +164,8 @@ def reference_positions(
             if item.text is None:
                 raise SelectionError("groups by index have no counterpart in another selection")
             if (
-                item.trajectory.n_topology_atoms != reference.trajectory.n_topology_atoms
+                item.trajectory.source.index.n_topology_atoms
+                != reference.trajectory.source.index.n_topology_atoms
                 and depends_on_order(item.text)
             ):
                 raise SelectionError(
@@ -206,12 +207,13 @@ def _read_structure(path: Path, trajectory: Trajectory) -> Structure:
 
     It is read with the options of a trajectory.
     """
-    use = trajectory.sidecar
+    file = trajectory.source.structure.file
+    use = SidecarUse() if file is None else file.sidecar
     if not h5md.is_hdf5(path):
         return topology.load(path, use)
     options: FormatOptions = {}
-    if trajectory.particles is not None:
-        options["h5md"] = {"particles": trajectory.particles}
+    if trajectory.source.files.particles is not None:
+        options["h5md"] = {"particles": trajectory.source.files.particles}
     with open_trajectory(
         path, path, sidecar=use.is_used, rebuild_index=use.rebuild, format_options=options
     ) as opened:
@@ -232,12 +234,12 @@ class _Structure:
     def coordinates(self, selection: Selection) -> Coordinates:
         """Return the positions of the atoms of a selection in this structure."""
         n, trajectory = self.structure.topology.n_atoms, selection.trajectory
-        if n == trajectory.n_atoms != trajectory.n_topology_atoms:
+        if n == trajectory.n_atoms != trajectory.source.index.n_topology_atoms:
             # The structure holds the same tags of a data set, and numbers its own atoms.
             atoms = selection.columns
         elif selection.text is not None:
             atoms = self.structure.select(selection.text, self.name)
-        elif n == trajectory.n_topology_atoms:
+        elif n == trajectory.source.index.n_topology_atoms:
             atoms = selection.indices
         else:
             raise SelectionError(

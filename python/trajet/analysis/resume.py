@@ -215,13 +215,13 @@ class _Feed:
         elif isinstance(value, Selection):
             self.value(["atoms", value.indices, value.trajectory])
         elif isinstance(value, Trajectory):
-            if value.call is None:
+            if value.source.call is None:
                 raise ValueError(
                     f"{self._job}: the topology of {value.label} is that of a Universe, which"
                     " cannot be compared with that of an earlier run: open its files with"
                     " trajet.open, or leave resume= out"
                 )
-            files = _files(value, value.call.options, verify=self._verify)
+            files = _files(value, value.source.call.options, verify=self._verify)
             self.value(["trajectory", files])
             self._transforms(value)
         else:
@@ -264,11 +264,12 @@ def _files(trajectory: Trajectory, options: OpenOptions, *, verify: bool) -> lis
     of_numbers = {name: getattr(options, name) for name in _OF_NUMBERS}
     found: list[object] = [of_numbers, _stamps(trajectory, verify=verify)]
     # Of an object in remote storage, the copy.
-    topology = trajectory.topology_at
-    if topology is None:
+    file = trajectory.source.structure.file
+    if file is None:
         return found
-    if topology in trajectory.objects:
-        found.append(_version(trajectory.objects[topology]))
+    topology = file.at
+    if topology in trajectory.source.files.objects:
+        found.append(_version(trajectory.source.files.objects[topology]))
     elif topology.is_file():
         found.append(_stamp(topology, verify=verify))
     return found
@@ -317,11 +318,11 @@ def _stamps(trajectory: Trajectory, *, verify: bool) -> list[object]:
         stamps: list[object] = [json.dumps(dataset.manifest, sort_keys=True), *trajectory.tags]
         return [*stamps, *(_digests(dataset) if verify and not dataset.path.objects else ())]
     found: list[object] = []
-    segments = trajectory.reader.segments()
-    for path, segment in zip(trajectory.absolute_paths, segments, strict=True):
+    segments = trajectory.source.reader.segments()
+    for path, segment in zip(trajectory.source.files.absolute_paths, segments, strict=True):
         found += [segment["size"], segment["n_frames"], segment["digest"]]
-        if path in trajectory.objects:
-            found.append(_version(trajectory.objects[path]))
+        if path in trajectory.source.files.objects:
+            found.append(_version(trajectory.source.files.objects[path]))
         else:
             found.append(_stamp(path, verify=verify, ends=segment["digest"]))
     return found

@@ -119,7 +119,7 @@ def further_selection(thing: "str | Selection | AtomGroup", trajectory: Trajecto
             )
         return thing
     if universes.is_atomgroup(thing):
-        if len(thing.universe.atoms) != trajectory.n_topology_atoms:
+        if len(thing.universe.atoms) != trajectory.source.index.n_topology_atoms:
             raise SelectionError("a group is of another system than the main selection")
         return trajectory.select(universes.fixed_indices(thing))
     raise TypeError(f"a group is a selection string or a Selection, not {type(thing).__name__}")
@@ -270,14 +270,14 @@ class AnalysisOutcome:
         """
         asked, trajectory = self.asked, self.request.trajectory
         assert asked is not None
-        unused = () if uses_times else trajectory.time_remarks
+        unused = () if uses_times else trajectory.source.files.time_remarks
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
             read.append(self.run["counting"])
-        trajectory.record_analysis(asked.name, self.atoms, read)
+        trajectory.source.files.record_analysis(asked.name, self.atoms, read)
         if not self.files:
-            self.files.extend(trajectory.describe_inputs())
+            self.files.extend(trajectory.source.describe_inputs())
         selections = self.request.selections
         parameters: dict[str, object] = {
             "first_frame": int(self.frames[0]) if len(self.frames) else None,
@@ -290,7 +290,7 @@ class AnalysisOutcome:
             **{name: describe(value) for name, value in asked.arguments.items()},
             **(recorded or {}),
             **({"analyses_of_run": list(self.analyses)} if self.analyses else {}),
-            **trajectory.describe_transforms(self.atoms),
+            **trajectory.source.describe_transforms(self.atoms),
         }
         entries: AnalysisEntries = {
             "analysis": asked.name,
@@ -300,21 +300,23 @@ class AnalysisOutcome:
             "remarks": [
                 *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
                 *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks()]),
-                *trajectory.transform_remarks(self.run["workers"]),
+                *trajectory.source.transform_remarks(self.run["workers"]),
                 *(remark for remark in trajectory.remarks if remark not in unused),
                 *self.fewer_connections,
             ],
             "result_bytes": sum(values.nbytes for values in self.arrays.values()),
-            **trajectory.before_run(self.request.t_select, self.run["t_total"]),
+            **trajectory.source.before_run(self.request.t_select, self.run["t_total"]),
         }
-        return make_report(trajectory.reader, self.run, entries, trajectory.tiers, trajectory.tags)
+        return make_report(
+            trajectory.source.reader, self.run, entries, trajectory.tiers, trajectory.tags
+        )
 
     def _topology_remarks(self) -> list[str]:
         """Return remarks on alternate locations that count several times, and on `protein`."""
         trajectory = self.request.trajectory
         if not trajectory.has_topology:
             return []
-        atoms = trajectory.indices_of(self.atoms)
+        atoms = trajectory.source.index.indices_of(self.atoms)
         remarks = location_remarks(trajectory.topology, atoms)
         # Names of proteins are looked up for these words alone.
         texts = [one.label for one in self.request.selections]
@@ -463,14 +465,14 @@ def run_jointly(
         Neighbours.of(request.as_written, with_chains=not request.chains_apart)
         for request in requests
     ]
-    with trajectory.stale_index_removed(), _own_messages(requests):
-        plans, n_atoms = _plans(requests, neighbours, numbers), trajectory.reader.n_atoms
+    with trajectory.source.files.stale_index_removed(), _own_messages(requests):
+        plans, n_atoms = _plans(requests, neighbours, numbers), trajectory.source.reader.n_atoms
         if approve is not None:
             for size in _result_sizes(requests, plans, len(numbers), n_atoms):
                 approve(size)
         _check_memory(requests, plans, len(numbers), n_atoms, facts)
         readers = _readers(requests, plans, frames, facts)
-        plan, reader = _joined(plans, readers, trajectory.reader)
+        plan, reader = _joined(plans, readers, trajectory.source.reader)
         measured = counting_of({id(reader): reader for reader in readers}.values())
         reader, fewer_connections = _with_room(reader, plans, len(numbers), facts)
         # Frames in the middle would need those before them.
@@ -482,7 +484,7 @@ def run_jointly(
         output = pool.run(reader, plan, frames, progress=show)
     report = cast(RunReport, {**_shift_times(output.report, before), **measured})
     # Frames that were read have been compared with the index.
-    times = trajectory.reader.times()[numbers]
+    times = trajectory.source.reader.times()[numbers]
     report["t_total"] = time.perf_counter() - begin
     files: list[InputEntry] = []
     return [
@@ -518,14 +520,12 @@ def _shared_trajectory(requests: Sequence[RunRequest]) -> Trajectory:
     trajectory = requests[0].trajectory
     if len(requests) == 1:
         return trajectory
-    if any(
-        request.trajectory.untransformed is not trajectory.untransformed for request in requests
-    ):
+    if any(request.trajectory.source.files is not trajectory.source.files for request in requests):
         raise ValueError(
             "the analyses are of different trajectories: open the files once, and make all"
             " selections from that trajectory"
         )
-    return trajectory.untransformed
+    return Trajectory(trajectory.source.untransformed)
 
 
 def _shared_numbers(requests: Sequence[RunRequest], frames: Frames) -> NDArray[np.int64]:
@@ -678,7 +678,7 @@ def _readers(
         compared = [] if request.compared is None else [request.compared]
         if request.reference is not None:
             compared.append(np.array([request.reference]))
-        readers[key] = request.trajectory.reader_for(
+        readers[key] = request.trajectory.source.reader_for(
             frames,
             # `np.unique` imports the masked arrays of NumPy.
             same[0] if len(same) == 1 else np.unique(np.concatenate(same)),

@@ -170,10 +170,11 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
     trajectory = selections[0].trajectory
     if radii is not None and not isinstance(radii, Mapping):
         numbers = checked_numbers(radii, "radii")
-        if numbers.shape != (trajectory.n_topology_atoms,):
+        n_atoms = trajectory.source.index.n_topology_atoms
+        if numbers.shape != (n_atoms,):
             raise ValueError(
-                f"{numbers.shape} radii do not fit the topology's {trajectory.n_topology_atoms}"
-                " atoms: give one for each of them, not for the selected ones"
+                f"{numbers.shape} radii do not fit the topology's {n_atoms} atoms: give one for"
+                " each of them, not for the selected ones"
             )
         chosen: NDArray[np.float64] = numbers[indices]
         return chosen

@@ -38,7 +38,7 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
         roundings leave the time between frames uncertain by more than 1 %.
     """
     label = trajectory.label
-    times = trajectory.reader.times()[numbers]
+    times = trajectory.source.reader.times()[numbers]
     if not np.isfinite(times).all():
         k = int(np.flatnonzero(~np.isfinite(times))[0])
         raise AnalysisError(
@@ -53,7 +53,7 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     steps = np.diff(times)
     step = float((times[-1] - times[0]) / len(steps))
     usual = _usual(steps)
-    rounding = rounding_of_times(trajectory.reader, times)
+    rounding = rounding_of_times(trajectory.source.reader, times)
     # Each of the two times is rounded by half of this at most.
     slack = np.maximum(rounding[1:], rounding[:-1]) + _SUMMED * abs(usual)
     if not rounding.max() <= _TELLS * usual and np.ptp(steps) > _SUMMED * abs(usual):
@@ -93,7 +93,7 @@ def _check_steps(
     usual = _usual(between)
     if not usual > 0 or (np.abs(between - usual) > np.maximum(slack, usual / 2)).any():
         raise _uneven(trajectory, numbers, times, slack)
-    steps = trajectory.reader.steps()[numbers]
+    steps = trajectory.source.reader.steps()[numbers]
     # XTC and TRR hold 32 bits of a step.
     by = np.diff(steps) % 2**32
     label = trajectory.label
@@ -127,7 +127,7 @@ def _uneven(
     far = np.flatnonzero(~((steps > 0) & (np.abs(steps - usual) <= slack)))
     k = int(far[0]) if far.size else int(np.abs(steps - usual).argmax())
     between = f"{steps[k]:g} ps from frame {numbers[k]} to frame {numbers[k + 1]}"
-    if trajectory.reader.unstated_times:
+    if trajectory.source.reader.unstated_times:
         advice = _GIVE
     elif steps[k] <= 0 and numbers[k + 1] > numbers[k]:
         advice = "drop frames that a continued run repeats with continuous=True (--continuous)"

@@ -528,7 +528,7 @@ def analysis(
                     )
                 opened = open_files(topology, trajectories, how, quiet=quiet)
                 if joint is not None and not (joint.is_chained or how.continuous):
-                    check_consecutive(opened)
+                    check_consecutive(opened.source.files)
                 chosen = choose_frames(opened, start, stop, step, begin, end)
                 if stop is not None and stop > opened.n_frames and not quiet:
                     click.echo(

@@ -320,7 +320,7 @@ def _document(
         "atoms": parts[0].n_atoms,
         "size": sum(part.size for part in parts),
         "remarks": [*options.notes_of_opening(opened), *remarks],
-        "inputs": plain(opened.describe_inputs()),
+        "inputs": plain(opened.source.describe_inputs()),
         "outputs": written + ([structure] if structure is not None else []),
     }
 

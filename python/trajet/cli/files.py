@@ -231,7 +231,7 @@ def _print(facts: Iterable[tuple[str, str]]) -> None:
 
 def _facts_together(opened: Trajectory) -> _JointFacts:
     """Return facts on several files as one trajectory."""
-    size = opened.reader.size
+    size = opened.source.reader.size
     return {
         "together": len(opened.paths),
         "atoms": opened.n_atoms,
@@ -239,14 +239,14 @@ def _facts_together(opened: Trajectory) -> _JointFacts:
         **_clock(opened),
         "size": size,
         # The remarks on each file are printed already.
-        "remarks": list(opened.reader.chain_remarks),
+        "remarks": list(opened.source.reader.chain_remarks),
     }
 
 
 def _facts(opened: Trajectory) -> _FileFacts:
     """Return facts on the frames of a file."""
-    reader = opened.reader
-    first = opened.indices_of(np.zeros(1, np.int64))
+    reader = opened.source.reader
+    first = opened.source.index.indices_of(np.zeros(1, np.int64))
     cell = opened.read(frames=[0], atoms=first).cells[0]
     size = reader.size if opened.dataset is None else opened.dataset.size
     if opened.dataset is not None:
@@ -275,7 +275,7 @@ def _facts(opened: Trajectory) -> _FileFacts:
 
 def _clock(opened: Trajectory) -> _Clock:
     """Return facts on the times of frames."""
-    times = opened.reader.times()
+    times = opened.source.reader.times()
     return {
         "first_time_ps": float(times[0]),
         "last_time_ps": float(times[-1]),
@@ -325,14 +325,14 @@ def _cell(cell: list[float] | str | None) -> str:
 
 def _time_step(opened: Trajectory) -> str:
     """Return a text on the time between frames."""
-    times = opened.reader.times()
+    times = opened.source.reader.times()
     steps = np.diff(times)
     if not len(steps):
         return "one frame only"
     if not np.ptp(times):
         return "none: all frames have the same time"
     middle = float(np.nanmedian(steps))
-    slack = rounding_of_times(opened.reader, times)
+    slack = rounding_of_times(opened.source.reader, times)
     slack = np.minimum(np.maximum(slack[1:], slack[:-1]) + 1e-6 * abs(middle), abs(middle) / 2)
     odd = int((~(np.abs(steps - middle) <= slack)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""

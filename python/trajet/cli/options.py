@@ -258,7 +258,7 @@ def notes_of_opening(opened: Trajectory) -> list[str]:
     found = []
     if click.get_current_context().meta.get(_REORDERED):
         found.append(f"files are read in the order of their numbers, {opened.path} first")
-    if cut := opened.reader.truncated_tail:
+    if cut := opened.source.reader.truncated_tail:
         found.append(f"{cut} bytes of an unfinished frame at the end are left out")
     return found
 
@@ -299,9 +299,9 @@ def choose_frames(
             f" {len(times)} frames are at {time_text(times[0])} ps: choose them by their numbers"
             " with --start and --stop, or give the time between frames with --time-step PS"
         )
-    click.get_current_context().meta[_UNSTATED] = opened.time_remarks
+    click.get_current_context().meta[_UNSTATED] = opened.source.files.time_remarks
     # --begin 1 includes a frame whose time is 0.99999994 ps.
-    slack = 2 * rounding_of_times(opened.reader, times)
+    slack = 2 * rounding_of_times(opened.source.reader, times)
     if any(info.times == "even" for info in formats_of(opened.format)):
         # Their headers hold the time step in single precision.
         slack = np.maximum(slack, 2 * np.finfo(np.float32).eps * np.abs(times))

@@ -13,8 +13,7 @@ from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.tables import escaped
 from trajet.cli.view_serving import print_notes, serve
 from trajet.dataset import find_dataset
-from trajet.trajectory import OpenOptions, Trajectory, is_structure
-from trajet.trajectory.choice import frame_numbers, resolve_frames
+from trajet.trajectory import OpenOptions, Trajectory, frame_numbers, is_structure, resolve_frames
 from trajet.viewer.layers import make_layer
 
 # Seconds after the end within which a thread that reads or analyses is left behind.

@@ -27,7 +27,7 @@ def native_content(
     joined: bool,
 ) -> h5md.NativeContent | None:
     """Return the content of an exact copy of H5MD; None if one file cannot hold it."""
-    reader, dataset = trajectory.reader, trajectory.dataset
+    reader, dataset = trajectory.source.reader, trajectory.dataset
 
     def frames_only() -> h5md.NativeContent:
         remarks = content_left_out(trajectory, path)
@@ -41,18 +41,19 @@ def native_content(
 
     if reader.format != h5md.HDF5.name or trajectory.transforms:
         return None
-    if not trajectory.copies_rows:
+    if not trajectory.source.files.copies_rows:
         return frames_only()
     atoms = columns
     if dataset is None:
-        if pool is not None and trajectory.objects:
+        if pool is not None and trajectory.source.files.objects:
             raise ValueError(
                 f"{path}: only threads of this process write exact H5MD copies of objects in remote"
                 " storage: leave the pool out"
             )
         sources = [
             h5md.Source(
-                trajectory.hdf5_at(segment["path"]), segment["n_frames"] - segment["dropped_frames"]
+                trajectory.source.files.hdf5_at(segment["path"]),
+                segment["n_frames"] - segment["dropped_frames"],
             )
             for segment in reader.segments()
         ]
@@ -75,7 +76,7 @@ def native_content(
         columns,
         sources,
         atoms=atoms,
-        particles=trajectory.particles,
+        particles=trajectory.source.files.particles,
         omitted=[
             *["velocity"] * (not how.velocities),
             *["force"] * (not how.forces),
@@ -95,9 +96,12 @@ def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
         kept = trajectory.dataset.other_contents or []
         sources = [source for source, _ in kept]
     else:
-        segments = trajectory.reader.segments()
+        segments = trajectory.source.reader.segments()
         sources = [one["path"] for one in segments if one["format"] in h5md.HDF5.layouts]
-    found = [h5md.left_out(trajectory.hdf5_at(one), trajectory.particles) for one in sources]
+    found = [
+        h5md.left_out(trajectory.source.files.hdf5_at(one), trajectory.source.files.particles)
+        for one in sources
+    ]
     names = sorted({name for one in found for name in one})
     info = written_as(path.suffix)
     what = path.suffix if info is None else info.name
@@ -114,7 +118,7 @@ def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
 def lost_by_tags(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
     """Return remarks on fields that are not written since lossy tags of a data set lack them."""
     tags: dict[str, list[str]] = {}
-    for what, tag in trajectory.reader.omitted_fields(columns):
+    for what, tag in trajectory.source.reader.omitted_fields(columns):
         tags.setdefault(what, []).append(tag)
     return [
         f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
@@ -137,9 +141,9 @@ def frames_left_out(
         If a frame has such a field, and loss is not allowed.
     """
     remarks = []
-    if names := trajectory.reader.further_names(int(numbers[0])):
+    if names := trajectory.source.reader.further_names(int(numbers[0])):
         remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
-    losses, remark = trajectory.reader.left_out(numbers, columns)
+    losses, remark = trajectory.source.reader.left_out(numbers, columns)
     if remark is None:
         return remarks
     if not how.allow_loss:
@@ -154,7 +158,7 @@ def frames_left_out(
 
 def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
     """Return remarks on what copies of rotated frames leave out."""
-    if not trajectory.rotates:
+    if not trajectory.source.rotates:
         return []
     without = []
     if has_velocities(trajectory.format):
@@ -172,8 +176,8 @@ def converted_content(
     how: OutputOptions,
 ) -> h5md.Content:
     """Return the content of H5MD outputs of frames."""
-    gone = {what for what, _ in trajectory.reader.omitted_fields(columns)}
-    if trajectory.rotates:
+    gone = {what for what, _ in trajectory.source.reader.omitted_fields(columns)}
+    if trajectory.source.rotates:
         gone |= {"velocities", "forces"}
     how = replace(
         how,
@@ -188,11 +192,11 @@ def converted_content(
 def _holds(trajectory: Trajectory, frames: NDArray[np.int64], kind: str) -> bool:
     """Return whether any of the frames has velocities or forces."""
     # Files of a chain may differ; formats without these fields raise errors.
-    mixed = len({segment["format"] for segment in trajectory.reader.segments()}) > 1
+    mixed = len({segment["format"] for segment in trajectory.source.reader.segments()}) > 1
     size = 1 if mixed else _FRAMES_LOOKED_AT
     for begin in range(0, len(frames), size):
         try:
-            trajectory.read_columns(
+            trajectory.source.read(
                 frames[begin : begin + size],
                 np.zeros(1, np.int64),
                 None,

@@ -381,7 +381,7 @@ def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
     """Return the remarks on a source that copies with this file name ending store."""
     info = written_as(suffix)
     # Unknown endings raise an error later.
-    return () if info is None else tuple(trajectory.reader.kept_remarks(info.name))
+    return () if info is None else tuple(trajectory.source.reader.kept_remarks(info.name))
 
 
 def _outcome(kind: str, number: int, done: JobResult[WriteOutcome]) -> WriteOutcome:
@@ -423,7 +423,7 @@ def _copy(
     n_threads = of_pool or asked.threads or _trajet.available_threads()
     # Threads that write one file hand over to one another.
     hand_over = len(parts) == 1 and asked.pool is None and not in_hdf5
-    reader = trajectory.reader_for(
+    reader = trajectory.source.reader_for(
         np.concatenate(frames),
         columns,
         threads=n_threads if hand_over else 1,
@@ -441,7 +441,7 @@ def _copy(
         numbered = [(path, numbers) for (path, _), numbers in zip(parts, frames, strict=True)]
         left = [frames_left_out(trajectory, *part, columns, asked.how) for part in numbered]
         content = converted_content(trajectory, reader, np.concatenate(frames), columns, asked.how)
-        if trajectory.reader.format == h5md.HDF5.name:
+        if trajectory.source.reader.format == h5md.HDF5.name:
             # A tag is lossy, fields are left out, or files differ in units or precision.
             lost = [*lost, "written in Å and single precision, not as the original stores it"]
     output_format = written_as(parts[0][0].suffix)
@@ -449,16 +449,16 @@ def _copy(
         none = not _have_cells(trajectory, np.concatenate(frames))
         asked = replace(asked, how=replace(asked.how, without_cells=none))
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
-    with trajectory.stale_index_removed():
+    with trajectory.source.files.stale_index_removed():
         outcomes = write(copies)
-    inputs = trajectory.describe_inputs()
+    inputs = trajectory.source.describe_inputs()
     done, workers = [], list[Counts | WorkerEntry]()
     # Reads before all outputs are counted in the report of the first.
     counting = counting_of([reader])
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         counted = outcome.warnings if outcome.run is None else outcome.run["workers"]
-        on_transforms = trajectory.transform_remarks(counted)
+        on_transforms = trajectory.source.transform_remarks(counted)
         remarks = tuple(
             dict.fromkeys((*on_transforms, *lost, *own, *outcome.remarks, *trajectory.remarks))
         )
@@ -466,7 +466,7 @@ def _copy(
             parameters: Parameters = {
                 "n_frames": len(numbers),
                 "n_atoms": [selection.n_atoms],
-                **trajectory.describe_transforms(columns),
+                **trajectory.source.describe_transforms(columns),
             }
             what: AnalysisEntries = {
                 "analysis": "convert",
@@ -474,17 +474,19 @@ def _copy(
                 "inputs": inputs,
                 "remarks": list(remarks),
                 "result_bytes": 0,
-                **trajectory.before_run(selection.t_select, run["t_total"]),
+                **trajectory.source.before_run(selection.t_select, run["t_total"]),
             }
             if "counting" in counting:
                 run["counting"] = counting.pop("counting")
                 workers.append(run["counting"])
-            report = make_report(trajectory.reader, run, what, trajectory.tiers, trajectory.tags)
+            report = make_report(
+                trajectory.source.reader, run, what, trajectory.tiers, trajectory.tags
+            )
             workers += run["workers"]
         done.append(
             Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, remarks, report)
         )
-    trajectory.record_analysis("convert", columns, workers)
+    trajectory.source.files.record_analysis("convert", columns, workers)
     return done
 
 
@@ -496,7 +498,7 @@ def _have_cells(trajectory: Trajectory, frames: NDArray[np.int64]) -> bool:
     one = np.zeros(1, np.int64)
     begin, n = 0, 1
     while begin < len(frames):
-        cells = trajectory.read_columns(frames[begin : begin + n], one, None, counted=False).cells
+        cells = trajectory.source.read(frames[begin : begin + n], one, None, counted=False).cells
         # Angles of cells that were never written are zeros.
         if not np.isnan(cells).all():
             return True
@@ -589,7 +591,7 @@ def split(
         raise ValueError(f"unknown format {format!r}: choose from {known}")
     folder = Path(folder)
     digits = max(3, len(str(len(borders) - 2)))
-    stem = trajectory.stem
+    stem = trajectory.source.files.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
     kept = _kept_remarks(trajectory, suffix)
@@ -651,6 +653,6 @@ def _borders(n: int, segments: int | None, frames_per_segment: int | None) -> li
 
 def _suffix(trajectory: Trajectory) -> str:
     """Return a file name ending of the trajectory's format, if possible that of its first file."""
-    endings = suffixes_of_copies(trajectory.reader.segments()[0]["format"])
+    endings = suffixes_of_copies(trajectory.source.reader.segments()[0]["format"])
     own = trajectory.path.suffix.lower()
     return own if own in endings else endings[0]

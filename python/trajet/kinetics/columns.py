@@ -149,5 +149,5 @@ def _structure(topology: Topology) -> tuple[Box, NDArray[np.float32]]:
 def _check_frame(main: Selection, fours: NDArray[np.int64]) -> None:
     """Raise an error if no residue is bonded in frame 0: the topology is another system's."""
     trajectory = main.trajectory
-    columns = trajectory.columns(fours.ravel()).reshape(fours.shape)
+    columns = trajectory.source.index.columns(fours.ravel()).reshape(fours.shape)
     bonded_in_first_frame(main, columns)

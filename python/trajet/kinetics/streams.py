@@ -80,7 +80,7 @@ class FeatureStream:
         # Of all features of a frame.
         self._bytes = sum(plan.sizes(self.trajectory.n_atoms)[1] for plan in plans)
         self._counts_jumps = any(
-            request.trajectory.reader.has_no_jump for request in self._requests
+            request.trajectory.source.reader.has_no_jump for request in self._requests
         )
         if self._counts_jumps and (np.diff(self.frames) <= 0).any():
             raise ValueError(

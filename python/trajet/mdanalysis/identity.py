@@ -21,7 +21,7 @@ def identity_of(trajectory: Trajectory) -> list[Ends]:
             segment["size"],
             _digest_of_ends(segment["path"], segment["size"]),
         )
-        for segment in trajectory.reader.segments()
+        for segment in trajectory.source.reader.segments()
     ]
 
 

@@ -23,8 +23,8 @@ from trajet.mdanalysis.timestep import (
     marked_positions,
     positions_array,
 )
+from trajet.trajectory import MUCH_BYTES
 from trajet.trajectory.cursor import Cursor
-from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -142,7 +142,11 @@ class Source:
         """Return indices of atoms of the time steps as `Trajectory.cursor` takes them."""
         if self.atoms is not None:
             ix = self.atoms if ix is None else self.atoms[ix]
-        return None if ix is None else self.trajectory.indices_of(np.asarray(ix, np.int64))
+        return (
+            None
+            if ix is None
+            else self.trajectory.source.index.indices_of(np.asarray(ix, np.int64))
+        )
 
     def _find_motion_fields(self) -> dict[str, bool]:
         """Return whether frames of the files can have velocities, and forces."""
@@ -391,18 +395,18 @@ class Source:
         threads = available_threads() if is_much else 1
         if columns is not None:
             columns = np.asarray(columns, np.int64)
-        reader = trajectory.reader
+        reader = trajectory.source.reader
         got: ReadFrames
         if len(fields) > 1:
-            with trajectory.stale_index_removed():
+            with trajectory.source.files.stale_index_removed():
                 got = of_all = reader.read_fields(frames, columns, out, threads=threads)
             is_complete = all(of_all["n_with"][name] == len(frames) for name in fields)
         else:
             positions = out["positions"]
-            with trajectory.stale_index_removed():
+            with trajectory.source.files.stale_index_removed():
                 got = reader.read(frames, columns, positions, "positions", threads=threads)
             is_complete = not got["counts"]["empty_frames"]
-        trajectory.count_read(columns, got["counts"])
+        trajectory.source.files.count_read(columns, got["counts"])
         vectors = got["vectors"]
         if vectors is not None:
             vectors = vectors.reshape(-1, 3, 3)

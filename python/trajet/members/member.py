@@ -127,7 +127,7 @@ class Member:
             made = opened(topology, trajectories, options)
         if not (self.is_chained or options.continuous):
             try:
-                check_consecutive(made)
+                check_consecutive(made.source.files)
             except BaseException:
                 made.close()
                 raise

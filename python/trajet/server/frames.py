@@ -23,7 +23,7 @@ from trajet._trajet import STORE_MANIFEST, FormatError
 from trajet.box import Box
 from trajet.dataset import StoreFile, find_dataset
 from trajet.server.table import Table, TagFile
-from trajet.trajectory import Trajectory
+from trajet.trajectory import Trajectory, opened_dataset
 from trajet.trajectory import open as open_trajectory
 from trajet.trajectory.cursor import Cursor
 
@@ -114,7 +114,12 @@ class _Entry:
         columns = _atoms(ranges, trajectory.n_atoms) if ranges else None
         # Only the frames that are asked for are read.
         cursor = Cursor(
-            trajectory, columns, positions=True, velocities=False, forces=False, read_ahead=False
+            trajectory.source,
+            columns,
+            positions=True,
+            velocities=False,
+            forces=False,
+            read_ahead=False,
         )
         self.cursors[ranges] = cursor
         if len(self.cursors) > _CURSORS:
@@ -283,7 +288,7 @@ class Frames:
 def _open(target: str | TagFile) -> tuple[Trajectory, Path | StoreFile | None]:
     """Open a trajectory, and return it with its index, if it has one."""
     if isinstance(target, TagFile):
-        return Trajectory.of_dataset(target.frames), target.file.index()
+        return opened_dataset(target.frames), target.file.index()
     if find_dataset(target) is not None:
         return open_trajectory(target), None
     opened = open_trajectory(None, target)

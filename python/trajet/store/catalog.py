@@ -33,7 +33,7 @@ from trajet.store.division import (
 from trajet.store.entry import Divided, Entry, Original, Published, entry_of, originals_of
 from trajet.store.profile import Profile, Tier
 from trajet.store.tag_atoms import assign_atoms, omitted_tags
-from trajet.trajectory import FrameChoice, OpenOptions, Trajectory
+from trajet.trajectory import FrameChoice, OpenOptions, Trajectory, opened_dataset
 
 # Least threads of a mount: some of them wait for storage.
 _LEAST_ANSWERS = 8
@@ -166,17 +166,17 @@ class Store:
             raise StoreError(f"{trajectory.label}: is a data set already: use retag")
         chosen = self._profile(profile)
         parts = assign_atoms(chosen, trajectory)
-        check_packages((part.tag for part in parts), trajectory.reader.format)
+        check_packages((part.tag for part in parts), trajectory.source.reader.format)
         left_out = omitted_tags(chosen, parts, trajectory)
         with (
             structures_of(parts, trajectory) as structures,
             other_contents_files(trajectory) as (other_contents, remarks),
             topology_file(trajectory) as (topology, left_out_bonds),
-            trajectory.stale_index_removed(),
+            trajectory.source.files.stale_index_removed(),
         ):
             done = self._native.add(
                 name,
-                trajectory.reader,
+                trajectory.source.reader,
                 tiers_and_tags(chosen, parts),
                 topology,
                 structures,
@@ -227,11 +227,11 @@ class Store:
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         with (
             other_contents_files(trajectory) as (other_contents, remarks),
-            trajectory.stale_index_removed(),
+            trajectory.source.files.stale_index_removed(),
         ):
             done = self._native.append(
                 name,
-                trajectory.reader,
+                trajectory.source.reader,
                 skip=entry.n_frames if again else 0,
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
@@ -259,7 +259,7 @@ class Store:
         chosen = self._profile(profile)
         opened = self.open(name)
         parts = assign_atoms(chosen, opened)
-        check_packages((part.tag for part in parts), opened.reader.format)
+        check_packages((part.tag for part in parts), opened.source.reader.format)
         with structures_of(parts, opened) as structures:
             done = self._native.retag(
                 name,
@@ -305,7 +305,7 @@ class Store:
         wanted = None if tags is None else tuple(tags)
         label = str(self.folder / name) + ("" if wanted is None else "@" + ",".join(wanted))
         place = DatasetPath(self._absolute, name, wanted, label)
-        return Trajectory.of_dataset(place, OpenOptions(request_size=request_size))
+        return opened_dataset(place, OpenOptions(request_size=request_size))
 
     def get(
         self,

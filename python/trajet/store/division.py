@@ -77,12 +77,16 @@ def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[
 
     Yields these files and remarks on contents that they lack; nothing for other formats.
     """
-    if source.reader.format != h5md.HDF5.name:
+    if source.source.reader.format != h5md.HDF5.name:
         yield [], []
         return
-    if not source.copies_rows:
+    if not source.source.files.copies_rows:
         left = sorted(
-            {one for path in source.paths for one in h5md.left_out(path, source.particles)}
+            {
+                one
+                for path in source.paths
+                for one in h5md.left_out(path, source.source.files.particles)
+            }
         )
         why = "as frames have other times, or were dropped within a file"
         yield [], [f"left out, {why}: {', '.join(left)}"] if left else []
@@ -94,7 +98,8 @@ def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[
             for number, path in enumerate(source.paths):
                 made.append(folder / f"{number}.h5")
                 remarks += [
-                    f"{path}: {remark}" for remark in h5md.keep(made[-1], path, source.particles)
+                    f"{path}: {remark}"
+                    for remark in h5md.keep(made[-1], path, source.source.files.particles)
                 ]
         yield made, remarks
 
@@ -146,9 +151,8 @@ def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
     It is the file that the trajectory was opened with, a temporary H5MD file, or a PSF file of the
     atoms of a trajectory that has some of the topology.
     """
-    assert trajectory.topology_path is not None
-    path = trajectory.topology_at or trajectory.topology_path.absolute()
-    if trajectory.n_atoms != trajectory.n_topology_atoms:
+    path = trajectory.source.structure.checked_file().at
+    if trajectory.n_atoms != trajectory.source.index.n_topology_atoms:
         with folder_in(None) as folder, _room_in(folder):
             made = _topology_of_some_atoms(trajectory, folder / path.stem)
             yield (
@@ -166,18 +170,18 @@ def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
             f" {path.name}; add it with a topology that has bonds, such as a TPR or PSF"
         )
         # Tags were selected: the topology has been read.
-        yield path, [remark] if trajectory.has_bonds_of_frames else []
+        yield path, [remark] if trajectory.source.structure.has_bonds_of_frames else []
         return
     with folder_in(None) as folder, _room_in(folder):
         made = folder / f"topology{path.suffix}"
-        h5md.keep_topology(path, made, trajectory.particles)
+        h5md.keep_topology(path, made, trajectory.source.files.particles)
         yield made, []
 
 
 def _topology_of_some_atoms(trajectory: Trajectory, stem: Path) -> Path:
     """Write a PSF file of the atoms of a trajectory, or a PDB file if charges are unknown."""
-    atoms = trajectory.topology_atoms
-    first = trajectory.read_columns([0], None, None, counted=False)
+    atoms = trajectory.source.structure.atoms
+    first = trajectory.source.read([0], None, None, counted=False)
     has_charges = atoms.column("charges") is not None and atoms.column("masses") is not None
     name = "PSF" if has_charges else "PDB"
     text = _trajet.structure_text(
@@ -198,7 +202,7 @@ def structures_of(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator
 
     Structures have no box if the box of frame 0 is rotated: GRO cannot hold it.
     """
-    first = trajectory.read_columns([0], None, None, counted=False)
+    first = trajectory.source.read([0], None, None, counted=False)
     positions, box = first.positions[0], Box.of(first)
     with folder_in(None) as folder:
         made = []
@@ -209,7 +213,7 @@ def structures_of(parts: Sequence[TagAtoms], trajectory: Trajectory) -> Iterator
                 # TRR frames may lack positions (NaN), and GRO cannot hold large ones.
                 if (np.abs(positions[part.atoms]) < _GRO_LIMIT).all():
                     paths.append(folder / f"{part.tag.name}.gro")
-                    atoms = trajectory.topology_atoms[part.atoms]
+                    atoms = trajectory.source.structure.atoms[part.atoms]
                     here = positions[part.atoms]
                     write_structure(paths[1], atoms, here, box, lambda: trajectory.universe)
                 made.append(paths)

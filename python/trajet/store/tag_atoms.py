@@ -100,14 +100,14 @@ def _chosen(tag: Tag, profile: Profile, trajectory: Trajectory) -> NDArray[np.in
     """Return the atoms that a tag selects, possibly none."""
     try:
         where = str(trajectory.topology_path)
-        indices = trajectory.select_indices(tag.select, where, empty=True)
-        return trajectory.columns_of(indices)[0]
+        indices = trajectory.source.select_indices(tag.select, where, empty=True)
+        return trajectory.source.index.columns_of(indices)[0]
     except SelectionError as error:
         raise SelectionError(f"{profile.where}: tag {tag.name!r}: {error}") from error
 
 
 def _listed(atoms: Sequence[int] | NDArray[np.int64], trajectory: Trajectory) -> str:
     """Return a text that names the first of some atoms."""
-    named = trajectory.topology_atoms
+    named = trajectory.source.structure.atoms
     words = [named.describe(int(atom)) for atom in atoms[:_NAMED]]
     return ", ".join(words) + (", …" if len(atoms) > _NAMED else "")

@@ -1,26 +1,27 @@
 """Trajectories, selections of their atoms, and blocks of positions."""
 
 from trajet.block import Block
+from trajet.trajectory.atom_index import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.batches import FrameBatches
-from trajet.trajectory.choice import AtomChoice, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.consecutive import check_consecutive
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.files import describe_file, whole_digest
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.named import opened_names
 from trajet.trajectory.opening import (
     from_atomgroup,
     is_structure,
     may_have_topology,
     open,
     opened,
+    opened_dataset,
+    opened_names,
     sharing_universes,
 )
 from trajet.trajectory.options import OpenOptions
-from trajet.trajectory.reading import MUCH_BYTES
 from trajet.trajectory.selected_atoms import few_atoms_remarks
 from trajet.trajectory.shared_topologies import SharedTopologies, sharing
+from trajet.trajectory.source import MUCH_BYTES, FrameSource
 from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
 from trajet.trajectory.transforms import MakeSteps, Transformable
 
@@ -32,6 +33,7 @@ __all__ = [
     "Frame",
     "FrameBatches",
     "FrameChoice",
+    "FrameSource",
     "MakeSteps",
     "OpenOptions",
     "Selection",
@@ -48,6 +50,7 @@ __all__ = [
     "may_have_topology",
     "open",
     "opened",
+    "opened_dataset",
     "opened_names",
     "resolve_frames",
     "rounding_of_times",

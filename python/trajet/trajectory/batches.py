@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, FrameError, SelectionError
 from trajet.atom_matching import check_same_atoms
 from trajet.checked_numbers import whole_number
-from trajet.trajectory.choice import FrameChoice
+from trajet.trajectory.atom_index import FrameChoice
 from trajet.trajectory.trajectory import Selection
 
 
@@ -42,7 +42,7 @@ class FrameBatches:
     ) -> None:
         self._selections = _checked(atoms)
         self.remarks = _check_atoms(self._selections)
-        self._frames = [each.trajectory.frame_numbers(frames) for each in self._selections]
+        self._frames = [each.source.numbers(frames) for each in self._selections]
         self._ends = np.cumsum([len(numbers) for numbers in self._frames])
         self.size = whole_number(size, "batch", least=1)
         self._seed = whole_number(seed, "seed", least=0)
@@ -165,7 +165,7 @@ def _checked(atoms: Selection | Sequence[Selection]) -> tuple[Selection, ...]:
                 f" {selections[0].n_atoms} in {selections[0].trajectory.label}: a batch needs the"
                 " same number of each frame"
             )
-        if each.trajectory.reader.has_no_jump:
+        if each.trajectory.source.reader.has_no_jump:
             raise AnalysisError(
                 f"{each.trajectory.label}: jumps over the box are removed from frame to frame,"
                 " which frames in random order do not allow: write a copy with tj.convert first"

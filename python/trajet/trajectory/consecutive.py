@@ -12,7 +12,7 @@ _MOST_REPEATED = 0.5
 _OVERLAP = "file boundaries"
 
 
-class OpenFiles(Protocol):
+class _Files(Protocol):
     """Files that are open as one trajectory; see `Trajectory`."""
 
     @property
@@ -28,7 +28,7 @@ class OpenFiles(Protocol):
         """Remarks on times that the files do not state."""
 
 
-def check_consecutive(files: OpenFiles) -> None:
+def check_consecutive(files: _Files) -> None:
     """Raise an error if files that are read as one trajectory look like replicas.
 
     They do if the times of two files overlap by more than half of the shorter one, which is more
@@ -44,7 +44,7 @@ def check_consecutive(files: OpenFiles) -> None:
         raise FormatError(f"{doubt}. {_question(len(files.reader.segments()))}")
 
 
-def with_question(files: OpenFiles, remarks: tuple[str, ...]) -> tuple[str, ...]:
+def with_question(files: _Files, remarks: tuple[str, ...]) -> tuple[str, ...]:
     """Return remarks on files; that on their times asks whether files that look so are replicas.
 
     A trajectory whose times do not overlap is not asked about, and reads no times for this.
@@ -63,7 +63,7 @@ def with_question(files: OpenFiles, remarks: tuple[str, ...]) -> tuple[str, ...]
     return remarks
 
 
-def _doubt(files: OpenFiles) -> str:
+def _doubt(files: _Files) -> str:
     """Return why files look like replicas; an empty text if they do not."""
     segments = files.reader.segments()
     counts = [segment["n_frames"] - segment["dropped_frames"] for segment in segments]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FrameError
 from trajet.advise.entries import Counts
-from trajet.trajectory.choice import frame_number
-from trajet.trajectory.reading import ReadingByColumns
+from trajet.trajectory.atom_index import frame_number
+from trajet.trajectory.source import FrameSource
 
 if TYPE_CHECKING:
     from trajet.h5md import Numbers
@@ -59,7 +59,7 @@ class Cursor:
 
     def __init__(
         self,
-        trajectory: ReadingByColumns,
+        source: FrameSource,
         columns: NDArray[np.int64] | None,
         *,
         positions: bool,
@@ -67,11 +67,11 @@ class Cursor:
         forces: bool,
         read_ahead: bool,
     ) -> None:
-        self._trajectory, self._columns = trajectory, columns
-        self.n_atoms = trajectory.n_atoms if columns is None else len(columns)
-        self.n_frames = trajectory.n_frames
+        self._source, self._columns = source, columns
+        self.n_atoms = source.n_atoms if columns is None else len(columns)
+        self.n_frames = source.n_frames
         # Every frame may be asked for: jumps are counted through all of them.
-        reader = trajectory.reader_for((0, 1, self.n_frames), columns, call_frames=1)
+        reader = source.reader_for((0, 1, self.n_frames), columns, call_frames=1)
         self._native = _trajet.Cursor(
             reader,
             columns,
@@ -92,12 +92,12 @@ class Cursor:
         self._further = [values for values in (self.velocities, self.forces) if values is not None]
         _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
-        self._end = finalize(self, _end, self._native, trajectory.count_read, columns)
+        self._end = finalize(self, _end, self._native, source.files.count_read, columns)
 
     def __repr__(self) -> str:
         """Return the trajectory, the number of atoms and the frame."""
         where = "before the first frame" if self.frame < 0 else f"at frame {self.frame}"
-        return f"<Cursor {self._trajectory.label}: {self.n_atoms} atoms, {where}>"
+        return f"<Cursor {self._source.label}: {self.n_atoms} atoms, {where}>"
 
     def read(self, frame: int, out: NDArray[np.float32] | None = None) -> Self:
         """Read a frame, and return this cursor.
@@ -126,11 +126,11 @@ class Cursor:
             number += self.n_frames
         if not 0 <= number < self.n_frames:
             raise FrameError(
-                f"{self._trajectory.label}: frame {frame} is out of range: the trajectory has"
+                f"{self._source.label}: frame {frame} is out of range: the trajectory has"
                 f" {self.n_frames} frames, 0 to {self.n_frames - 1}"
             )
         if not self._end.alive:
-            raise ValueError(f"this cursor of {self._trajectory.label} is closed")
+            raise ValueError(f"this cursor of {self._source.label} is closed")
         if out is not None:
             if self.positions is None or out.shape != self.positions.shape:
                 raise ValueError(
@@ -138,7 +138,7 @@ class Cursor:
                 )
             self.positions = out
         native = self._native
-        with self._trajectory.stale_index_removed():
+        with self._source.files.stale_index_removed():
             if self.positions is None:
                 got = native.read(number, *self._further)
             else:
@@ -164,7 +164,7 @@ class Cursor:
 
     def observables(self) -> "Numbers":
         """Return λ and observables of the current frame; see `Trajectory.observables`."""
-        return self._trajectory.observables(self.frame)
+        return self._source.observables(self.frame)
 
     @property
     def counts(self) -> "_trajet.CursorCounts":

@@ -84,16 +84,16 @@ class Frame:
         FormatError
             If the frame is corrupt.
         """
-        trajectory = self._selection.trajectory
-        if not has_velocities(trajectory.format):
+        source = self._selection.source
+        if not has_velocities(source.reader.format):
             return None
-        block = trajectory.read_columns(
+        block = source.read(
             [self.frame],
             self._selection.columns,
             None,
             velocities=True,
             required=False,
-            run=trajectory.run_before(self.frame),
+            run=source.run_before(self.frame),
         )
         return None if block.velocities is None else block.velocities[0]
 
@@ -107,7 +107,7 @@ class Frame:
         """Whether a fit has rotated the frame."""
         return any(
             step.name == "fit" and step.words["motion"] != "translation"
-            for step in self._selection.trajectory.transforms
+            for step in self._selection.source.transforms
         )
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -143,8 +143,8 @@ class Frame:
         'frame10.pdb'
         """
         path = Path(path)
-        trajectory = self._selection.trajectory
-        _ = trajectory.topology
+        source = self._selection.source
+        _ = source.structure.topology
         output.check(path, (path.suffix.lower(),))
         if not force:
             output.check_new(path)
@@ -164,7 +164,7 @@ class Frame:
                 self._selection.topology_atoms,
                 self.positions,
                 self.box,
-                lambda: trajectory.universe,
+                lambda: source.universe,
                 when=(self.time, self.step),
                 velocities=self.read_velocities() if holds_velocities else None,
             )

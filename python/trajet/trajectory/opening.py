@@ -5,8 +5,9 @@ import copyreg
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -27,18 +28,23 @@ from trajet.remote import StorageOptions
 from trajet.startup import Stopwatch
 from trajet.structure_files import COMPRESSED
 from trajet.topology import SidecarUse
-from trajet.trajectory.choice import AtomChoice
+from trajet.trajectory.atom_index import AtomChoice, AtomIndex, index_of_some
 from trajet.trajectory.clock import rounding_of_times
-from trajet.trajectory.files import describe_file
-from trajet.trajectory.named import TrajectoryName, is_hdf5, opened_hdf5, opened_names
-from trajet.trajectory.options import OpenOptions
-from trajet.trajectory.reopening import DatasetCall, OpenCall
-from trajet.trajectory.steps import Step
+from trajet.trajectory.files import OpenFiles, describe_file, opened_hdf5
+from trajet.trajectory.options import DatasetCall, OpenCall, OpenOptions
+from trajet.trajectory.source import FrameSource, Step
+from trajet.trajectory.structure import LazyTopology, TopologyFile, in_order
 from trajet.trajectory.trajectory import Selection, Trajectory
 
 if TYPE_CHECKING:
+    from trajet.remote.objects import RemoteFile
     from trajet.universes import AtomGroup
 
+# The name of a file or of an object in remote storage.
+TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
+
+# First bytes of HDF5 files.
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 # The trajectories of Universes, by the id of the Universe, while several analyses share them.
 _shared: ContextVar[dict[int, Trajectory] | None] = ContextVar("shared", default=None)
 
@@ -203,7 +209,7 @@ def opened(
     if not trajectories and topology is not None and may_have_topology(topology):
         trajectories = (topology,)
     if not trajectories:
-        return Trajectory.of_dataset(_dataset(topology, options), options)
+        return opened_dataset(_dataset(topology, options), options)
     _check_paths(trajectories)
     names = (topology, *trajectories)
     if options.storage_options is not None and not any(map(remote.is_object, names)):
@@ -245,25 +251,170 @@ def opened(
         merge_gap=options.merge_gap,
     )
     _check_used(format_options, reader, paths[0])
-    made = Trajectory(
-        named.topology,
-        reader,
-        topology_at=named.topology_at,
-        objects=objects,
-        call=OpenCall(
-            None if named.topology is None else named.topology.absolute(),
-            tuple(path.absolute() for path in paths),
-            options.to_open_again(),
-        ),
-        t_open=watch.seconds(),
-        particles=of_hdf5.get("particles"),
-        time_step=options.time_step,
-        sidecar=SidecarUse(is_used=options.sidecar, rebuild=options.rebuild_index),
-    )
+    first, particles = paths[0], of_hdf5.get("particles")
+    file = None
+    if named.topology is not None and named.topology_at is not None:
+        sidecar = SidecarUse(is_used=options.sidecar, rebuild=options.rebuild_index)
+        file = TopologyFile(named.topology, named.topology_at, sidecar, particles, objects)
+    files = OpenFiles(reader, objects=objects, particles=particles, time_step=options.time_step)
+    index, found = AtomIndex(files.label, reader.n_atoms, reader.n_atoms), None
+    seconds = watch.seconds()
     if options.atoms is not None:
-        made.choose_atoms(options.atoms)
-    made.put_in_order()
-    return made
+        found = LazyTopology(file, index, first).checked_file().read()
+        index = index_of_some(found, options.atoms, files.label, reader.n_atoms)
+    is_hdf5_first = reader.segments()[0]["format"] == h5md.HDF5.name
+    structure = LazyTopology(
+        file,
+        index,
+        first,
+        listing_bonds=files.hdf5_at(files.absolute_paths[0]) if is_hdf5_first else None,
+        seconds=seconds,
+        topology=found,
+    )
+    files.reader, order_remarks = in_order(reader, structure)
+    files.order_remarks = tuple(order_remarks)
+    call = OpenCall(
+        None if named.topology is None else named.topology.absolute(),
+        tuple(path.absolute() for path in paths),
+        options.to_open_again(),
+    )
+    return Trajectory(FrameSource(files, structure, call))
+
+
+def opened_dataset(place: DatasetPath, options: OpenOptions | None = None) -> Trajectory:
+    """Open a data set of a store; of the options, `request_size` and `time_step` are used."""
+    watch = Stopwatch()
+    options = options or OpenOptions()
+    dataset, reader = place.open(request_size=options.request_size)
+    if options.time_step is not None:
+        reader = reader.with_time_step(options.time_step)
+    files = OpenFiles(reader, dataset=dataset, time_step=options.time_step)
+    n_topology_atoms = int(dataset.manifest["n_atoms"])
+    index = AtomIndex(files.label, reader.n_atoms, n_topology_atoms, dataset=dataset)
+    # A store has no files but its own.
+    sidecar = SidecarUse(beside=False)
+    file = TopologyFile(dataset.topology, dataset.topology.absolute(), sidecar)
+    structure = LazyTopology(file, index, files.path, seconds=watch.seconds())
+    return Trajectory(FrameSource(files, structure, DatasetCall(place, options.to_open_again())))
+
+
+@dataclass(frozen=True)
+class NamedFiles:
+    """Files and open objects.
+
+    Attributes
+    ----------
+    topology
+        The topology; None if there is none.
+    topology_at
+        Where it is read: the file, or a copy of the object, but an HDF5 object itself; None if
+        there is none.
+    paths
+        The trajectory's files.
+    objects
+        The objects among them, by path.
+    """
+
+    topology: Path | None
+    topology_at: Path | None
+    paths: list[Path]
+    objects: "Mapping[Path, RemoteFile]" = field(repr=False)
+
+
+def opened_names(
+    topology: TrajectoryName | None,
+    trajectories: Sequence[TrajectoryName],
+    options: StorageOptions | None,
+    *,
+    allow_http: bool,
+) -> NamedFiles:
+    """Open the objects among topology and trajectories, and download the topology if it is one.
+
+    A URL of a trajectory may have wildcards, `s3://bucket/run.*.xtc`.
+
+    Raises
+    ------
+    FileNotFoundError, PermissionError, RemoteError, MissingPackageError, ValueError
+        As `trajet.remote.objects.open_objects`, `trajet.remote.downloads.downloaded` and
+        `trajet.remote.listing.matching`.
+    """
+    trajectories = _expanded(trajectories, options, allow_http=allow_http)
+    given = trajectories if topology is None else (topology, *trajectories)
+    of_objects = [name for name in given if remote.is_object(name)]
+    objects: dict[Path, RemoteFile] = {}
+    paths: list[Path] = []
+    copy: Path | None = None
+    if of_objects:
+        from trajet.remote.objects import open_objects
+
+        # The topology may be the trajectory, too.
+        once = {_identity(name): name for name in of_objects}
+        opened = open_objects(list(once.values()), options, allow_http=allow_http)
+        _name_apart(opened)
+        known = dict(zip(once, opened, strict=True))
+    for name in given:
+        if isinstance(name, tuple) or remote.is_url(name):
+            found = known[_identity(name)]
+            objects[found.path] = found
+            paths.append(found.path)
+        else:
+            paths.append(Path(name))
+    if topology is None:
+        return NamedFiles(None, None, paths, objects)
+    first, *rest = paths
+    if first in objects and not is_hdf5(first, objects):
+        from trajet.remote.downloads import downloaded
+
+        copy = downloaded(objects[first], cache.folder())
+        if first not in rest:
+            del objects[first]
+    return NamedFiles(first, copy or first.absolute(), rest, objects)
+
+
+def _identity(name: remote.ObjectName) -> object:
+    """Return a value that is equal for names of the same object in the same store."""
+    return (id(name[0]), name[1]) if isinstance(name, tuple) else os.fspath(name)
+
+
+def _name_apart(objects: "Sequence[RemoteFile]") -> None:
+    """Give objects with equal paths numbers: paths name no stores of callers, nor users."""
+    taken: set[Path] = set()
+    for found in objects:
+        scheme, divider, rest = str(found.path).partition("://")
+        number = 1
+        while found.path in taken:
+            number += 1
+            numbered = f"{scheme}+{number}{divider}{rest}"
+            found.path = remote.ObjectPath(numbered, is_complete=False)
+        taken.add(found.path)
+
+
+def is_hdf5(path: Path, objects: "Mapping[Path, RemoteFile]") -> bool:
+    """Return whether a file, or an object, is HDF5, by its first bytes."""
+    if path not in objects:
+        return h5md.is_hdf5(path)
+    from trajet.remote.ranges import read_range
+
+    found = objects[path]
+    return read_range(found, 0, min(len(_HDF5), found.size)) == _HDF5
+
+
+def _expanded(
+    names: Sequence[TrajectoryName], options: StorageOptions | None, *, allow_http: bool
+) -> list[TrajectoryName]:
+    """Return names with the objects that match a pattern in its place."""
+    found: list[TrajectoryName] = []
+    for name in names:
+        if isinstance(name, tuple) or not remote.is_url(name):
+            found.append(name)
+            continue
+        from trajet.remote.listing import is_pattern, matching
+
+        if is_pattern(name):
+            found += matching(os.fspath(name), options, allow_http=allow_http)
+        else:
+            found.append(name)
+    return found
 
 
 def _dataset(topology: TrajectoryName | None, options: OpenOptions) -> DatasetPath:
@@ -353,7 +504,7 @@ def _check_paths(trajectories: Sequence[TrajectoryName]) -> None:
             )
 
 
-def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[object, ...]]:
+def _reduce(source: FrameSource) -> tuple[Callable[..., FrameSource], tuple[object, ...]]:
     """Return what pickle keeps: the call that opened the files, their digests, and the transforms.
 
     Digests of trajectories and HDF5 files cover size, head and tail; the digest of another topology
@@ -364,15 +515,15 @@ def _reduce(trajectory: Trajectory) -> tuple[Callable[..., Trajectory], tuple[ob
     TypeError
         If the topology is that of an MDAnalysis Universe.
     """
-    call = trajectory.call
+    call = source.call
     if call is None:
         raise TypeError(
-            f"{trajectory!r} cannot be pickled, as its topology is that of a Universe: open its"
+            f"{source.label}: it cannot be pickled, as its topology is that of a Universe: open its"
             " files with trajet.open"
         )
     _check_complete(call)
-    digest = _topology_digest(trajectory)
-    return _reopened, (call, _stamps(trajectory), digest, trajectory.transforms)
+    digest = _topology_digest(source)
+    return _reopened, (call, _stamps(source), digest, source.transforms)
 
 
 def _check_complete(call: OpenCall | DatasetCall) -> None:
@@ -396,8 +547,8 @@ def _reopened(
     stamps: list[tuple[int, str]],
     topology_digest: str | None,
     steps: tuple[Step, ...],
-) -> Trajectory:
-    """Return the trajectory that was pickled.
+) -> FrameSource:
+    """Return the source of the trajectory that was pickled.
 
     Raises
     ------
@@ -412,29 +563,29 @@ def _reopened(
             )
 
     if isinstance(call, DatasetCall):
-        made = Trajectory.of_dataset(call.dataset, call.options)
+        made = opened_dataset(call.dataset, call.options).source
     else:
-        made = opened(call.topology, call.paths, call.options)
+        made = opened(call.topology, call.paths, call.options).source
         check(call.topology, _topology_digest(made), topology_digest)
-    for path, now, then in zip(made.paths, _stamps(made), stamps, strict=True):
+    for path, now, then in zip(made.files.paths, _stamps(made), stamps, strict=True):
         check(path, now, then)
-    return made.with_steps(steps) if steps else made
+    return made.transformed(steps) if steps else made
 
 
-def _stamps(trajectory: Trajectory) -> list[tuple[int, str]]:
+def _stamps(source: FrameSource) -> list[tuple[int, str]]:
     """Return size and digest of each file."""
-    return [(segment["size"], segment["digest"]) for segment in trajectory.reader.segments()]
+    return [(segment["size"], segment["digest"]) for segment in source.reader.segments()]
 
 
-def _topology_digest(trajectory: Trajectory) -> str | None:
+def _topology_digest(source: FrameSource) -> str | None:
     """Return the digest of the topology, if that is a file or a copy of an object."""
-    path = trajectory.topology_at
-    if trajectory.dataset is not None or path is None or not path.is_file():
+    file = source.structure.file
+    if source.files.dataset is not None or file is None or not file.at.is_file():
         return None
-    return describe_file(path)["digest"]
+    return describe_file(file.at)["digest"]
 
 
-copyreg.pickle(Trajectory, _reduce)
+copyreg.pickle(FrameSource, _reduce)
 
 
 def is_structure(path: TrajectoryName) -> bool:
@@ -473,13 +624,13 @@ def sharing_universes() -> Iterator[None]:
 
 def _has_times_of(opened: Trajectory, group: universes.FromAtomGroup) -> bool:
     """Return whether the frames have the times of a Universe."""
-    times = opened.reader.times()
+    times = opened.source.reader.times()
     if times[group.frame] != group.time:
         return False
     # The time of frame 0 is 0 for any time step; steps between later frames may differ.
     if group.time_step is None or group.frame != 0 or len(times) < 2:
         return True
-    slack = 1e-5 * abs(group.time_step) + rounding_of_times(opened.reader, times[:2]).max()
+    slack = 1e-5 * abs(group.time_step) + rounding_of_times(opened.source.reader, times[:2]).max()
     return bool(abs(times[1] - times[0] - group.time_step) <= slack)
 
 
@@ -502,7 +653,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
         # where it reads none.
         opened = open(group.topology, *group.paths, time_step=group.time_step or 1.0)
     if same:
-        now = opened.read_columns([group.frame], group.indices, None)
+        now = opened.source.read([group.frame], group.indices, None)
         same = _has_times_of(opened, group) and np.array_equal(
             now.positions[0], group.positions, equal_nan=True
         )
@@ -518,7 +669,7 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     if known is not None:
         return Selection(opened, group.indices, None, watch.seconds())
     # Further groups are selected in the Universe of this group, which stays alive with it.
-    opened.use_universe(group.universe, Box.of(now))
+    opened = Trajectory(opened.source.of_universe(group.universe, Box.of(now)))
     if shared is not None:
         shared[id(group.universe)] = opened
-    return Selection(opened, group.indices, None, watch.seconds() - opened.t_topology)
+    return Selection(opened, group.indices, None, watch.seconds() - opened.source.structure.seconds)

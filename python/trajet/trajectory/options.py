@@ -1,18 +1,20 @@
-"""`OpenOptions`: how `trajet.open` reads files, as one value that functions and workers share."""
+"""`OpenOptions`, how `trajet.open` reads files, and the calls by which pickle opens them again."""
 
 import json
 import math
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 
 from trajet._trajet import DEFAULT_CONNECTIONS, DEFAULT_REQUEST_SIZE, check_format_options
+from trajet.dataset import DatasetPath
 from trajet.formats import FormatOptions
 from trajet.remote import StorageOptions, is_object, without_secrets
-from trajet.trajectory.choice import AtomChoice
+from trajet.trajectory.atom_index import AtomChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,3 +99,30 @@ def _checked_time_step(time_step: object) -> float | None:
     if not is_number or not (math.isfinite(time_step) and time_step > 0):  # type: ignore[arg-type, operator]
         raise ValueError(f"time_step must be a time in ps above 0, not {time_step!r}")
     return float(time_step)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class DatasetCall:
+    """The call that opened a data set of a store."""
+
+    dataset: DatasetPath
+    options: OpenOptions
+
+
+@dataclass(frozen=True)
+class OpenCall:
+    """The call that opened files.
+
+    Attributes
+    ----------
+    topology
+        Absolute path of the topology, or None.
+    paths
+        Absolute paths of the files.
+    options
+        Options of `trajet.open`, without secrets.
+    """
+
+    topology: Path | None
+    paths: tuple[Path, ...]
+    options: OpenOptions

@@ -10,8 +10,8 @@ from trajet.block import Block
 from trajet.labels import chain_numbers
 from trajet.quoting import quoted
 from trajet.topology import Atoms
-from trajet.trajectory.choice import FrameChoice
-from trajet.trajectory.reading import ReadingByColumns
+from trajet.trajectory.atom_index import FrameChoice
+from trajet.trajectory.source import FrameSource
 
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
@@ -22,14 +22,14 @@ class SelectedAtoms:
 
     def __init__(
         self,
-        trajectory: ReadingByColumns,
+        source: FrameSource,
         columns: NDArray[np.int64],
         text: str | None,
         t_select: float = 0.0,
     ) -> None:
-        self.trajectory = trajectory
+        self.source = source
         self.columns = columns.copy()
-        self.indices = trajectory.indices_of(self.columns)
+        self.indices = source.index.indices_of(self.columns)
         for numbers in (self.columns, self.indices):
             numbers.setflags(write=False)
         self.text = text
@@ -48,12 +48,12 @@ class SelectedAtoms:
     @property
     def atoms(self) -> "AtomGroup":
         """The atoms as an MDAnalysis AtomGroup, at the positions of frame 0."""
-        return self.trajectory.universe.atoms[self.indices]
+        return self.source.universe.atoms[self.indices]
 
     @property
     def topology_atoms(self) -> Atoms:
         """The atoms with their columns in the topology."""
-        return Atoms(self.trajectory.topology, self.indices)
+        return Atoms(self.source.structure.topology, self.indices)
 
     def group_numbers(self, by: Literal["residue", "molecule", "chain"]) -> NDArray[np.int64]:
         """Return the number of the residue, molecule or chain of each selected atom; see `split`.
@@ -68,7 +68,7 @@ class SelectedAtoms:
         if by == "residue":
             return atoms.places
         if by == "molecule":
-            return self.trajectory.topology.molecules[atoms.indices]
+            return self.source.structure.topology.molecules[atoms.indices]
         if by != "chain":
             raise ValueError(f"split by 'residue', 'molecule' or 'chain', not {by!r}")
         return chain_numbers(atoms)
@@ -89,7 +89,7 @@ class SelectedAtoms:
         >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
         (98, 214, 3)
         """
-        return self.trajectory.read_columns(
+        return self.source.read(
             frames, self.columns, out, velocities=velocities, forces=forces, threads=threads
         )
 
@@ -98,11 +98,11 @@ class SelectedAtoms:
 
         Jumps are counted from the first of the frames `run`, or not at all.
         """
-        return self.trajectory.read_columns([frame], self.columns, None, counted=False, run=run)
+        return self.source.read([frame], self.columns, None, counted=False, run=run)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
         """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
-        return self.trajectory.blocks_of_columns(size, frames, self.columns)
+        return self.source.blocks(size, frames, self.columns)
 
 
 def few_atoms_remarks(selection: SelectedAtoms) -> list[str]:

@@ -3,106 +3,43 @@
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Literal, Self, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import _trajet
 from trajet._trajet import SelectionError
 from trajet.block import Block
-from trajet.dataset import DatasetPath
+from trajet.dataset import Dataset
 from trajet.quoting import quoted
 from trajet.startup import Stopwatch
-from trajet.topology import SidecarUse
-from trajet.trajectory.choice import AtomChoice, frame_number
+from trajet.topology import Topology
+from trajet.trajectory.atom_index import AtomChoice, FrameChoice, frame_number
 from trajet.trajectory.cursor import Cursor
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.options import OpenOptions
-from trajet.trajectory.reading import ReadingByColumns
-from trajet.trajectory.reopening import DatasetCall
 from trajet.trajectory.selected_atoms import SelectedAtoms
-from trajet.trajectory.steps import Step, native
+from trajet.trajectory.source import FrameSource, Step
 from trajet.trajectory.transforms import MakeSteps, Transformable
 from trajet.trajectory.updating import UpdatingAtoms, selected_indices
 
+if TYPE_CHECKING:
+    from trajet.h5md import Numbers
+    from trajet.universes import Universe
 
-class Trajectory(ReadingByColumns, Transformable):
+
+class Trajectory(Transformable):
     """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
     ----------
-    paths
-        The files, in the order of their frames.
-    topology_path
-        Path of the topology, or None.
-    dataset
-        The opened data set of a store, or None for files.
-    transforms
-        The transforms of its frames, in order.
-    t_topology
-        Seconds spent so far on opening the files and reading the topology.
+    source
+        Its parts, for code that needs more than users do: files, topology and native reader.
     """
 
-    _INTERNAL = frozenset(
-        (
-            *(
-                "absent_atoms",
-                "absolute_paths",
-                "use_universe",
-                "advice_on_absent_atoms",
-                "before_run",
-                "blocks_of_columns",
-                "call",
-                "check_known",
-                "choose_atoms",
-            ),
-            *("count_read",),
-            *("describe_inputs", "with_steps"),
-            *(
-                "describe_transforms",
-                "frame_numbers",
-                "has_bonds_of_frames",
-                "hdf5_at",
-                "stale_index_removed",
-            ),
-            *("indices_of", "n_topology_atoms"),
-            *(
-                "objects",
-                "of_dataset",
-                "of_open_atoms",
-                "particles",
-                "columns",
-                "columns_of",
-                "columns_of_text",
-                "put_in_order",
-                "read_columns",
-            ),
-            *("reader", "reader_for", "record_analysis", "rotates", "run_before"),
-            *("select_indices", "sidecar", "stem", "t_topology", "topology_at"),
-            *("topology_atoms",),
-            *("copies_rows", "time_remarks", "time_step", "transform_remarks", "updating"),
-        )
-    )
-
-    @classmethod
-    def of_dataset(cls, place: DatasetPath, options: OpenOptions | None = None) -> "Trajectory":
-        """Open a data set of a store; of the options, `request_size` and `time_step` are used."""
-        watch = Stopwatch()
-        options = options or OpenOptions()
-        dataset, reader = place.open(request_size=options.request_size)
-        if options.time_step is not None:
-            reader = reader.with_time_step(options.time_step)
-        # A store has no files but its own.
-        sidecar = SidecarUse(beside=False)
-        return cls(
-            dataset.topology,
-            reader,
-            dataset=dataset,
-            t_open=watch.seconds(),
-            sidecar=sidecar,
-            time_step=options.time_step,
-            call=DatasetCall(place, options.to_open_again()),
-        )
+    def __init__(self, source: FrameSource) -> None:
+        self.source = source
 
     def __repr__(self) -> str:
         """Return label, size and transforms."""
@@ -170,29 +107,289 @@ class Trajectory(ReadingByColumns, Transformable):
 
     def __copy__(self) -> Self:
         """Return a copy, which shares the open files."""
-        made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__)
-        return made
+        return type(self)(copy(self.source))
 
-    def __deepcopy__(self, _: object) -> Self:
-        """Return a copy, which shares the open files: nothing of a trajectory changes."""
-        return copy(self)
+    def __bool__(self) -> bool:
+        """Return True, also without a frame."""
+        return True
 
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the trajectory with further transforms; see `Transformable`."""
         # This may read the topology, which both share.
-        return self.with_steps(make(self))
+        return type(self)(self.source.transformed(make(self.source)))
 
-    def with_steps(self, added: Sequence[Step]) -> Self:
-        """Return the trajectory with further steps, which were made for it."""
-        made = copy(self)
-        made.transforms = (*self.transforms, *added)
-        steps = native(made.transforms, self.n_atoms)
-        made._untransformed = self.untransformed
-        made._reader = self.untransformed._reader.transformed(steps)
-        # Selections see the positions after the transforms.
-        made._universe = made._first = None
-        return made
+    def close(self) -> None:
+        """Close the files; reading frames is an error from then on.
+
+        Trajectories that were made from this one by transforms keep the files open. Closing is
+        optional: files are closed when nothing refers to the trajectory any more.
+        """
+        self.source.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the trajectory was closed."""
+        return self.source.is_closed
+
+    @property
+    def transforms(self) -> tuple[Step, ...]:
+        """The transforms of its frames, in order."""
+        return self.source.transforms
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The opened data set of a store, or None for files."""
+        return self.source.files.dataset
+
+    @property
+    def topology_path(self) -> Path | None:
+        """Path of the topology, or None."""
+        return self.source.structure.path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files, in the order of their frames."""
+        return self.source.files.paths
+
+    @property
+    def path(self) -> Path:
+        """The first or only file."""
+        return self.source.files.path
+
+    @property
+    def label(self) -> str:
+        """Name in messages: the data set, or the first file and the number of files."""
+        return self.source.label
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Tiers of the store that holds the data set, in the order of `bytes_by_tier`."""
+        return self.source.files.tiers
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Open tags of the data set, in the order of `bytes_by_tag`."""
+        return self.source.files.tags
+
+    @property
+    def index_path(self) -> Path | None:
+        """The index file of the first file; None if the index is kept in memory only."""
+        return self.source.files.index_path
+
+    @property
+    def format(self) -> str:
+        """Format of the files: "XTC", "NCDF", "H5MD", …; several are listed: "XTC, TRR"."""
+        return self.source.reader.format
+
+    @property
+    def n_frames(self) -> int:
+        """Number of frames."""
+        return self.source.reader.n_frames
+
+    @property
+    def n_atoms(self) -> int:
+        """Number of atoms of every frame."""
+        return self.source.reader.n_atoms
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all frames, `(n_frames,)`, float64, ps; no positions are decoded.
+
+        If the index was loaded from a sidecar file, its times are compared once with the headers of
+        all frames, since frames may be chosen by them.
+
+        Raises
+        ------
+        StaleIndexError
+            If the index does not match the frames; the index file is removed.
+        """
+        with self.source.files.stale_index_removed():
+            self.source.reader.check_times(_trajet.available_threads())
+        return self.source.reader.times()
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Integration steps of all frames, `(n_frames,)`, int64."""
+        return self.source.reader.steps()
+
+    @property
+    def index_state(self) -> str:
+        """Origin of the index: "built", "loaded", "extended" or, by arithmetic, "computed".
+
+        "published" if it was read from a file beside an object in remote storage.
+
+        With several files, the origin that took most work.
+        """
+        return self.source.reader.index_state
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the files, such as headers that contradict the frames.
+
+        Also remarks on times that are not stated, overlap or step back, and on dropped frames; that
+        on times of several files asks whether they are replicas, if they look so. Once the topology
+        was read, also on what is not certain there.
+        """
+        return self.source.remarks()
+
+    @property
+    def topology(self) -> Topology:
+        """The topology: names, residues, masses and bonds of the atoms.
+
+        For some tags of a data set, or files with some `atoms`, it has all. If it lists no bonds,
+        its bonds are those that an H5MD trajectory lists, `connectivity/bonds`.
+
+        Raises
+        ------
+        SelectionError
+            If there is no topology, or its number of atoms is not the trajectory's.
+        StoreError
+            If the data set was removed since it was opened.
+        FormatError
+            If it cannot be read.
+        MissingPackageError
+            If only MDAnalysis reads its format, and MDAnalysis is not installed.
+        """
+        return self.source.structure.topology
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether names and masses of atoms are available."""
+        return self.source.structure.is_known
+
+    @property
+    def universe(self) -> "Universe":
+        """The topology as an MDAnalysis Universe, at the positions of frame 0.
+
+        For some tags of a data set, and files with some atoms of the topology, it has all atoms;
+        those that frames lack have NaN as positions.
+
+        Raises
+        ------
+        SelectionError
+            If there is no topology, or its number of atoms is not the trajectory's.
+        MissingPackageError
+            If MDAnalysis is not installed.
+        """
+        return self.source.universe
+
+    def read(
+        self,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
+        out: NDArray[np.float32] | None = None,
+        *,
+        velocities: bool = False,
+        forces: bool = False,
+        threads: int | None = None,
+    ) -> Block:
+        """Read positions of frames, and velocities and forces if requested.
+
+        Parameters
+        ----------
+        frames
+            A slice, frame numbers in any order (negative numbers count from the end), or a mask;
+            None for all.
+        atoms
+            Atom indices in any order, as for `select`; None for all.
+        out
+            An array `(n_frames, n_atoms, 3)`, float32, C order, that receives the positions.
+        velocities, forces
+            Whether to read these too. TRR, NCDF and H5MD can hold them. They are NaN in frames that
+            lack them, as are the positions of TRR frames without positions.
+        threads
+            Threads that read and decode; None for one thread up to 16 MiB of positions, and all
+            cores above.
+
+        Returns
+        -------
+        Block
+            `positions` `(n_frames, n_atoms, 3)`, float32, Å, with times, steps and cells; if
+            requested, `velocities` in Å/ps and `forces` in kJ/(mol Å) of the same shape.
+
+        Raises
+        ------
+        FrameError, SelectionError
+            If a frame or an atom is out of range.
+        FormatError
+            If a frame is corrupt, or none of the frames has the requested velocities or forces.
+        ValueError
+            If `out` does not fit, or `threads` is below 1.
+
+        Examples
+        --------
+        >>> traj.read(frames=slice(0, 10), atoms=[0, 7]).positions.shape
+        (10, 2, 3)
+        """
+        columns = None if atoms is None else self.source.index.columns(atoms)
+        return self.source.read(
+            frames, columns, out, velocities=velocities, forces=forces, threads=threads
+        )
+
+    def blocks(
+        self,
+        size: int | None = None,
+        frames: FrameChoice = None,
+        atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
+    ) -> Iterator[Block]:
+        """Iterate over blocks of frames; each block overwrites the `positions` of the last one.
+
+        Parameters
+        ----------
+        size
+            Frames per block; the last block may be smaller. None for 512 KiB of positions, at least
+            one frame and at most 256, which is fastest.
+        frames, atoms
+            As for `read`, with the same errors.
+
+        Yields
+        ------
+        Block
+            The next frames, as `read` returns them. Copy the positions to keep them.
+
+        Examples
+        --------
+        >>> sum(len(block.frames) for block in traj.blocks())
+        98
+        """
+        columns = None if atoms is None else self.source.index.columns(atoms)
+        return self.source.blocks(size, frames, columns)
+
+    def observables(self, frame: int) -> "Numbers":
+        """Return numbers of a frame beside its atoms: λ of TRR, observables of H5MD.
+
+        Parameters
+        ----------
+        frame
+            The frame; negative numbers count from the end.
+
+        Returns
+        -------
+        dict
+            Numbers or arrays by name: "lambda" for TRR; for H5MD the paths below "observables",
+            such as "protein/energy", in the units of the file. Empty for other formats.
+
+        Raises
+        ------
+        FrameError
+            If there is no such frame.
+        MissingPackageError
+            If the file is H5MD and h5py is not installed.
+        FormatError
+            If an H5MD file has changed since it was opened.
+
+        Notes
+        -----
+        Rows of H5MD series are found by their steps. A series has no number for a frame whose step
+        it lacks. Series whose steps repeat or go back are left out, unless they are the steps of
+        the frames.
+
+        Examples
+        --------
+        >>> traj.observables(0)
+        {}
+        """
+        return self.source.observables(frame)
 
     @overload
     def select(self, selection: AtomChoice, *, updating: Literal[False] = False) -> "Selection": ...
@@ -241,9 +438,11 @@ class Trajectory(ReadingByColumns, Transformable):
             raise TypeError("updating=True: give a selection text: indices do not change")
         watch = Stopwatch()
         if not isinstance(selection, str):
-            return Selection(self, self.columns(selection), None, watch.seconds())
+            return Selection(self, self.source.index.columns(selection), None, watch.seconds())
         if not updating:
-            return Selection(self, self.columns_of_text(selection), selection, watch.seconds())
+            return Selection(
+                self, self.source.columns_of_text(selection), selection, watch.seconds()
+            )
         made = UpdatingSelection(self, selection)
         made.prepared(has_selected=False)
         made.t_select = watch.seconds()
@@ -294,9 +493,9 @@ class Trajectory(ReadingByColumns, Transformable):
         if atoms is None:
             columns = None
         else:
-            columns = self.columns(atoms) if len(atoms) else np.empty(0, np.int64)
+            columns = self.source.index.columns(atoms) if len(atoms) else np.empty(0, np.int64)
         return Cursor(
-            self,
+            self.source,
             columns,
             positions=positions,
             velocities=velocities,
@@ -323,11 +522,15 @@ class Selection(SelectedAtoms, Transformable):
         Seconds that evaluating the selection took.
     """
 
-    _INTERNAL = frozenset(
-        {"group_numbers", "read_uncounted", "columns", "t_select", "topology_atoms"}
-    )
-
-    trajectory: Trajectory
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        columns: NDArray[np.int64],
+        text: str | None,
+        t_select: float = 0.0,
+    ) -> None:
+        super().__init__(trajectory.source, columns, text, t_select)
+        self.trajectory = trajectory
 
     def __repr__(self) -> str:
         """Return the selection and its size."""
@@ -351,14 +554,14 @@ class Selection(SelectedAtoms, Transformable):
         """Return the same atoms of the transformed trajectory; see `Transformable`."""
         made = copy(self)
         made.trajectory = self.trajectory._transformed(make)
+        made.source = made.trajectory.source
         return made
 
     def __getitem__(self, number: int) -> Frame:
         """Return a frame; negative numbers count from the end."""
         number = frame_number(number)
-        trajectory = self.trajectory
-        run = trajectory.run_before(number)
-        return Frame.of(trajectory.read_columns([number], self.columns, None, run=run), 0, self)
+        run = self.source.run_before(number)
+        return Frame.of(self.source.read([number], self.columns, None, run=run), 0, self)
 
     def __and__(self, other: "Selection") -> "Selection":
         """Return the atoms that are in both selections, in ascending order."""
@@ -383,7 +586,7 @@ class Selection(SelectedAtoms, Transformable):
         >>> traj.select("name CA").by_residue().n_atoms
         3341
         """
-        residues = self.trajectory.topology_atoms.residues
+        residues = self.source.structure.atoms.residues
         chosen = np.flatnonzero(np.isin(residues, residues[self.columns]))
         return self._made(chosen, None if self.text is None else f"byres ({self.text})")
 
@@ -461,7 +664,7 @@ class Selection(SelectedAtoms, Transformable):
         np.True_
         """
         return Cursor(
-            self.trajectory,
+            self.source,
             self.columns,
             positions=positions,
             velocities=velocities,
@@ -493,7 +696,9 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
     [6, 6]
     """
 
-    trajectory: Trajectory
+    def __init__(self, trajectory: Trajectory, text: str, t_select: float = 0.0) -> None:
+        super().__init__(trajectory.source, text, t_select)
+        self.trajectory = trajectory
 
     def __repr__(self) -> str:
         """Return the selection."""
@@ -516,6 +721,7 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
         """Return the same selection of the transformed trajectory; see `Transformable`."""
         made = copy(self)
         made.trajectory = self.trajectory._transformed(make)
+        made.source = made.trajectory.source
         return made
 
     def at(self, frame: int) -> Selection:
@@ -540,12 +746,12 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
         """
         number = frame_number(frame)
         native, columns = self.prepared(has_selected=False)
-        run = self.trajectory.run_before(number)
-        block = self.trajectory.read_columns([number], columns, None, counted=False, run=run)
+        run = self.source.run_before(number)
+        block = self.source.read([number], columns, None, counted=False, run=run)
         indices = selected_indices(native, block, 0)
         if not len(indices):
             raise SelectionError(f"{quoted(self.text)} selects no atom in frame {block.frames[0]}")
-        return Selection(self.trajectory, self.trajectory.columns_of(indices)[0], None)
+        return Selection(self.trajectory, self.source.index.columns_of(indices)[0], None)
 
     def read_uncounted(
         self, frame: int, run: NDArray[np.int64] | None = None
@@ -555,7 +761,7 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
         Jumps are counted from the first of the frames `run`, or not at all.
         """
         native, columns = self.prepared(has_selected=True)
-        block = self.trajectory.read_columns([frame], columns, None, counted=False, run=run)
+        block = self.source.read([frame], columns, None, counted=False, run=run)
         chosen, in_block = self._chosen(block, 0, native)
         selection = Selection(self.trajectory, chosen.columns, self.text)
         return selection, replace(block, positions=block.positions[:, in_block])

@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ from trajet.particles import equal_weights, masses_as_weights
 from trajet.quoting import quoted
 from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
-from trajet.trajectory.reading import ReadingByColumns
 from trajet.trajectory.selected_atoms import SelectedAtoms, few_atoms_remarks
-from trajet.trajectory.steps import Step
+from trajet.trajectory.source import FrameSource, Step
 
 # Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
 Chosen: TypeAlias = str | SelectedAtoms
@@ -39,7 +38,7 @@ FitMotion: TypeAlias = Literal["superposition", "translation", "plane"]
 _MOST_CLUSTERED = 5000
 
 # Makes the steps of a transform for a trajectory, in the state before it.
-MakeSteps: TypeAlias = Callable[[ReadingByColumns], list[Step]]
+MakeSteps: TypeAlias = Callable[[FrameSource], list[Step]]
 
 
 class Transformable(ABC):
@@ -50,13 +49,6 @@ class Transformable(ABC):
     Nothing is computed before frames are read, and only atoms that are needed are decoded: to make
     a selection whole, those of its molecules.
     """
-
-    # Public names that are for other modules of the package only.
-    _INTERNAL: ClassVar[frozenset[str]] = frozenset()
-
-    def __dir__(self) -> list[str]:
-        """Return the names that users need, for tab completion."""
-        return [name for name in super().__dir__() if name not in self._INTERNAL]
 
     @abstractmethod
     def _transformed(self, make: MakeSteps) -> Self:
@@ -91,7 +83,7 @@ class Transformable(ABC):
         --------
         >>> protein = traj.select("protein").whole()
         """
-        return self._transformed(lambda trajectory: [_whole(trajectory, guess_bonds)])
+        return self._transformed(lambda source: [_whole(source, guess_bonds)])
 
     def nojump(
         self,
@@ -127,7 +119,7 @@ class Transformable(ABC):
         """
         if view not in ("lattice", "toroidal"):
             raise ValueError(f"view is 'lattice' or 'toroidal', not {view!r}")
-        return self._transformed(lambda trajectory: _nojump(trajectory, view, every_frame))
+        return self._transformed(lambda source: _nojump(source, view, every_frame))
 
     def cluster(self, atoms: Chosen) -> Self:
         """Put the molecules of some atoms into one periodic image, next to each other.
@@ -145,7 +137,7 @@ class Transformable(ABC):
         --------
         >>> together = traj.whole().cluster("protein")
         """
-        return self._transformed(lambda trajectory: [_cluster(trajectory, atoms)])
+        return self._transformed(lambda source: [_cluster(source, atoms)])
 
     def center(self, atoms: Chosen, *, weights: TransformWeights = "equal") -> Self:
         """Move all atoms so that the centre of some is the centre of the cell.
@@ -162,7 +154,7 @@ class Transformable(ABC):
         --------
         >>> centred = traj.whole().center("protein")
         """
-        return self._transformed(lambda trajectory: [_center(trajectory, atoms, weights)])
+        return self._transformed(lambda source: [_center(source, atoms, weights)])
 
     @names_renamed
     def wrap(
@@ -201,7 +193,7 @@ class Transformable(ABC):
         --------
         >>> wrapped = traj.whole().wrap(by="molecule", cell="compact")
         """
-        return self._transformed(lambda trajectory: [_wrap(trajectory, by, cell, weights, around)])
+        return self._transformed(lambda source: [_wrap(source, by, cell, weights, around)])
 
     def fit(
         self,
@@ -235,9 +227,7 @@ class Transformable(ABC):
         --------
         >>> fitted = traj.fit("name CA", weights="mass")
         """
-        return self._transformed(
-            lambda trajectory: [_fit(trajectory, atoms, reference, motion, weights)]
-        )
+        return self._transformed(lambda source: [_fit(source, atoms, reference, motion, weights)])
 
     @names_renamed
     def translate(self, vector: Sequence[float] | NDArray[np.floating]) -> Self:
@@ -279,32 +269,32 @@ class Transformable(ABC):
         >>> protein = traj.repair("protein").select("protein")
         """
 
-        def steps(trajectory: ReadingByColumns) -> list[Step]:
+        def steps(source: FrameSource) -> list[Step]:
             return [
-                _whole(trajectory, guess_bonds),
-                _cluster(trajectory, atoms, guess_bonds),
-                _center(trajectory, atoms, "equal"),
-                _wrap(trajectory, "molecule", cell, "equal", atoms, guess_bonds),
+                _whole(source, guess_bonds),
+                _cluster(source, atoms, guess_bonds),
+                _center(source, atoms, "equal"),
+                _wrap(source, "molecule", cell, "equal", atoms, guess_bonds),
             ]
 
         return self._transformed(steps)
 
 
-def chosen_atoms(trajectory: ReadingByColumns, atoms: Chosen) -> SelectedAtoms:
+def chosen_atoms(source: FrameSource, atoms: Chosen) -> SelectedAtoms:
     """Return the selection of a transform, in the state of the trajectory before it."""
     if isinstance(atoms, str):
-        atoms = SelectedAtoms(trajectory, trajectory.columns_of_text(atoms), atoms)
+        atoms = SelectedAtoms(source, source.columns_of_text(atoms), atoms)
     if not isinstance(atoms, SelectedAtoms):
         raise TypeError(f"atoms are a selection text or a Selection, not {type(atoms).__name__}")
-    if atoms.trajectory.untransformed is not trajectory.untransformed:
+    if atoms.source.files is not source.files:
         raise SelectionError(f"{atoms!r} is of another trajectory")
-    trajectory.check_known(trajectory.transforms, atoms.columns)
+    source.check_known(source.transforms, atoms.columns)
     return atoms
 
 
-def _guesses_bonds(trajectory: ReadingByColumns, given: bool = False) -> bool:
+def _guesses_bonds(source: FrameSource, given: bool = False) -> bool:
     """Return whether bonds are guessed: as given, or else as for molecules made whole before."""
-    return given or any("guess_bonds" in step.words for step in trajectory.transforms)
+    return given or any("guess_bonds" in step.words for step in source.transforms)
 
 
 def _pairs(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
@@ -346,56 +336,56 @@ def _connected(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
     return _trajet.connected(found.n_atoms, _pairs(found, guess_bonds))
 
 
-def _bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64]:
+def _bonds(source: FrameSource, guess_bonds: bool) -> NDArray[np.int64]:
     """Return bonds between atoms of a frame, by their columns, `(n, 2)`."""
-    columns, there = trajectory.columns_of(_pairs(trajectory.topology, guess_bonds))
+    columns, there = source.index.columns_of(_pairs(source.structure.topology, guess_bonds))
     return np.ascontiguousarray(columns[there.all(axis=1)])
 
 
-def _unknown(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64] | None:
+def _unknown(source: FrameSource, guess_bonds: bool) -> NDArray[np.int64] | None:
     """Return the columns of atoms of which no bonds can be guessed; None if there are none."""
-    if not guess_bonds or not len(atoms := trajectory.topology.never_bonded):
+    if not guess_bonds or not len(atoms := source.structure.topology.never_bonded):
         return None
-    columns, there = trajectory.columns_of(atoms)
+    columns, there = source.index.columns_of(atoms)
     return np.ascontiguousarray(columns[there]) if there.any() else None
 
 
-def _molecules(trajectory: ReadingByColumns, guess_bonds: bool = False) -> NDArray[np.int64]:
+def _molecules(source: FrameSource, guess_bonds: bool = False) -> NDArray[np.int64]:
     """Return the number of the molecule of each atom of a frame."""
-    found = trajectory.topology
+    found = source.structure.topology
     labels = _connected(found, guess_bonds) if guess_bonds else found.molecules
-    _check_complete(trajectory, labels)
-    _, numbers = np.unique(trajectory.of_open_atoms(labels), return_inverse=True)
+    _check_complete(source, labels)
+    _, numbers = np.unique(source.index.of_open_atoms(labels), return_inverse=True)
     return numbers.astype(np.int64)
 
 
-def _bonded_parts(trajectory: ReadingByColumns, guess_bonds: bool) -> NDArray[np.int64]:
+def _bonded_parts(source: FrameSource, guess_bonds: bool) -> NDArray[np.int64]:
     """Return the number of the set of bonded atoms of each atom of a frame."""
-    labels = _connected(trajectory.topology, guess_bonds)
-    _check_complete(trajectory, labels)
-    return trajectory.of_open_atoms(labels)
+    labels = _connected(source.structure.topology, guess_bonds)
+    _check_complete(source, labels)
+    return source.index.of_open_atoms(labels)
 
 
-def _whole(trajectory: ReadingByColumns, guess_bonds: bool) -> Step:
-    pairs = _bonds(trajectory, guess_bonds)
-    parts = _trajet.connected(trajectory.n_atoms, pairs)
-    _check_connected(trajectory, parts, guess_bonds)
+def _whole(source: FrameSource, guess_bonds: bool) -> Step:
+    pairs = _bonds(source, guess_bonds)
+    parts = _trajet.connected(source.n_atoms, pairs)
+    _check_connected(source, parts, guess_bonds)
     words: dict[str, object] = {"transform": "whole"}
-    unknown = _unknown(trajectory, guess_bonds)
-    remarks = _check_residues(trajectory, parts, unknown, is_guessed=guess_bonds)
+    unknown = _unknown(source, guess_bonds)
+    remarks = _check_residues(source, parts, unknown, is_guessed=guess_bonds)
     if guess_bonds:
         words["guess_bonds"] = True
         remarks = (
             *remarks,
             f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
-            f" {trajectory.topology}",
+            f" {source.structure.topology}",
         )
     arguments: dict[str, object] = {"bonds": pairs, "molecules": parts}
     return Step("whole", arguments, words, remarks, unknown=unknown)
 
 
 def _check_residues(
-    trajectory: ReadingByColumns,
+    source: FrameSource,
     parts: NDArray[np.int64],
     unknown: NDArray[np.int64] | None,
     *,
@@ -410,12 +400,12 @@ def _check_residues(
     SelectionError
         If there are so many that the topology lists some bonds only, as most PDB files do.
     """
-    atoms = trajectory.topology_atoms
+    atoms = source.structure.atoms
     residues = atoms.residues
-    if (found := trajectory.topology.alternate_locations) is not None:
+    if (found := source.structure.topology.alternate_locations) is not None:
         # Parts at different locations are bonded through atoms without location only.
         locations = found[1][atoms.indices]
-        all_located = np.ones(trajectory.topology.n_residues, np.bool_)
+        all_located = np.ones(source.structure.topology.n_residues, np.bool_)
         all_located[residues[locations == 0]] = False
         located = np.where(all_located[residues], locations, 0)
         residues = np.unique(np.stack([residues, located], axis=1), axis=0, return_inverse=True)[1]
@@ -431,7 +421,7 @@ def _check_residues(
         return ()
     n, of = int(apart.sum()), int((counts > 1).sum())
     atom = atoms.describe(int(first[apart][0]))
-    text = f"{n} of {of} residues are not connected by the bonds of {trajectory.topology}"
+    text = f"{n} of {of} residues are not connected by the bonds of {source.structure.topology}"
     if n > _trajet.MOST_UNCONNECTED * of:
         raise SelectionError(
             f"{text}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
@@ -445,7 +435,7 @@ def _check_residues(
     return (f"{text}, and may stay broken; the first has {atom}",)
 
 
-def _check_complete(trajectory: ReadingByColumns, labels: NDArray[np.int64]) -> None:
+def _check_complete(source: FrameSource, labels: NDArray[np.int64]) -> None:
     """Raise an error if some, but not all atoms of a molecule are in open tags.
 
     Raises
@@ -453,22 +443,20 @@ def _check_complete(trajectory: ReadingByColumns, labels: NDArray[np.int64]) -> 
     SelectionError
         If there are such molecules: their centres would be those of other atoms.
     """
-    if trajectory.n_atoms == trajectory.n_topology_atoms:
+    if source.n_atoms == source.index.n_topology_atoms:
         return
-    here = trajectory.of_open_atoms(labels)
+    here = source.index.of_open_atoms(labels)
     in_all, in_open = np.bincount(labels), np.bincount(here, minlength=int(labels.max()) + 1)
     incomplete = (in_open[here] != in_all[here]).nonzero()[0]
     if len(incomplete):
-        atom = trajectory.topology_atoms.describe(int(incomplete[0]))
+        atom = source.structure.atoms.describe(int(incomplete[0]))
         raise SelectionError(
-            f"{trajectory.label}: atoms of the molecule of {atom} are {trajectory.absent_atoms},"
-            f" so that its centre is unknown: {trajectory.advice_on_absent_atoms}"
+            f"{source.label}: atoms of the molecule of {atom} are {source.index.absent_atoms},"
+            f" so that its centre is unknown: {source.index.advice_on_absent_atoms}"
         )
 
 
-def _check_connected(
-    trajectory: ReadingByColumns, parts: NDArray[np.int64], guess_bonds: bool
-) -> None:
+def _check_connected(source: FrameSource, parts: NDArray[np.int64], guess_bonds: bool) -> None:
     """Raise an error if molecules would be made whole in parts, as some of their atoms lack.
 
     Raises
@@ -476,32 +464,32 @@ def _check_connected(
     SelectionError
         If there are such molecules.
     """
-    if trajectory.n_atoms == trajectory.n_topology_atoms:
+    if source.n_atoms == source.index.n_topology_atoms:
         return
-    whole = trajectory.of_open_atoms(_connected(trajectory.topology, guess_bonds))
+    whole = source.index.of_open_atoms(_connected(source.structure.topology, guess_bonds))
     # Each molecule must have the atoms of one part.
     first = np.unique(whole, return_index=True, return_inverse=True)
     same = parts == parts[first[1]][first[2]]
     if not same.all():
-        atom = trajectory.topology_atoms.describe(int(np.flatnonzero(~same)[0]))
+        atom = source.structure.atoms.describe(int(np.flatnonzero(~same)[0]))
         raise SelectionError(
-            f"{trajectory.label}: the molecule of {atom} cannot be made whole, as atoms between"
-            f" others are {trajectory.absent_atoms}: {trajectory.advice_on_absent_atoms}"
+            f"{source.label}: the molecule of {atom} cannot be made whole, as atoms between"
+            f" others are {source.index.absent_atoms}: {source.index.advice_on_absent_atoms}"
         )
 
 
-def _nojump(trajectory: ReadingByColumns, view: JumpView, every_frame: bool) -> list[Step]:
+def _nojump(source: FrameSource, view: JumpView, every_frame: bool) -> list[Step]:
     words = {"transform": "nojump", "view": view, "every_frame": every_frame}
     arguments: dict[str, object] = {"view": view, "molecules": None, "every_frame": every_frame}
     if view == "lattice":
         return [Step("no_jump", arguments, words)]
-    guess_bonds = _guesses_bonds(trajectory)
-    _check_all_bonds(trajectory, guess_bonds)
-    arguments["molecules"] = _bonded_parts(trajectory, guess_bonds)
-    return [_whole(trajectory, guess_bonds), Step("no_jump", arguments, words)]
+    guess_bonds = _guesses_bonds(source)
+    _check_all_bonds(source, guess_bonds)
+    arguments["molecules"] = _bonded_parts(source, guess_bonds)
+    return [_whole(source, guess_bonds), Step("no_jump", arguments, words)]
 
 
-def _check_all_bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> None:
+def _check_all_bonds(source: FrameSource, guess_bonds: bool) -> None:
     """Raise an error if a transform that cannot guess bonds needs some that are not listed.
 
     Raises
@@ -509,20 +497,21 @@ def _check_all_bonds(trajectory: ReadingByColumns, guess_bonds: bool) -> None:
     SelectionError
         If they are not guessed by a transform before it.
     """
-    if not guess_bonds and not trajectory.topology.has_all_bonds:
+    topology = source.structure.topology
+    if not guess_bonds and not topology.has_all_bonds:
         raise SelectionError(
-            f"{trajectory.topology.missing_bonds_message}, so that its molecules are not known: use"
-            " a topology with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances"
-            " with whole(guess_bonds=True) (--whole --guess-bonds) before"
+            f"{topology.missing_bonds_message}, so that its molecules are not known: use a topology"
+            " with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
+            " whole(guess_bonds=True) (--whole --guess-bonds) before"
         )
 
 
-def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = False) -> Step:
-    selection = chosen_atoms(trajectory, atoms)
-    guess_bonds = _guesses_bonds(trajectory, guess_bonds)
-    _check_all_bonds(trajectory, guess_bonds)
+def _cluster(source: FrameSource, atoms: Chosen, guess_bonds: bool = False) -> Step:
+    selection = chosen_atoms(source, atoms)
+    guess_bonds = _guesses_bonds(source, guess_bonds)
+    _check_all_bonds(source, guess_bonds)
     # Chains that a topology lists as one molecule are several here.
-    molecules = _bonded_parts(trajectory, guess_bonds)
+    molecules = _bonded_parts(source, guess_bonds)
     n_molecules = len(np.unique(molecules[selection.columns]))
     if n_molecules > _MOST_CLUSTERED:
         raise SelectionError(
@@ -530,10 +519,10 @@ def _cluster(trajectory: ReadingByColumns, atoms: Chosen, guess_bonds: bool = Fa
             " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.columns, "molecules": molecules}
-    unknown = _unknown(trajectory, guess_bonds)
+    unknown = _unknown(source, guess_bonds)
     words = {"transform": "cluster", "atoms": selection.label}
     step = Step("cluster", arguments, words, unknown=unknown)
-    trajectory.check_known([step], selection.columns)
+    source.check_known([step], selection.columns)
     return step
 
 
@@ -569,10 +558,10 @@ def _masses_of_groups(
 
 def _location_remarks(what: str, selection: SelectedAtoms) -> tuple[str, ...]:
     """Return a remark if atoms by which frames are moved are at several locations each."""
-    trajectory = selection.trajectory
-    if not trajectory.has_topology:
+    source = selection.source
+    if not source.structure.is_known:
         return ()
-    found = location_remarks(trajectory.topology, selection.indices)
+    found = location_remarks(source.structure.topology, selection.indices)
     return tuple(f"{what} by {quoted(selection.label)}: {remark}" for remark in found)
 
 
@@ -582,8 +571,8 @@ def _describe_weights(weights: TransformWeights) -> dict[str, object]:
     return {"weights": weights if isinstance(weights, str) else "given as numbers"}
 
 
-def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeights) -> Step:
-    selection = chosen_atoms(trajectory, atoms)
+def _center(source: FrameSource, atoms: Chosen, weights: TransformWeights) -> Step:
+    selection = chosen_atoms(source, atoms)
     numbers, remarks = _weights(selection, weights, None)
     remarks = (*remarks, *_location_remarks("centre", selection))
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
@@ -591,7 +580,7 @@ def _center(trajectory: ReadingByColumns, atoms: Chosen, weights: TransformWeigh
 
 
 def _wrap(
-    trajectory: ReadingByColumns,
+    source: FrameSource,
     by: WrapGroups,
     cell: WrapCell,
     weights: str,
@@ -603,17 +592,17 @@ def _wrap(
     words: dict[str, object] = {"transform": "wrap", "by": by, "cell": cell}
     groups: NDArray[np.int64] | None
     if by == "molecule":
-        groups = _molecules(trajectory, _guesses_bonds(trajectory, guess_bonds))
+        groups = _molecules(source, _guesses_bonds(source, guess_bonds))
     elif by == "residue":
-        groups = trajectory.topology_atoms.residues.copy()
+        groups = source.structure.atoms.residues.copy()
     elif by == "atom":
         groups = None
     else:
         raise ValueError(f"wrap by 'molecule', 'residue' or 'atom', not {by!r}")
     if around is not None:
-        selection = chosen_atoms(trajectory, around)
+        selection = chosen_atoms(source, around)
         if groups is None:
-            groups = np.arange(trajectory.n_atoms, dtype=np.int64)
+            groups = np.arange(source.n_atoms, dtype=np.int64)
         one = np.unique(groups[selection.columns])
         groups[np.isin(groups, one)] = one[0]
         words["around"] = selection.label
@@ -626,16 +615,14 @@ def _wrap(
         words["weights"] = word
         # Atoms are their own centres, virtual sites without mass, too.
         if groups is not None:
-            numbers, remarks = _masses_of_groups(trajectory.topology_atoms, groups)
-    unknown = (
-        _unknown(trajectory, _guesses_bonds(trajectory, guess_bonds)) if by == "molecule" else None
-    )
+            numbers, remarks = _masses_of_groups(source.structure.atoms, groups)
+    unknown = _unknown(source, _guesses_bonds(source, guess_bonds)) if by == "molecule" else None
     arguments: dict[str, object] = {"groups": groups, "weights": numbers, "shape": cell}
     return Step("wrap", arguments, words, remarks, unknown=unknown)
 
 
 def _fit(
-    trajectory: ReadingByColumns,
+    source: FrameSource,
     atoms: Chosen,
     reference: int | NDArray[np.floating],
     motion: FitMotion,
@@ -643,16 +630,16 @@ def _fit(
 ) -> Step:
     if motion not in ("superposition", "translation", "plane"):
         raise ValueError(f"motion is 'superposition', 'translation' or 'plane', not {motion!r}")
-    selection = chosen_atoms(trajectory, atoms)
+    selection = chosen_atoms(source, atoms)
     frame: int | None = None
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
-        if reference != 0 and any(step.name == "no_jump" for step in trajectory.transforms):
+        if reference != 0 and any(step.name == "no_jump" for step in source.transforms):
             raise ValueError(
-                f"{trajectory.label}: without jumps, positions depend on the frames that are chosen"
+                f"{source.label}: without jumps, positions depend on the frames that are chosen"
                 f" later, so that frame {reference} is no reference: fit to frame 0, or give"
                 " positions, such as those of an earlier read"
             )
-        block = trajectory.read_columns([int(reference)], selection.columns, None, counted=False)
+        block = source.read([int(reference)], selection.columns, None, counted=False)
         positions = block.positions[0].astype(np.float64)
         frame = int(block.frames[0])
         where = f"frame {frame}"
@@ -672,7 +659,7 @@ def _fit(
             )
         positions = checked_positions(positions, positions.shape, "the reference")
     if not np.isfinite(positions).all():
-        raise AnalysisError(f"{trajectory.label}: {where}: a fitted atom has no position (NaN)")
+        raise AnalysisError(f"{source.label}: {where}: a fitted atom has no position (NaN)")
     numbers, remarks = _weights(selection, weights, "--fit-weights")
     remarks = (*remarks, *_location_remarks("fit", selection))
     if motion == "superposition":

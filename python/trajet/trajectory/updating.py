@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import SelectionError
 from trajet.block import Block
-from trajet.trajectory.choice import FrameChoice, frame_number
+from trajet.trajectory.atom_index import FrameChoice, frame_number
 from trajet.trajectory.frame import Frame
-from trajet.trajectory.reading import ReadingByColumns
 from trajet.trajectory.selected_atoms import SelectedAtoms
+from trajet.trajectory.source import FrameSource
 
 
 class UpdatingAtoms:
     """Atoms of open files that a selection text matches in each frame anew."""
 
-    def __init__(self, trajectory: ReadingByColumns, text: str, t_select: float = 0.0) -> None:
-        self.trajectory = trajectory
+    def __init__(self, source: FrameSource, text: str, t_select: float = 0.0) -> None:
+        self.source = source
         self.text = text
         self.t_select = t_select
         self._native: dict[bool, _trajet.UpdatingSelection] = {}
@@ -31,8 +31,8 @@ class UpdatingAtoms:
         """Return a frame with the atoms that are selected in it; see `Selection`."""
         number = frame_number(number)
         native, columns = self.prepared(has_selected=True)
-        run = self.trajectory.run_before(number)
-        block = self.trajectory.read_columns([number], columns, None, run=run)
+        run = self.source.run_before(number)
+        block = self.source.read([number], columns, None, run=run)
         return Frame.of(block, 0, *self._chosen(block, 0, native))
 
     @property
@@ -57,9 +57,9 @@ class UpdatingAtoms:
             If the topology lacks something.
         """
         if (native := self._native.get(has_selected)) is None:
-            native = self.trajectory.updating(self.text, has_selected=has_selected)
+            native = self.source.structure.updating(self.text, has_selected=has_selected)
             self._native[has_selected] = native
-        return native, self.trajectory.columns_of(native.atoms)[0]
+        return native, self.source.index.columns_of(native.atoms)[0]
 
     def read(self, frames: FrameChoice = None) -> list[Frame]:
         """Read frames, each with the positions of the atoms that are selected in it.
@@ -94,7 +94,7 @@ class UpdatingAtoms:
 
     def _frames(self, frames: FrameChoice) -> Iterator[Frame]:
         native, columns = self.prepared(has_selected=True)
-        for block in self.trajectory.blocks_of_columns(None, frames, columns):
+        for block in self.source.blocks(None, frames, columns):
             for k in range(len(block.frames)):
                 yield Frame.of(block, k, *self._chosen(block, k, native))
 
@@ -103,9 +103,7 @@ class UpdatingAtoms:
     ) -> tuple[SelectedAtoms, NDArray[np.int64]]:
         """Return the atoms that are selected in a frame of a block, and their columns there."""
         indices = selected_indices(native, block, k)
-        selection = SelectedAtoms(
-            self.trajectory, self.trajectory.columns_of(indices)[0], self.text
-        )
+        selection = SelectedAtoms(self.source, self.source.index.columns_of(indices)[0], self.text)
         return selection, np.searchsorted(native.atoms, indices)
 
 

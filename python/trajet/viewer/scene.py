@@ -192,7 +192,7 @@ class Scene:
             "first": self.first,
             "n_atoms": trajectory.n_atoms,
             "n_shown": self.n_atoms,
-            "size": trajectory.reader.size if dataset is None else dataset.size,
+            "size": trajectory.source.reader.size if dataset is None else dataset.size,
             "header_size": HEADER_SIZE,
             "bytes_an_atom": 6 if self._quantise else 12,
             "has_repaired": self.has_repaired,
@@ -216,7 +216,7 @@ class Scene:
         """Return the name of the data set, or of the first file and the number of the others."""
         trajectory = self._trajectory
         if trajectory.dataset is not None:
-            return trajectory.stem
+            return trajectory.source.files.stem
         others = len(trajectory.paths) - 1
         more = f" and {others} more file{'s' * (others > 1)}" if others else ""
         return trajectory.path.name + more
@@ -226,7 +226,7 @@ class Scene:
         trajectory = self._trajectory
         if trajectory.dataset is not None or len(trajectory.paths) == 1:
             return []
-        segments = trajectory.reader.segments()
+        segments = trajectory.source.reader.segments()
         kept = [segment["n_frames"] - segment["dropped_frames"] for segment in segments]
         first = np.cumsum([0, *kept]).tolist()
         return [
@@ -248,7 +248,7 @@ class Scene:
             if layer not in self._structures:
                 columns = _sorted(self.layers[layer].selection)
                 positions, _ = self._cursors[self.shows_stored].read(0)
-                indices = self._trajectory.indices_of(columns)
+                indices = self._trajectory.source.index.indices_of(columns)
                 self._structures[layer] = structure_of(
                     self._trajectory.topology,
                     indices,
@@ -300,7 +300,9 @@ class Scene:
         Analyses run on the positions of the trajectory, as their commands do: not on those of the
         picture, which are repaired and superposed.
         """
-        shown = ShownAtoms(self._trajectory, self._trajectory.indices_of(self._columns))
+        shown = ShownAtoms(
+            self._trajectory, self._trajectory.source.index.indices_of(self._columns)
+        )
         found = self.series[number].document(self.layers[0].selection, shown)
         remarks = found["remarks"]
         assert isinstance(remarks, list)
@@ -348,7 +350,7 @@ class Scene:
                 found = trajectory.whole(guess_bonds=self._guesses_bonds)
             else:
                 found = trajectory.repair(around, guess_bonds=self._guesses_bonds)
-            found.check_known(found.transforms, self._columns)
+            found.source.check_known(found.transforms, self._columns)
         except SelectionError as error:
             self._guesses_bonds = False
             self._remarks.append(self.without_paths(f"molecules may be broken: {error}"))
@@ -366,7 +368,7 @@ class Scene:
     def without_paths(self, text: str) -> str:
         """Return a text with the names of files in place of their paths."""
         trajectory = self._trajectory
-        paths = [str(path) for path in (*trajectory.paths, *trajectory.absolute_paths)]
+        paths = [str(path) for path in (*trajectory.paths, *trajectory.source.files.absolute_paths)]
         # Topologies that are no files, such as objects of MDAnalysis, have no path.
         with suppress(TypeError):
             paths.append(os.fspath(trajectory.topology))
@@ -400,7 +402,12 @@ class _Frames:
     def __init__(self, trajectory: Trajectory, columns: NDArray[np.int64]) -> None:
         # Only the frames that are asked for are read.
         self._cursor = Cursor(
-            trajectory, columns, positions=True, velocities=False, forces=False, read_ahead=False
+            trajectory.source,
+            columns,
+            positions=True,
+            velocities=False,
+            forces=False,
+            read_ahead=False,
         )
         self._lock = threading.Lock()
 
