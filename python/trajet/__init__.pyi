@@ -33,7 +33,6 @@ from trajet.analysis.end_to_end import end_to_end as end_to_end
 from trajet.analysis.gyration import gyration as gyration
 from trajet.analysis.gyration_moments import gyration_moments as gyration_moments
 from trajet.analysis.hbonds import hbonds as hbonds
-from trajet.analysis.joint import run as run
 from trajet.analysis.linear_density import linear_density as linear_density
 from trajet.analysis.min_distance import min_distance as min_distance
 from trajet.analysis.msd import msd as msd
@@ -45,6 +44,7 @@ from trajet.analysis.rdf_pairs import rdf_pairs as rdf_pairs
 from trajet.analysis.rmsd import rmsd as rmsd
 from trajet.analysis.rmsf import rmsf as rmsf
 from trajet.analysis.sasa import sasa as sasa
+from trajet.analysis.several_analyses import run as run
 from trajet.conversion import Conversion as Conversion
 from trajet.conversion import convert as convert
 from trajet.conversion import split as split

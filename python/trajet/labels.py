@@ -55,7 +55,7 @@ def _chain_column(topology: Topology) -> TextName | None:
     """Return the name of the column that distinguishes chains; None if there is none."""
     for name in _OF_CHAINS:
         column = topology.native.column(name)
-        if isinstance(column, tuple) and any(text != "" for text in column[1]):
+        if isinstance(column, tuple) and any(column[1]):
             return name
     return None
 

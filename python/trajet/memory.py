@@ -104,7 +104,7 @@ def check_memory(parts: Sequence[tuple[str, int]], max_memory: int | None, advic
     MemoryError
         If the parts together exceed the limit.
     """
-    needed = sum(size for _, size in parts)
+    needed = sum([size for _, size in parts])
     if max_memory is None:
         if needed <= _MUCH or (limit := available()) is None:
             return

@@ -2,7 +2,7 @@
 
 import random
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,10 @@ def saved(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[
         "molecules": tj.centers(few, by="molecule"),
         "angles": tj.dihedrals(traj.select("resid 1:5")),
         "contacts": tj.contact_map(traj.select("resid 1:9"), cutoff=4.5),
+        "classes": tj.dssp(traj.select("resid 1:20"), frames=slice(0, 6), simplified=True),
+        "components": tj.pca(few, frames=slice(0, 6), n_components=3),
+        "displacements": tj.msd(few, unwrapped=True, frames=slice(0, 6)),
+        "arrays": tj.apply(few, lambda x: {"a": x[0, :2], "b": x[0, 2]}, frames=slice(0, 6)),
         "bonds": tj.hbonds(
             traj.select("resid 1:19"), cutoff=4.0, list_bonds=True, lifetimes=True, errors=True
         ),
@@ -49,7 +53,7 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], **others: Any) -> Path:
 
 KINDS = [
     *("series", "atoms", "pairs", "clusters", "distances", "between", "grid", "molecules"),
-    *("angles", "contacts", "bonds"),
+    *("angles", "contacts", "classes", "components", "displacements", "arrays", "bonds"),
 ]
 WRONG = {
     "dates": lambda array: np.zeros(array.shape, "M8[s]"),
@@ -107,6 +111,34 @@ def test_wrong_members_are_errors(saved: dict[str, dict[str, np.ndarray]], tmp_p
         nested.update({key.replace("axis1.", begin, 1): array for key, array in own.items()})
     with pytest.raises(tj.FormatError, match=r"one\.npz"):
         tj.load(write(tmp_path / "one.npz", nested))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change"),
+    [
+        ("classes", "values", lambda a: np.where(np.arange(len(a))[:, None] == 5, "G", a)),
+        ("classes", "values", lambda a: np.char.add(a, "E")),
+        ("components", "part.variances.values", lambda a: a[:2]),
+        ("displacements", "part.groups.axis0.time", lambda a: a + 3),
+        ("displacements", "directions", lambda _: np.array("xx")),
+        ("displacements", "also.n_windows", lambda a: a * 1.0),
+        ("clusters", "part.clusters.values", lambda a: a + 1),
+        ("arrays", "shapes", lambda _: np.array(["2", "2"])),
+        ("bonds", "part.pairs.n_frames", lambda a: a + 1),
+        ("bonds", "part.pairs.axis0.of.atom", lambda a: a[::-1]),
+    ],
+)
+def test_arrays_that_contradict_each_other_are_errors(
+    saved: dict[str, dict[str, np.ndarray]],
+    tmp_path: Path,
+    kind: str,
+    name: str,
+    change: Callable[[np.ndarray], np.ndarray],
+) -> None:
+    """Those of a table, of its parts and of its fields."""
+    path = write(tmp_path / "one.npz", saved[kind], **{name: change(saved[kind][name])})
+    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        tj.load(path)
 
 
 @pytest.mark.parametrize("report", [b"\xff", "text", 10**12, np.zeros(3), b"[" * 100_000])

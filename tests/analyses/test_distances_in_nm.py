@@ -7,7 +7,7 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from trajet.result import Result
+from trajet.result import Table
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def water(tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
     return tj.open(path)
 
 
-CASES: dict[str, tuple[Callable[[tj.Trajectory, float], Result], float, float]] = {
+CASES: dict[str, tuple[Callable[[tj.Trajectory, float], Table], float, float]] = {
     "contacts": (lambda t, d: tj.contacts(t.select("name OW"), cutoff=d), 0.35, 3.5),
     "contact_map": (lambda t, d: tj.contact_map(t.select("name OW"), cutoff=d), 0.45, 4.5),
     "min_distance": (

@@ -522,8 +522,10 @@ def test_slices_never_have_bonds_of_other_frames(adk: Adk) -> None:
     """Slices have no list if the list of the result is that of other frames."""
     whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 8), list_bonds=True)
     axes = (whole.axes[0].some(slice(5, None)),)
-    of_others = replace(whole, values=whole.values[5:], axes=axes)
-    some = of_others[1:]
+    others = {"values": whole.values[5:], "axes": axes}
+    with pytest.raises(ValueError, match="pairs are those of 8 frames, and values of 3"):
+        replace(whole, **others)
+    some = replace(whole, **others, parts={"bonds": whole.parts["bonds"]})[1:]
     assert (some.pairs, some.bonds) == (None, None)
     assert some.values.tolist() == whole.values[6:].tolist()
 

@@ -193,6 +193,9 @@ def test_fit_is_that_of_numpy(unwrapped: tj.Trajectory) -> None:
     deviations = (of_groups - found.diffusion) ** 2 @ found.group_sizes / 64
     assert found.diffusion_error == pytest.approx(np.sqrt(deviations / 19))
     again = found.fit(20, 100)
+    # A slice lacks the lags of the fit before.
+    few = found[:3]
+    assert few.fit(*few.lags[1:]).fit_last == few.lags[2]
     assert again.values is found.values
     other = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, fit_range=(20, 100))
     assert (again.diffusion, again.diffusion_error) == (other.diffusion, other.diffusion_error)

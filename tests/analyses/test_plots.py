@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from trajet import plots
 from trajet.plots.residues import draw_chains, places_of_residues
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 
 # Selections as users write them.
 LONG = "protein and name CA and (resid 1:29 or resid 60:121 or resid 160:214) and not resname GLY"

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,11 +12,11 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_results import ensemble_of, radial, table
 from helpers.result_laws import assert_result_laws
-from numpy.typing import NDArray
 from trajet.pools.rank_placeholder import RankPlaceholder
-from trajet.result import Result
+from trajet.result import Table
+from trajet.result.axes import named
 
-KINDS: dict[str, Callable[[tj.Trajectory], Result]] = {
+KINDS: dict[str, Callable[[tj.Trajectory], Table]] = {
     "series": lambda t: tj.rmsd(t.select("name CA")),
     "groups": lambda t: tj.rmsd(t.select("name CA"), groups=["backbone", "resid 1:3"]),
     "values of atoms": lambda t: tj.rmsf(t.select("resid 3:9")),
@@ -42,6 +41,9 @@ def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
     reduced = tj.apply(traj.select("resid 3"), lambda x: x[:, 0], reducer=np.maximum)
     assert reduced.values.shape == (traj.select("resid 3").n_atoms,)
     assert_result_laws(reduced, tmp_path, drawn=False)
+    total = tj.apply(traj.select("resid 3"), np.sum, reducer=np.add)
+    total.save(tmp_path / "total.npz")
+    assert tj.load(tmp_path / "total.npz").values == total.values
     edges = np.arange(9.0)
     result = radial(edges, np.sqrt(edges[1:]))
     assert_result_laws(result, tmp_path)
@@ -77,36 +79,27 @@ def test_rows_by_number_slice_and_mask(adk: Adk) -> None:
 
 
 def test_class_of_a_user_is_saved_and_loaded(adk: Adk, tmp_path: Path) -> None:
-    """Fields and one list are enough; a field that a file cannot hold is an error."""
+    """A table with fields of its own."""
 
     @dataclass(frozen=True, repr=False)
-    class PairCounts(Result):
-        values: NDArray[np.int64]
-        names: tuple[str, ...]
-        cutoff: float
-        report: tj.Report
-        note: str | None = None
-        extra: object = None
-
-        _ROWS: ClassVar[tuple[str, ...]] = ("values", "names")
+    class PairCounts(tj.Table):
+        cutoff: float = 0.0
+        notes: tuple[str, ...] = ()
 
         def _about(self) -> str:
             return f"counts within {self.cutoff} Å"
-
-        def _table(self) -> list[tuple[str, NDArray]]:
-            return [("name", np.array(self.names)), ("count", self.values)]
 
         def plot(self, ax: object = None) -> None:
             raise ValueError("nothing to draw")
 
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
-    names = ("LYS 1", 'a,"b"', "c\nd", "é")
-    result = PairCounts(np.arange(4), names, 4.5, report)
+    labels = ["LYS 1", 'a,"b"', "c\nd", "é"]
+    axis = named("residues", labels, residue=np.arange(4))
+    result = PairCounts(
+        *(np.arange(4), (axis,), "count", "", ("protein",), report), cutoff=4.5, notes=("a", "é")
+    )
     assert_result_laws(result, tmp_path, drawn=False)
     assert repr(result) == "<PairCounts: counts within 4.5 Å, mean 1.5, min 0, max 3>"
-    with pytest.raises(TypeError, match="field 'extra' of a result"):
-        PairCounts(np.arange(4), names, 4.5, report, extra={}).save(tmp_path / "x.npz")
-    assert not (tmp_path / "x.npz").exists()
 
 
 def test_files_that_are_no_results(adk: Adk, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from trajet import plots
 from trajet.plots.drawing import retitle
-from trajet.result.table import Axis, named
+from trajet.result.axes import Axis, named
 
 UNITS = {"time (ps)": 1.0, "time (ns)": 1000.0}
 

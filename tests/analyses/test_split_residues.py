@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import numbers_of_analyses, peptides
-from trajet.result import Result
+from trajet.result import Table
 
 _LABELS = ("columns", "labels")
 LOCATED = "not altloc B"
@@ -29,7 +29,7 @@ def opened(folder: Path, suffix: str, rows: list[peptides.Row]) -> tj.Trajectory
     return tj.open(topology, peptides.write_frames(folder / "x.trr", rows, peptides.system()))
 
 
-def assert_equal(one: Result, other: Result, name: str) -> None:
+def assert_equal(one: Table, other: Table, name: str) -> None:
     """Assert that two results have the same numbers and names of rows."""
     arrays = list(numbers_of_analyses.arrays(one))
     assert arrays

@@ -144,7 +144,7 @@ slow = {"concurrent.futures", "csv", "html", "logging", "numpy.ma", "shutil", "s
 print(sorted(slow & set(sys.modules)))
 print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
 """
-    names = ("as_json", "per_frame", "report", "result", "summary", "table", "times")
+    names = ("as_json", "axes", "columns", "report", "summary", "table", "times")
     modules = [f"trajet.result.{name}" for name in names]
     assert run(code, str(adk.psf), str(adk.xtc)).splitlines()[-2:] == ["[]", f"{modules}"]
 
@@ -155,8 +155,8 @@ def test_results_are_found_in_their_modules() -> None:
 import trajet.result
 names = trajet.result.__all__
 print([name for name in names if not hasattr(trajet.result, name)])
-from trajet.result.result import KINDS
-print(sorted(set(KINDS) - set(names)))
+from trajet.result.table import RESULTS
+print(sorted(set(RESULTS) - set(names)))
 """
     assert run(code).splitlines() == ["[]", "[]"]
 

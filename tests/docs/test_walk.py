@@ -3,6 +3,7 @@
 import gc
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -14,15 +15,17 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path(tj.__file__).parent
 # A reader who follows one analysis should not have to open more.
 MOST_FILES = 40
+# Most files and calls in Python of one RMSD from opening on, and calls of a mean over replicas.
+MOST_PYTHON_FILES, MOST_CALLS, MOST_CALLS_OF_A_MEAN = 31, 330, 500
 
 
-def files_called(work: Callable[[], object]) -> set[str]:
-    """Return the files of the package, some function of which `work` calls."""
-    names = set()
+def calls_by_file(work: Callable[[], object]) -> Counter[str]:
+    """Return how often `work` calls functions of each file of the package, or resumes them."""
+    names = Counter[str]()
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
-            names.add(frame.f_code.co_filename)
+            names[frame.f_code.co_filename] += 1
 
     # Objects that earlier tests have left end in functions of trajet as well.
     gc.collect()
@@ -33,8 +36,14 @@ def files_called(work: Callable[[], object]) -> set[str]:
     finally:
         sys.setprofile(None)
         gc.enable()
-    paths = [Path(name) for name in names]
-    return {str(path.relative_to(PACKAGE)) for path in paths if path.is_relative_to(PACKAGE)}
+    paths = {Path(name): n for name, n in names.items()}
+    return Counter(
+        {
+            str(path.relative_to(PACKAGE)): n
+            for path, n in paths.items()
+            if path.is_relative_to(PACKAGE)
+        }
+    )
 
 
 def test_architecture_lists_the_files_of_a_run(adk: Adk) -> None:
@@ -47,8 +56,8 @@ def test_architecture_lists_the_files_of_a_run(adk: Adk) -> None:
     # The first run imports modules.
     for _ in range(2):
         traj = tj.open(adk.psf, adk.xtc)
-        called = files_called(lambda traj=traj: tj.rmsd(traj.select("name CA")))
-    assert called == {name for name in listed if name.endswith(".py")}
+        called = calls_by_file(lambda traj=traj: tj.rmsd(traj.select("name CA")))
+    assert set(called) == {name for name in listed if name.endswith(".py")}
     crates = [name.partition("/") for name in listed if name.endswith(".rs")]
     missing = [
         "/".join((crate, file))
@@ -56,3 +65,22 @@ def test_architecture_lists_the_files_of_a_run(adk: Adk) -> None:
         if not (ROOT / f"crates/trajet-{crate}/src/{file}").is_file()
     ]
     assert missing == []
+
+
+def test_calls_of_a_run_and_of_a_mean_are_bounded(adk: Adk) -> None:
+    """In a second run, as the first imports modules."""
+
+    def run() -> object:
+        return tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
+
+    rows = [
+        {"system": system, "replica": k, "topology": adk.psf, "trajectory": adk.xtc}
+        for system in ("wt", "mut")
+        for k in (1, 2)
+    ]
+    result = tj.rmsf(tj.ensemble(rows).select("name CA"), align="same")
+    run(), result.mean("system")
+    called = calls_by_file(run)
+    assert len(called) <= MOST_PYTHON_FILES
+    assert called.total() <= MOST_CALLS
+    assert calls_by_file(lambda: result.mean("system")).total() <= MOST_CALLS_OF_A_MEAN

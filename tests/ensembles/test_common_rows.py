@@ -10,8 +10,8 @@ from helpers.made_reports import report, worker
 from helpers.made_results import dihedrals, ensemble_of, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trajet.result.axes import Axis, named, pairs_within
 from trajet.result.rows import QUANTITY, Rows, identity_of, matched_rows, with_common_keys
-from trajet.result.table import Axis, named, pairs_within
 
 # Chain, number, insertion code and name of an atom.
 Atom = tuple[str, int, str, str]
@@ -222,6 +222,18 @@ def test_calcium_is_no_atom_of_a_residue(tmp_path: Path) -> None:
         means = result.mean([])
         assert len(means.groups[0].mean) == 1
         assert any("left out" in one for one in means.remarks)
+
+
+def test_pairs_the_other_way_round_are_no_mutations() -> None:
+    """Chains stand in another order, with the same residues."""
+    atoms = atoms_axis([("A", 1, "", "CA"), ("B", 1, "", "CA"), ("B", 2, "", "CA")], "ALA")
+    atoms = atoms.with_column("resname", np.array(["ALA", "GLY", "SER"]))
+    labels = np.array(["A:ALA1", "B:GLY1", "B:SER2"])
+    atoms = atoms.with_column("label", labels)
+    pairs = [pairs_within(one) for one in (atoms, atoms.some(np.array([1, 2, 0])))]
+    keyed = with_common_keys([rows_of(one) for one in pairs], [{}] * 2)
+    assert keyed[1].renamed == {}
+    assert sorted(keyed[1].shown[QUANTITY]) == sorted(keyed[0].shown[QUANTITY])
 
 
 def test_pairs_of_residues_of_one_number_have_no_order() -> None:

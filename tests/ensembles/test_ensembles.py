@@ -14,7 +14,7 @@ import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import FRAMES, made_replicas
 from trajet.analysis.job import ensemble_of
-from trajet.trajectory import describe_file, shared_topologies
+from trajet.trajectory import describe_file, structure
 from trajet.trajectory import files as trajectory_files
 
 
@@ -282,14 +282,14 @@ def test_many_members_need_few_descriptors_and_one_topology(
     ]
     before, most = len(os.listdir("/proc/self/fd")), 0
     n_loads = 0
-    load = shared_topologies.load_structure
+    load = structure.load_structure
 
     def counting(*args: Any) -> Any:
         nonlocal n_loads
         n_loads += 1
         return load(*args)
 
-    monkeypatch.setattr(shared_topologies, "load_structure", counting)
+    monkeypatch.setattr(structure, "load_structure", counting)
 
     def frames(traj: tj.Trajectory) -> list[int]:
         nonlocal most

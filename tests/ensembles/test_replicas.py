@@ -14,12 +14,12 @@ from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
 from helpers.made_results import atom_values, dihedrals, ensemble_of, radial, table
 from scipy import stats
+from trajet.result.axes import named
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import profile_of
 from trajet.result.replica_differences import difference_of
 from trajet.result.rows import QUANTITY, Rows
-from trajet.result.table import named
 from trajet.uncertainty.statistics import statistics
 
 RESIDUES = 30

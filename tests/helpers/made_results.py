@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
+from trajet.result.axes import Axis, bins, named
 from trajet.result.member_outcome import MemberOutcome
-from trajet.result.table import Axis, bins, named
 
 from helpers.made_reports import report, worker
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
-from trajet.result import Result
+from trajet.result import Table
 
 
-def results() -> Iterator[tuple[str, Result]]:
+def results() -> Iterator[tuple[str, Table]]:
     """Yield names and results of analyses."""
     peptide = tj.samples.peptide_in_water().open()
     whole = peptide.repair("protein")
@@ -47,7 +47,7 @@ def results() -> Iterator[tuple[str, Result]]:
     yield "sasa", tj.sasa(protein, by="residue")
 
 
-def arrays(result: Result) -> Iterator[tuple[str, NDArray]]:
+def arrays(result: Table) -> Iterator[tuple[str, NDArray]]:
     """Yield names and arrays of values and errors of a result, and of its parts."""
     for name, array in result._arrays().items():
         if name.rpartition(".")[2] in ("values", "standard_errors", "half_widths") and array.size:

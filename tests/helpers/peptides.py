@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
-from trajet.result import Result
+from trajet.result import Table
 
 
 class Row(NamedTuple):
@@ -263,7 +263,7 @@ def write_frames(path: Path, rows: list[Row], plain: list[Row]) -> Path:
     return path
 
 
-def results(traj: tj.Trajectory, text: str) -> Iterator[tuple[str, Result]]:
+def results(traj: tj.Trajectory, text: str) -> Iterator[tuple[str, Table]]:
     """Yield names and results of all analyses of selected atoms, by residue where they can."""
     chosen = _numbered(traj, text)
     protein = _numbered(traj, f"protein and ({text})")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import trajet as tj
 from trajet.advise import first_advice
-from trajet.result import Result, entries_of
+from trajet.result import Table, entries_of
 
 from helpers import commands
 
@@ -76,7 +76,7 @@ COMMANDS = (
 _MOST = 12
 
 
-def run(command: str, folder: Path) -> tuple[list[str], Result]:
+def run(command: str, folder: Path) -> tuple[list[str], Table]:
     """Run a command on a copy of the sample; return what it prints, and its result."""
     files = [shutil.copy(path, folder) for path in tj.samples.peptide_in_water().files]
     name, *options = shlex.split(command)
@@ -86,13 +86,13 @@ def run(command: str, folder: Path) -> tuple[list[str], Result]:
     return f"{done.stdout}{done.stderr}".replace(f"{folder}/", "").splitlines(), tj.load(saved)
 
 
-def applied() -> Result:
+def applied() -> Table:
     """Return the result of `apply`, which has no command."""
     protein = tj.samples.peptide_in_water().open().select("protein")
     return tj.apply(protein, lambda positions: positions.max(axis=0) - positions.min(axis=0))
 
 
-def record(command: str, folder: Path) -> tuple[str, Result]:
+def record(command: str, folder: Path) -> tuple[str, Table]:
     """Return what a command prints without times, with repr and columns of its result."""
     printed, result = ([], applied()) if command == "apply" else run(command, folder)
     lines = [re.sub(r" in \d.*", " in …", line) for line in printed]

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import trajet as tj
 from matplotlib.figure import Figure
-from trajet.result import Result
+from trajet.result import Table
 
 
-def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> None:
+def assert_result_laws(result: Table, folder: Path, *, drawn: bool = True) -> None:
     """Assert that a result is restored from its file, sliced, drawn and shown.
 
     Parameters
@@ -36,7 +36,7 @@ def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> N
     assert type(some) is type(result)
     assert len(some) == 2
     assert some.report is result.report
-    for name in result._row_fields():
+    for name in ("values", "standard_errors", "half_widths", "resolved"):
         whole, part = getattr(result, name), getattr(some, name)
         assert (part is None) == (whole is None)
         assert whole is None or list(map(str, part)) == list(map(str, whole[1:3]))
@@ -59,7 +59,7 @@ def assert_result_laws(result: Result, folder: Path, *, drawn: bool = True) -> N
         assert isinstance(result.plot(), Figure)
 
 
-def assert_restored(result: Result, path: Path) -> None:
+def assert_restored(result: Table, path: Path) -> None:
     """Assert that `tj.load` restores every field, with its type."""
     result.save(path)
     again = tj.load(path)
@@ -72,7 +72,7 @@ def assert_restored(result: Result, path: Path) -> None:
         assert new[name].tobytes() == array.tobytes(), name
 
 
-def _assert_table(result: Result, path: Path) -> None:
+def _assert_table(result: Table, path: Path) -> None:
     """Assert that the CSV file and the DataFrame have the same names and numbers."""
     result.save(path)
     with path.open(encoding="utf-8", newline="") as file:
@@ -89,7 +89,7 @@ def _assert_table(result: Result, path: Path) -> None:
             assert text == list(map(str, column))
 
 
-def _assert_summed_up(result: Result, path: Path) -> None:
+def _assert_summed_up(result: Table, path: Path) -> None:
     """Assert that JSON without extensions has the scalars and all rows of the summary."""
 
     def refuse(word: str) -> None:

@@ -331,10 +331,23 @@ def test_atoms_without_numbers_of_their_own_keep_their_labels(tmp_path: Path) ->
     found = columns_of([tj.distances(traj.select([1]), traj.select([0, 2, 3]))])
     names = [f"distance_A:SOL8:OW_-_{other}:OW" for other in ("SOL7@0", "SOL7@2", "SOL9")]
     assert found.labels == tuple(names)
-    assert found.keys[:2] == ((0, names[0]), (0, names[1]))
+    assert found.keys[:2] == ((0, names[0], 1), (0, names[1], 1))
     assert set(found.keys[2][1:]) == {"", "A", 8, 9, "OW"}
     (alone,) = columns_of([tj.distances(traj.select([1]), traj.select([2]))]).keys
     assert set(alone[1:]) == {"", "A", 7, 8, "OW"}
+
+
+def test_features_of_equal_names_all_count(adk: Adk) -> None:
+    """Distances of centres of selections by index, which are all called "24 atoms"."""
+    traj = tj.open(adk.psf, adk.xtc)
+    groups = [traj.select(list(range(k, k + 24))) for k in (0, 100, 200)]
+    found = tj.features(tj.center_distances.job(groups), frames=[0, 5])
+    expected = tj.center_distances(groups, frames=[0, 5]).values
+    assert expected.shape == (2, 3)
+    assert np.array_equal(found.collect()[0], expected)
+    assert "left out" not in repr(found)
+    atoms = traj.select([5, 5, 7])
+    assert tj.features(atoms, frames=[0]).n_features == 9
 
 
 @pytest.mark.parametrize("chains", ["AB", "BA", "BC", "CD", "ZZ"])

@@ -18,7 +18,7 @@ from trajet.remote import stores
 from trajet.server import app as application
 from trajet.server import frames
 from trajet.server.frames import Frames, OpeningError
-from trajet.server.table import Table
+from trajet.server.served_names import ServedNames
 from trajet.trajectory import Trajectory
 
 # Seconds within which other threads must do what is waited for.
@@ -27,12 +27,12 @@ N_FRAMES = 98
 
 
 @pytest.fixture
-def table(adk: Adk, tmp_path: Path) -> Table:
+def table(adk: Adk, tmp_path: Path) -> ServedNames:
     """Return a table of `0.xtc` to `5.xtc`."""
     paths = [tmp_path / f"{k}.xtc" for k in range(6)]
     for path in paths:
         shutil.copy(adk.xtc, path)
-    return Table(paths)
+    return ServedNames(paths)
 
 
 class SlowFiles:
@@ -68,7 +68,7 @@ class SlowFiles:
 
 
 def test_trajectories_are_read_while_others_are_opened(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: ServedNames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that are not open are refused, which costs nothing."""
     served, slow = Frames(table), SlowFiles(monkeypatch)
@@ -84,7 +84,7 @@ def test_trajectories_are_read_while_others_are_opened(
 
 
 def test_refused_requests_close_no_trajectory(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: ServedNames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither those that are open nor those that are being opened, however many are refused."""
     monkeypatch.setattr(frames, "_TRAJECTORIES", 2)
@@ -114,7 +114,7 @@ def test_files_that_cannot_be_opened_take_no_place(
     broken, sound = tmp_path / "broken.xtc", tmp_path / "sound.xtc"
     broken.write_bytes(b"nothing")
     shutil.copy(adk.xtc, sound)
-    app = application.App(Table([broken, sound]), lambda _: None)
+    app = application.App(ServedNames([broken, sound]), lambda _: None)
     for _ in range(10):
         refused = request(app, "/traj/numframes/broken.xtc")
         assert (refused.status, b"no trajectory" in refused.body) == (404, True)
@@ -148,7 +148,7 @@ def test_trajectories_are_opened_in_turn(
                 now[target] -= 1
 
     monkeypatch.setattr(frames, "_open", slow)
-    app = application.App(Table(paths), lambda _: None)
+    app = application.App(ServedNames(paths), lambda _: None)
 
     async def client(name: str) -> list[bytes]:
         return [(await requested(app, f"/traj/numframes/{name}")).body for _ in range(3)]
@@ -164,7 +164,7 @@ def test_trajectories_are_opened_in_turn(
 
 
 def test_file_that_grows_all_the_time_is_read(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: ServedNames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it is open, as it was after the request came, also if it has changed since."""
     opened = list[str]()
@@ -190,7 +190,7 @@ def test_clients_get_an_answer_before_they_give_up() -> None:
     assert patience >= application._OPENED_WITHIN + 3
 
 
-def test_clients_wait_without_a_thread(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_wait_without_a_thread(table: ServedNames, monkeypatch: pytest.MonkeyPatch) -> None:
     """More requests than threads; those that wait too long get 503 with Retry-After."""
     app, slow = application.App(table, lambda _: None), SlowFiles(monkeypatch)
 
@@ -207,7 +207,9 @@ def test_clients_wait_without_a_thread(table: Table, monkeypatch: pytest.MonkeyP
     app.close()
 
 
-def test_clients_are_told_to_come_again(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_are_told_to_come_again(
+    table: ServedNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When a trajectory, or those before it, are opened for long; others are read meanwhile."""
     app, slow = application.App(table, lambda _: None), SlowFiles(monkeypatch)
     monkeypatch.setattr(application, "_OPENED_WITHIN", 0.1)

@@ -32,7 +32,7 @@ from starlette.types import Receive, Scope, Send
 from trajet.server import running
 from trajet.server.access import Access
 from trajet.server.ranges import ChangedFileError, OpenFile, file_response
-from trajet.server.table import Table
+from trajet.server.served_names import ServedNames
 from uvicorn.server import ServerState
 
 # Words of paths in random requests.
@@ -217,7 +217,7 @@ def test_forms_of_many_fields_are_refused(server: Served) -> None:
 def test_files_are_found_by_their_whole_names(adk: Adk, tmp_path: Path) -> None:
     """Also with @ and commas, which stand before tags otherwise."""
     path = Path(shutil.copy(adk.xtc, tmp_path / "a@b,c.xtc"))
-    table = Table([path])
+    table = ServedNames([path])
     assert table.trajectory(path.name) == str(path)
     assert table.trajectory("a@b") is None and table.trajectory("a@b,d.xtc") is None
 
@@ -228,7 +228,7 @@ def test_store_of_the_parent_folder_has_its_name(
     """Not `..`, which clients take away from paths."""
     monkeypatch.chdir(wet.store.folder / "wet")
     name = wet.store.folder.resolve().name
-    assert Table([Path("..")]).trajectory(f"{name}/wet@protein") is not None
+    assert ServedNames([Path("..")]).trajectory(f"{name}/wet@protein") is not None
 
 
 def test_requests_without_the_token_are_refused(server: Served) -> None:

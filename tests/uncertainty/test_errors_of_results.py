@@ -13,10 +13,9 @@ from helpers.systems import Systems
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from trajet.cli.results import table_of
-from trajet.result import document
-from trajet.result.per_frame import PerFrame
+from trajet.result import Table, document
 
-MADE: dict[str, Callable[[tj.Trajectory], PerFrame]] = {
+MADE: dict[str, Callable[[tj.Trajectory], Table]] = {
     "one": lambda t: tj.rmsd(t.select("name CA")),
     "several": lambda t: tj.rmsd(t.select("name CA"), groups=["backbone", "resid 1:3"]),
     "matrix": lambda t: tj.distances(t.select("resid 3:5 and name CA"), "resid 9:10 and name CA"),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import viewer
-from trajet.result import Result
+from trajet.result import Table
 from trajet.viewer.documents import ShownAtoms, document
 from trajet.viewer.layers import make_layer
 
@@ -26,7 +26,7 @@ def trajectory(adk: Adk) -> tj.Trajectory:
     return tj.open(adk.psf, adk.xtc)
 
 
-def drawn(result: Result, shown: tj.Selection) -> Value:
+def drawn(result: Table, shown: tj.Selection) -> Value:
     """Return the document of a result, as the page gets it."""
     atoms = ShownAtoms(shown.trajectory, np.unique(shown.indices))
     return json.loads(json.dumps(document(result, "title", atoms), allow_nan=False))

@@ -16,7 +16,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
-from trajet.result.table import Axis, named
+from trajet.result.axes import Axis, named
 from trajet.trajectory import Selection, UpdatingSelection
 
 _PER = ("frame", "block")

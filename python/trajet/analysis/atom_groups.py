@@ -12,7 +12,7 @@ from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import atom_labels, chains_of, first_atoms, residue_labels
 from trajet.particles import masses_as_weights
-from trajet.result.table import Axis, named
+from trajet.result.axes import Axis, named
 from trajet.topology import Atoms, Topology
 from trajet.trajectory import Selection, Trajectory
 

@@ -68,7 +68,7 @@ class Neighbours:
         """
         pairs, limits = [np.zeros((0, 2), np.int64)], [np.zeros(0)]
         for selection in selections:
-            if selection.trajectory.has_topology:
+            if selection.source.structure.is_known:
                 own, own_limits = _neighbours(selection.topology_atoms)
                 pairs.append(selection.columns[own])
                 limits.append(own_limits)
@@ -139,7 +139,7 @@ def find_broken_molecules(
     where
         The structure, for the remark.
     """
-    if not selection.trajectory.has_topology:
+    if not selection.source.structure.is_known:
         return []
     half = _shortest_height(box.cell) / 2
     # `half` is NaN without a cell. In a small cell, images are as close as neighbours.
@@ -219,7 +219,7 @@ def _touching(
 
 def _chains(selection: Selection) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Return columns and chains of the CA atoms of a selection; None without several chains."""
-    if not selection.trajectory.has_topology:
+    if not selection.source.structure.is_known:
         return None
     atoms = selection.topology_atoms
     there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))

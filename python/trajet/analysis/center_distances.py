@@ -15,7 +15,7 @@ from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.quoting import quoted
 from trajet.result import Distances
-from trajet.result.table import pairs_within
+from trajet.result.axes import pairs_within
 
 
 def _check(selection: object, other: object, by: str) -> None:

@@ -9,7 +9,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import Centers
-from trajet.result.table import named
+from trajet.result.axes import named
 
 
 @analysis(

@@ -17,7 +17,7 @@ from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
 from trajet.result import Clusters, PairwiseRmsd, Table, analysis_of
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 from trajet.trajectory import Selection, resolve_frames
 
 if TYPE_CHECKING:

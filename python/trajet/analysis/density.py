@@ -16,7 +16,7 @@ from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.memory import check_memory
 from trajet.quoting import quoted
 from trajet.result import Density
-from trajet.result.table import bins
+from trajet.result.axes import bins
 from trajet.trajectory import (
     FrameChoice,
     frame_numbers,

@@ -15,7 +15,7 @@ from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.box import Box
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 from trajet.startup import Stopwatch
 from trajet.trajectory import Selection
 

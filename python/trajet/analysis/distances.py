@@ -24,7 +24,7 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.result import Distances
-from trajet.result.table import pairs_within
+from trajet.result.axes import pairs_within
 
 
 def _check(other: object, reference: ReferenceStructure | None) -> None:

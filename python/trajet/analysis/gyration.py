@@ -9,7 +9,7 @@ from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.quoting import quoted
 from trajet.result import Table
-from trajet.result.table import series
+from trajet.result.axes import series
 
 
 @analysis(

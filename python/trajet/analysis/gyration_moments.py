@@ -8,7 +8,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.result import GyrationMoments
-from trajet.result.table import named
+from trajet.result.axes import named
 
 
 @analysis(

@@ -50,8 +50,9 @@ from trajet.result import (
     HydrogenBondPairs,
     HydrogenBonds,
 )
+from trajet.result.axes import Axis, named
 from trajet.result.hydrogen_bonds import MEMBERS
-from trajet.result.table import Axis, Table, named
+from trajet.result.table import Table
 from trajet.topology import Topology
 from trajet.trajectory import Selection
 

@@ -35,15 +35,15 @@ from trajet.members import Ensemble, EnsembleSelection, OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.renamed import advice_on
-from trajet.result import Result, with_scalars
+from trajet.result import Table, with_scalars
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
 
 _P = ParamSpec("_P")
-_R = TypeVar("_R", bound=Result)
-_R_co = TypeVar("_R_co", bound=Result, covariant=True)
+_R = TypeVar("_R", bound=Table)
+_R_co = TypeVar("_R_co", bound=Table, covariant=True)
 
 # Arguments whose atoms count once, and a structure with the atoms of the selection.
 _COUNTED_ONCE = ("context", "reference")
@@ -256,7 +256,7 @@ def _analysis(
         while not isinstance(done := advanced(running, outcomes.pop()), Finished):
             outcomes.append(replace((yield done.with_options(options)), asked=asked))
         result = done.result
-        if counts_repeats and isinstance(result, Result):
+        if counts_repeats and isinstance(result, Table):
             result.report.record_remarks(_repeat_remarks(bound.arguments))
         return result
 
@@ -337,10 +337,10 @@ def _call_members(
     steps: Callable[..., Steps[_R]],
     args: tuple[object, ...],
     kwargs: dict[str, object],
-) -> "EnsembleResult[Result]":
+) -> "EnsembleResult[Table]":
     """Run an analysis for each member of the ensemble that its arguments name."""
     # Imported late, so that runs of one trajectory start fast.
-    from trajet.analysis.members import run_members
+    from trajet.analysis.ensemble_runs import run_members
 
     of_run = {key: kwargs.pop(key) for key in OF_RUN if key in kwargs}
     ensemble = ensemble_of([args, kwargs])
@@ -349,7 +349,7 @@ def _call_members(
 
     def compute(
         opened: OpenMember, frames: FrameChoice, pool: Pool | None, _: Sequence[int]
-    ) -> Sequence[Result]:
+    ) -> Sequence[Table]:
         return [_completed(job.of(opened).start(frames=frames, pool=pool))]
 
     frames = cast(FrameChoice, of_run.get("frames"))

@@ -12,8 +12,8 @@ from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.result import LinearDensity
-from trajet.result.table import bins as bins_axis
-from trajet.result.table import named
+from trajet.result.axes import bins as bins_axis
+from trajet.result.axes import named
 
 
 @analysis(

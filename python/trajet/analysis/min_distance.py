@@ -19,7 +19,7 @@ from trajet.analysis.runner import (
 )
 from trajet.labels import insertion_codes_of, residues_of
 from trajet.result import MinDistance
-from trajet.result.result import residue_columns
+from trajet.result.columns import residue_columns
 
 
 @analysis(

@@ -28,7 +28,7 @@ from trajet.result import (
     fit_remarks,
     range_of_fit,
 )
-from trajet.result.table import Axis, named
+from trajet.result.axes import Axis, named
 from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.

@@ -31,7 +31,7 @@ from trajet.box import Box
 from trajet.checked_numbers import whole_number
 from trajet.particles import heavy_atoms
 from trajet.result import NativeContacts, Table
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 from trajet.trajectory import Selection
 
 # How much longer than in the reference the distance of a contact may be, if no factor is given.

@@ -22,7 +22,7 @@ from trajet.analysis.runner import (
 )
 from trajet.memory import check_limit, check_memory
 from trajet.result import PairwiseRmsd
-from trajet.result.table import named
+from trajet.result.axes import named
 from trajet.trajectory import FrameChoice, Selection
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from trajet.checked_numbers import whole_number
 from trajet.memory import STATES, check_limit, check_memory
 from trajet.quoting import quoted
 from trajet.result import PrincipalComponents, Table
-from trajet.result.table import named
+from trajet.result.axes import named
 from trajet.trajectory import Selection
 
 # Bytes of each coordinate: as a row of the run, and as a deviation.

@@ -18,7 +18,7 @@ from trajet.analysis.runner import (
 )
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
-from trajet.result.table import bins as bins_axis
+from trajet.result.axes import bins as bins_axis
 from trajet.trajectory import Selection
 
 # Ranges that end before it have shells whose volume is no number, Å.

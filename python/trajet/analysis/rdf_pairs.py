@@ -16,8 +16,8 @@ from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
-from trajet.result.table import bins as bins_axis
-from trajet.result.table import named
+from trajet.result.axes import bins as bins_axis
+from trajet.result.axes import named
 from trajet.trajectory import Selection
 
 # Groups, finer ones first: a residue lies within one molecule and one chain.

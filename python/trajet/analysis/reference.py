@@ -257,7 +257,7 @@ class _Structure:
         If they may be other atoms, this is appended to the remarks.
         """
         what = f"selection {quoted(selection.label)} and reference {self.name}"
-        if selection.trajectory.has_topology:
+        if selection.source.structure.is_known:
             atoms = Atoms(self.structure.topology, indices)
             self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
         elif len(indices) != selection.n_atoms:
@@ -284,7 +284,7 @@ def _one_frame(
 def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
     """Raise an error if selections cannot be compared atom by atom; add remarks to `remarks`."""
     what = f"selection {quoted(mobile.label)} and reference {quoted(reference.label)}"
-    if mobile.trajectory.has_topology and reference.trajectory.has_topology:
+    if mobile.source.structure.is_known and reference.source.structure.is_known:
         given = mobile.text is None or reference.text is None
         remarks.extend(
             check_pairs(mobile.topology_atoms, reference.topology_atoms, what, given=given)

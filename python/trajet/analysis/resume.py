@@ -26,7 +26,7 @@ from trajet.dataset import Dataset, StoreFile
 from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
 from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url
-from trajet.result import MemberOutcome, Result
+from trajet.result import MemberOutcome, Table
 from trajet.result.loading import load
 from trajet.trajectory import OpenOptions, Selection, Trajectory, whole_digest
 
@@ -115,7 +115,7 @@ class ResumeFolder:
         label = re.sub(r"[^\w.=-]+", "_", member.label)[:_LONGEST_LABEL]
         return self.folder / f"{label}-{job.name}-{digest.hexdigest()[:_DIGITS]}"
 
-    def load(self, member: Member, place: Path) -> MemberOutcome[Result] | None:
+    def load(self, member: Member, place: Path) -> MemberOutcome[Table] | None:
         """Return a result that was stored; None if there is none, or it is damaged."""
         try:
             with self._loading:
@@ -126,7 +126,7 @@ class ResumeFolder:
         known = start.astype(np.float32).reshape(-1, 3) if start.size else None
         return MemberOutcome(member.keys, result, start=known, is_reused=True)
 
-    def store(self, outcome: MemberOutcome[Result], place: Path) -> None:
+    def store(self, outcome: MemberOutcome[Table], place: Path) -> None:
         """Write a result.
 
         Raises

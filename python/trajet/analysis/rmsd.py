@@ -28,7 +28,7 @@ from trajet.analysis.runner import (
 )
 from trajet.particles import equal_weights
 from trajet.result import Table
-from trajet.result.table import series
+from trajet.result.axes import series
 from trajet.trajectory import few_atoms_remarks
 
 _EQUAL_GROUP_WEIGHTS = equal_weights("group_weights", "--group-weights")

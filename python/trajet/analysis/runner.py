@@ -30,7 +30,7 @@ from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
 from trajet.result import Report, counting_of, make_report
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 from trajet.trajectory import (
     FrameChoice,
     Selection,
@@ -84,9 +84,9 @@ def main_selection(thing: "Selection | AtomGroup") -> Selection:
                 f" AtomGroup, not {type(thing).__name__}"
             )
         thing = from_atomgroup(thing)
-    if thing.trajectory.has_topology:
+    if thing.source.structure.is_known:
         # Also where nothing is selected by name: the topology must be this trajectory's.
-        _ = thing.trajectory.topology
+        _ = thing.source.structure.topology
     return thing
 
 
@@ -295,16 +295,16 @@ class AnalysisOutcome:
         entries: AnalysisEntries = {
             "analysis": asked.name,
             "parameters": parameters,
-            "inputs": [*(entry.copy() for entry in self.files), *inputs],
+            "inputs": [*[entry.copy() for entry in self.files], *inputs],
             # Remarks on doubtful numbers come first: a command shows a few remarks.
             "remarks": [
                 *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
                 *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks()]),
                 *trajectory.source.transform_remarks(self.run["workers"]),
-                *(remark for remark in trajectory.remarks if remark not in unused),
+                *[remark for remark in trajectory.remarks if remark not in unused],
                 *self.fewer_connections,
             ],
-            "result_bytes": sum(values.nbytes for values in self.arrays.values()),
+            "result_bytes": sum([values.nbytes for values in self.arrays.values()]),
             **trajectory.source.before_run(self.request.t_select, self.run["t_total"]),
         }
         return make_report(
@@ -314,10 +314,10 @@ class AnalysisOutcome:
     def _topology_remarks(self) -> list[str]:
         """Return remarks on alternate locations that count several times, and on `protein`."""
         trajectory = self.request.trajectory
-        if not trajectory.has_topology:
+        if not trajectory.source.structure.is_known:
             return []
         atoms = trajectory.source.index.indices_of(self.atoms)
-        remarks = location_remarks(trajectory.topology, atoms)
+        remarks = location_remarks(trajectory.source.structure.topology, atoms)
         # Names of proteins are looked up for these words alone.
         texts = [one.label for one in self.request.selections]
         if texts := [text for text in texts if "protein" in text or "backbone" in text]:
@@ -403,7 +403,7 @@ class RunRequest:
     @property
     def t_select(self) -> float:
         """Seconds that choosing the atoms took."""
-        return self.seconds + sum(one.t_select for one in self.selections)
+        return self.seconds + sum([one.t_select for one in self.selections])
 
     def make_plan(self, chosen: NDArray[np.int64]) -> Plan:
         """Return the plan, given the numbers of the chosen frames."""
@@ -584,7 +584,7 @@ def _result_sizes(
     requests: Sequence[RunRequest], plans: Sequence[Plan], n_frames: int, n_atoms: int
 ) -> Iterator[ResultSize]:
     """Yield the size of the numbers of all frames, and of what is computed of them."""
-    counts, sizes, _ = zip(*(plan.sizes(n_atoms) for plan in plans), strict=True)
+    counts, sizes, _ = zip(*[plan.sizes(n_atoms) for plan in plans], strict=True)
     numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
     yield ResultSize(n_frames * sum(sizes), numbers, _TO_FILES)
     yield from (one.further_result for one in requests if one.further_result is not None)
@@ -604,7 +604,7 @@ def _check_memory(
     MemoryError
         If they take more than is available.
     """
-    counts, sizes, states = zip(*(plan.sizes(n_atoms) for plan in plans), strict=True)
+    counts, sizes, states = zip(*[plan.sizes(n_atoms) for plan in plans], strict=True)
     size = n_frames * sum(sizes)
     numbers = f"{sum(counts)} numbers of each of {n_frames} frames"
     parts = []
@@ -638,7 +638,7 @@ def _with_room(
     if asked is None:
         return reader, []
     # States, of which a thread has no more than frames, and a frame as bytes and as positions.
-    of_states = sum(plan.sizes(reader.n_atoms)[2] for plan in plans)
+    of_states = sum([plan.sizes(reader.n_atoms)[2] for plan in plans])
     each = min(STATES, -(-n_frames // asked)) * of_states + 2 * 12 * reader.n_atoms
     least = facts.n_threads if facts.hands_over else 1
     most = min(asked, max(n_frames, 1))

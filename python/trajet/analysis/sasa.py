@@ -28,7 +28,7 @@ from trajet.analysis.runner import (
 from trajet.checked_numbers import checked_numbers
 from trajet.particles import guessed_elements_text, known_elements, without_element
 from trajet.result import SurfaceAreas
-from trajet.result.table import Axis
+from trajet.result.axes import Axis
 from trajet.topology import listed
 from trajet.trajectory import Selection
 

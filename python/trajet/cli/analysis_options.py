@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 import trajet
 from trajet import advise
 from trajet.analysis.job import EnsembleJob, Job
-from trajet.analysis.joint import run_jobs
 from trajet.analysis.runner import ResultSize
+from trajet.analysis.several_analyses import run_jobs
 from trajet.cli import figures, pools, transforms
 from trajet.cli.command import LeveledCommand, help_all
+from trajet.cli.ensemble_output import (
+    MembersChoice,
+    MembersOutput,
+    check_outputs,
+    echo_failures,
+    groups_of,
+)
 from trajet.cli.figures import FigureOptions
-from trajet.cli.members import MembersChoice, MembersOutput, check_outputs, echo_failures, groups_of
 from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.options import (
     choose_frames,
@@ -46,7 +52,7 @@ from trajet.remote import is_published, name_of
 from trajet.result import (
     REPORT_SUFFIXES,
     SUFFIXES,
-    Result,
+    Table,
     document,
     entries_of,
 )
@@ -62,7 +68,7 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
 
-_R = TypeVar("_R", bound=Result)
+_R = TypeVar("_R", bound=Table)
 
 # Bytes of a result's rows above which a command needs --force.
 _LARGE_RESULT = 10**9
@@ -174,9 +180,9 @@ class AnalysisOptions:
                 progress=show,
                 approve=None if is_bounded else self.approve,
             )
-        self.finish(cast(Result, results[0]), parts)
+        self.finish(cast(Table, results[0]), parts)
 
-    def finish(self, result: Result, parts: Mapping[str, Path]) -> None:
+    def finish(self, result: Table, parts: Mapping[str, Path]) -> None:
         """Write the requested files, then print the table, or JSON, and the paths of the files."""
         assert isinstance(self.trajectory, Trajectory)
         begin = time.perf_counter()
@@ -241,12 +247,12 @@ class JointRun:
     as_json: bool = False
     members: MembersChoice | None = None
     is_chained: bool = False
-    of_members: list[tuple[EnsembleJob[Result], MembersOutput]] = field(default_factory=list)
+    of_members: list[tuple[EnsembleJob[Table], MembersOutput]] = field(default_factory=list)
     first: AnalysisOptions | None = None
-    jobs: list[tuple[Job[Result], Callable[[Result], None]]] = field(default_factory=list)
+    jobs: list[tuple[Job[Table], Callable[[Table], None]]] = field(default_factory=list)
     documents: list[Mapping[str, object]] = field(default_factory=list)
 
-    def add(self, job: EnsembleJob[Result], options: AnalysisOptions) -> None:
+    def add(self, job: EnsembleJob[Table], options: AnalysisOptions) -> None:
         """Add an analysis of the members."""
         as_json = self.as_json or options.as_json
         where = MembersOutput(
@@ -280,7 +286,7 @@ class JointRun:
                 progress=show,
                 approve=first.approve,
             )
-        results = cast("Sequence[EnsembleResult[Result]]", found)
+        results = cast("Sequence[EnsembleResult[Table]]", found)
         failed = echo_failures(results)
         for (job, where), result in zip(self.of_members, results, strict=True):
             try:
@@ -324,7 +330,7 @@ class JointRun:
             try:
                 if isinstance(result, Exception):
                     raise result
-                finish(cast(Result, result))
+                finish(cast(Table, result))
             except BrokenPipeError:
                 raise
             except EXPECTED as error:

@@ -26,7 +26,7 @@ from trajet.cli.help_texts import (
 )
 from trajet.cli.option_kinds import OptionKind, OrNone, kind_of
 from trajet.cli.options import memory_size, path_to, text_of_size
-from trajet.result import Part, Result
+from trajet.result import Part, Table
 
 _Decorator = Callable[[Callable[..., None]], object]
 
@@ -44,7 +44,7 @@ _updating = click.option(
 def command_of(name: str) -> click.Command:
     """Return the command of the analysis `name`."""
     module = importlib.import_module(f"trajet.analysis.{name}")
-    function: AnalysisFunction[..., Result] = getattr(module, name)
+    function: AnalysisFunction[..., Table] = getattr(module, name)
     arguments = _arguments_of(function)
     options = {argument.name: argument.option for argument in arguments}
     parts: Mapping[str, Part] = function.__annotations__["return"].PARTS
@@ -137,7 +137,7 @@ class _Argument:
         return self.default if is_absent else self.kind.evaluate(job, value)
 
 
-def _arguments_of(function: AnalysisFunction[..., Result]) -> list[_Argument]:
+def _arguments_of(function: AnalysisFunction[..., Table]) -> list[_Argument]:
     """Return the parameters of an analysis that have an option; the first is the selection."""
     parameters = {
         name: parameter
@@ -212,7 +212,7 @@ def _checked(part: Part, path: str, ctx: click.Context, param: click.Parameter) 
     return checked
 
 
-def _help_of_command(function: AnalysisFunction[..., Result], options: Mapping[str, str]) -> str:
+def _help_of_command(function: AnalysisFunction[..., Table], options: Mapping[str, str]) -> str:
     """Return the text of `--help` above the options."""
     details: CommandDetails = function.command
     paragraphs = [with_options(text, options) for text in paragraphs_of(doc_of(function))]

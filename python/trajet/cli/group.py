@@ -18,7 +18,7 @@ _MODULES = {
     "trajet.cli.run": "run",
     "trajet.cli.reports": "advise",
     "trajet.cli.doctor": "doctor",
-    "trajet.cli.viewers": "molfile",
+    "trajet.cli.molfile": "molfile",
     "trajet.cli.serve": "serve",
     "trajet.cli.view": "view",
     "trajet.cli.bench": "bench",

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import trajet
 from trajet.analysis.job import AnalysisFunction
 from trajet.analysis.signatures import with_shared_texts
-from trajet.result import Result
+from trajet.result import Table
 
 # The beginning of a sentence on what a parameter is without a value.
 _NONE = "None for "
 _SECTION = re.compile(r"^(\w[\w ]*)\n-+$", re.MULTILINE)
 
 
-def doc_of(function: AnalysisFunction[..., Result]) -> str:
+def doc_of(function: AnalysisFunction[..., Table]) -> str:
     """Return the docstring of an analysis; Python with -OO has it only in the source, if at all."""
     if sys.flags.optimize < 2:
         return function.__doc__ or ""

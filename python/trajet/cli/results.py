@@ -7,7 +7,7 @@ import click
 
 from trajet import advise, startup
 from trajet.cli.tables import lines_of
-from trajet.result import Report, Result, entries_of
+from trajet.result import Report, Table, entries_of
 
 # Tables cut longer labels, and leave out further rows.
 _LABEL = 40
@@ -43,7 +43,7 @@ def _object(entries: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def table_of(result: Result, after: Mapping[str, float]) -> list[str]:
+def table_of(result: Table, after: Mapping[str, float]) -> list[str]:
     """Return the lines of a result's table.
 
     Parameters

@@ -14,7 +14,7 @@ import trajet
 from trajet import remote
 from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
-from trajet.cli.members import MembersChoice
+from trajet.cli.ensemble_output import MembersChoice
 from trajet.cli.results import json_option
 from trajet.cli.tables import EXPECTED, one_line
 from trajet.members.rows import Key

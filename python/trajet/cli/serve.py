@@ -87,7 +87,7 @@ def serve(
                 f"{name_of(path)}: is in remote storage, and trajet serves files of this machine:"
                 " programs can open it there"
             )
-    table = server.Table([Path(path) for path in paths])
+    table = server.ServedNames([Path(path) for path in paths])
     token = os.environ.get(TOKEN)
     if token is not None:
         server.check_token(token, TOKEN)
@@ -130,7 +130,7 @@ def serve(
     signals.end_within(_END)
 
 
-def _introduce(table: "server.Table", at: "server.Address", token: str | None) -> None:
+def _introduce(table: "server.ServedNames", at: "server.Address", token: str | None) -> None:
     """Print what is served, and its addresses; a token of None is the user's own."""
     secret = f"${TOKEN}" if token is None else token
     files = table.sizes()

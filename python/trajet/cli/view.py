@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import signals, viewer
-from trajet.cli import options, view_members, view_outputs
+from trajet.cli import options, view_member, view_outputs
 from trajet.cli.command import command
 from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.tables import escaped
@@ -22,7 +22,7 @@ _END = 1.0
 
 @command()
 @click.argument("files", nargs=-1, metavar="[FILE...]", callback=options.in_files_order)
-@view_members.options
+@view_member.options
 @click.option(
     "--select",
     metavar="SELECTION",
@@ -122,7 +122,7 @@ def view(
     chosen = (start, stop, step, begin, end)
     outputs.check(chooses_frames=any(each is not None for each in chosen))
     linked = [each for text in series for each in viewer.parse_series(text)]
-    member = view_members.chosen_member(members, keys, files, how)
+    member = view_member.chosen_member(members, keys, files, how)
     topology, trajectories = (None, []) if member is not None else _divided(files)
     with contextlib.ExitStack() as kept:
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
+from trajet.analysis.ensemble_runs import MemberFrames
 from trajet.analysis.job import EnsembleJob, Job, ensemble_of
-from trajet.analysis.members import MemberFrames
 from trajet.checked_numbers import whole_number
 from trajet.kinetics.columns import FixedColumns
 from trajet.kinetics.matching import CommonFeatures, FeatureColumns

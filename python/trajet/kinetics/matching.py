@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.axes import Axis, IdentityKey
 from trajet.result.rows import identity_of
-from trajet.result.table import Axis, IdentityKey, Table
+from trajet.result.table import Table
 
 # What a feature is of: the number of its analysis, and the identities of its places or its name.
 _Key = tuple[object, ...]
@@ -92,13 +93,20 @@ def _columns_of_keys(axes: Sequence[Axis]) -> dict[IdentityKey, NDArray[np.gener
 def _told_apart(
     number: int, columns: Mapping[IdentityKey, NDArray[np.generic]], names: Sequence[str]
 ) -> list[_Key]:
-    """Return keys of the features of a result; those that share one have their names."""
+    """Return keys of the features of a result, all different.
+
+    Those that share one have their names, and their number among equal names.
+    """
     own = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    counts = Counter(own)
-    return [
-        (number, *key) if counts[key] == 1 else (number, name)
-        for key, name in zip(own or [()] * len(names), names, strict=True)
-    ]
+    counts, seen = Counter(own), Counter[str]()
+    keys: list[_Key] = []
+    for key, name in zip(own or [()] * len(names), names, strict=True):
+        if counts[key] == 1:
+            keys.append((number, *key))
+        else:
+            seen[name] += 1
+            keys.append((number, name, seen[name]))
+    return keys
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from trajet._trajet import Plan
 from trajet.analysis.atom_groups import labelled_atoms
 from trajet.analysis.job import Job, Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
-from trajet.result.table import Table, named
+from trajet.result.axes import named
+from trajet.result.table import Table
 from trajet.trajectory import Selection
 
 

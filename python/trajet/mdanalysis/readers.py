@@ -161,7 +161,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
     def _convention_of_header(self, format: str) -> Convention:
         """Return the convention of a NetCDF or H5MD file."""
-        options = {k: v for k, v in self._kwargs.items() if k not in _OWN_OPTIONS}
+        options = {k: v for k, v in self._kwargs.items() if k not in _TRAJET_OPTIONS}
         return convention_of_header(format, self.filename, options.get("dt"), options)
 
     def _convention_of(self, trajectory: Trajectory, source: Source) -> Convention:
@@ -552,7 +552,7 @@ class Reader(ReaderBase):  # type: ignore[misc]
 
 
 # Options that MDAnalysis' own readers do not have, or that name this class.
-_OWN_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
+_TRAJET_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
 _OWN_ATTRIBUTES = (
     *("compression", "compression_opts", "_driver", "_comm", "_has", "flavor", "skip_timestep"),
     *("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors"),

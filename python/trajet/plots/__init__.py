@@ -1,9 +1,9 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other package imports it."""
 
+from trajet.plots.conformations import clusters, components
 from trajet.plots.densities import bulk_density, projections
 from trajet.plots.distributions import density_profile, displacement, radial
 from trajet.plots.drawing import of_size, retitle
-from trajet.plots.ensembles import clusters, components
 from trajet.plots.images import png
 from trajet.plots.look import COLOURS, PLAIN, Look
 from trajet.plots.means import Means, convergence, histogram

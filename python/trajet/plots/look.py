@@ -17,12 +17,12 @@ SMOOTHED_FROM = 200
 
 @dataclass(frozen=True)
 class Look:
-    """What a user asks of a figure; see `Result.plot`.
+    """What a user asks of a figure; see `Table.plot`.
 
     Attributes
     ----------
     label, color, smooth
-        As the parameters of `Result.plot`.
+        As the parameters of `Table.plot`.
     """
 
     label: str | Sequence[str] | None = None

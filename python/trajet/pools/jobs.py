@@ -62,7 +62,7 @@ class JobSpec(Protocol[_Payload_contra, _Outcome_co]):
 
 @dataclass(frozen=True)
 class JobResult(Generic[_Outcome_co]):
-    """Result of a job.
+    """Table of a job.
 
     Attributes
     ----------

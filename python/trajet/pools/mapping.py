@@ -10,15 +10,15 @@ from trajet.pools.pool import Progress
 from trajet.pools.portable import Portable
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
+Table = TypeVar("Table")
 
 
 def map_items(
     pool: JobPool,
-    function: Callable[[Item], Result],
+    function: Callable[[Item], Table],
     items: Iterable[Item],
     progress: Progress | None = None,
-) -> list[Result]:
+) -> list[Table]:
     """Return `function(item)` of every item, in the order of the items.
 
     The function is sent to each worker once. In each process one thread at a time calls it. A call
@@ -52,11 +52,11 @@ class MappingPool:
 
     def map(
         self: JobPool,
-        function: Callable[[Item], Result],
+        function: Callable[[Item], Table],
         items: Iterable[Item],
         *,
         progress: Progress | None = None,
-    ) -> list[Result]:
+    ) -> list[Table]:
         """Call a function for every item, in the workers of the pool.
 
         The function is sent to each worker once, and may be a lambda or a function of a script. In
@@ -98,25 +98,25 @@ class MappingPool:
 
 
 @dataclass(frozen=True)
-class _MapSpec(Generic[Item, Result]):
+class _MapSpec(Generic[Item, Table]):
     """The function."""
 
-    function: Portable[Callable[[Item], Result]]
+    function: Portable[Callable[[Item], Table]]
 
-    def begin(self) -> "_MapWorker[Item, Result]":
+    def begin(self) -> "_MapWorker[Item, Table]":
         """Return the worker that calls it."""
         return _MapWorker(self.function.value)
 
 
-class _MapWorker(Generic[Item, Result]):
+class _MapWorker(Generic[Item, Table]):
     """Calls the function; workers of Dask may have several threads."""
 
-    def __init__(self, function: Callable[[Item], Result]) -> None:
+    def __init__(self, function: Callable[[Item], Table]) -> None:
         self._function, self._lock = function, Lock()
 
     def do(
         self, what: tuple[int, Portable[Item]], /, threads: int, show: ShowFrames
-    ) -> Portable[Result]:
+    ) -> Portable[Table]:
         """Return the value of the function."""
         number, item = what
         with self._lock:

@@ -22,7 +22,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class RunOutput:
-    """Result of a run.
+    """Table of a run.
 
     Attributes
     ----------

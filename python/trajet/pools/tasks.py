@@ -64,7 +64,7 @@ NO_STATES = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class TaskOutcome:
-    """Result of a task, apart from its arrays.
+    """Table of a task, apart from its arrays.
 
     Attributes
     ----------

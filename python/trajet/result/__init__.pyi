@@ -7,6 +7,8 @@ from trajet.result.applied import Applied as Applied
 from trajet.result.as_json import document as document
 from trajet.result.centers import Centers as Centers
 from trajet.result.clusters import Clusters as Clusters
+from trajet.result.columns import SUFFIXES as SUFFIXES
+from trajet.result.columns import Part as Part
 from trajet.result.components import PrincipalComponents as PrincipalComponents
 from trajet.result.contact_map import ContactMap as ContactMap
 from trajet.result.density import Density as Density
@@ -21,6 +23,7 @@ from trajet.result.displacement import range_of_fit as range_of_fit
 from trajet.result.displacement_errors import errors_of_blocks as errors_of_blocks
 from trajet.result.displacement_errors import errors_of_groups as errors_of_groups
 from trajet.result.distances import Distances as Distances
+from trajet.result.ensemble import EnsembleResult as EnsembleResult
 from trajet.result.gyration import GyrationMoments as GyrationMoments
 from trajet.result.hydrogen_bonds import HydrogenBondLifetimes as HydrogenBondLifetimes
 from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
@@ -28,7 +31,6 @@ from trajet.result.hydrogen_bonds import HydrogenBondPairs as HydrogenBondPairs
 from trajet.result.hydrogen_bonds import HydrogenBonds as HydrogenBonds
 from trajet.result.loading import load as load
 from trajet.result.member_outcome import MemberOutcome as MemberOutcome
-from trajet.result.members import EnsembleResult as EnsembleResult
 from trajet.result.min_distance import MinDistance as MinDistance
 from trajet.result.native_contacts import NativeContacts as NativeContacts
 from trajet.result.pairwise import PairwiseRmsd as PairwiseRmsd
@@ -47,13 +49,10 @@ from trajet.result.report import json_object as json_object
 from trajet.result.report import make_report as make_report
 from trajet.result.report import plain as plain
 from trajet.result.report import transform_warnings as transform_warnings
-from trajet.result.result import SUFFIXES as SUFFIXES
-from trajet.result.result import Part as Part
-from trajet.result.result import Result as Result
-from trajet.result.result import with_scalars as with_scalars
 from trajet.result.secondary import ClassContent as ClassContent
 from trajet.result.secondary import SecondaryStructure as SecondaryStructure
 from trajet.result.surface import SurfaceAreas as SurfaceAreas
 from trajet.result.table import Table as Table
+from trajet.result.table import with_scalars as with_scalars
 
 MODULES: dict[str, str]

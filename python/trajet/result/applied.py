@@ -1,13 +1,13 @@
 """Results of `apply`: values that a user's function returned."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.columns import Columns, count_of_frames
 from trajet.result.report import analysis_of
-from trajet.result.result import Columns, count_of_frames
 from trajet.result.summary import Summary
 from trajet.result.table import Table
 
@@ -36,7 +36,18 @@ class Applied(Table):
     names_of_arrays: tuple[str, ...] = ()
     shapes: tuple[str, ...] = ()
 
-    _HAS_TIMES: ClassVar[bool] = True
+    def __post_init__(self) -> None:
+        """Check that the arrays have as many numbers as a frame."""
+        super().__post_init__()
+        sizes = [int(np.prod(shape)) for shape in self._shapes()]
+        if len(sizes) != len(self.names_of_arrays) or (
+            sizes and sum(sizes) != np.prod(self.values.shape[1:])
+        ):
+            raise ValueError(f"arrays of {sum(sizes)} numbers are not those of a frame")
+
+    def _shapes(self) -> list[tuple[int, ...]]:
+        """Return the shape of each array of a dict."""
+        return [tuple(map(int, filter(None, one.split("x")))) for one in self.shapes]
 
     @property
     def reduced(self) -> bool:
@@ -48,7 +59,7 @@ class Applied(Table):
         """The array of each name, `(n_frames, …)`, if the function returned dicts."""
         if not self.names_of_arrays:
             return {self.name: self.values}
-        shapes = [tuple(map(int, filter(None, one.split("x")))) for one in self.shapes]
+        shapes = self._shapes()
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
         return {
             name: part.reshape(len(self.values), *shape)
@@ -96,7 +107,7 @@ class Applied(Table):
         return ["_".join(filter(None, [quantity or self.name, place])) for place in places]
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return the shape of the values; see `Result.summary`."""
+        """Return the shape of the values; see `Table.summary`."""
         return Summary(self._about())
 
     def _about(self) -> str:

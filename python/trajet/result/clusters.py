@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import OutputError
+from trajet.result.columns import Part, count_of_frames, names_column
 from trajet.result.pairwise import PairwiseRmsd
-from trajet.result.result import Part, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -78,8 +78,11 @@ class Clusters(Table):
         clusters = self.parts.get("clusters")
         if clusters is None or "medoid" not in clusters.also or clusters.values.ndim != 1:
             raise ValueError("clusters have no sizes or medoids")
-        if len(self) and not 0 <= self.values.min() <= self.values.max() < len(self.sizes):
-            raise ValueError(f"numbers of clusters are none of {len(self.sizes)}")
+        sizes = clusters.values
+        if len(self) and not 0 <= self.values.min() <= self.values.max() < len(sizes):
+            raise ValueError(f"numbers of clusters are none of {len(sizes)}")
+        if not np.array_equal(np.bincount(self.values, minlength=len(sizes)), sizes):
+            raise ValueError("sizes are not those of the clusters")
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -144,7 +147,7 @@ class Clusters(Table):
         ]
 
     def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write the medoids into a folder, which is made if need be; see `Result.save_part`."""
+        """Write the medoids into a folder, which is made if need be; see `Table.save_part`."""
         path.mkdir(parents=True, exist_ok=True)
         return self.save_medoids(path, force=True)
 
@@ -163,7 +166,7 @@ class Clusters(Table):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return number, sizes and medoids of the clusters; see `Result.scalars`."""
+        """Return number, sizes and medoids of the clusters; see `Table.scalars`."""
         return {
             "n_clusters": len(self.sizes),
             "sizes": self.sizes.tolist(),
@@ -171,7 +174,7 @@ class Clusters(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return size and medoid of each cluster; see `Result.summary`."""
+        """Return size and medoid of each cluster; see `Table.summary`."""
         count, sizes = len(self.sizes), self.sizes[:limit]
         columns = (
             names_column("cluster", map(str, range(len(sizes)))),
@@ -187,6 +190,7 @@ class Clusters(Table):
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "Clusters":
-        some = super()._of_rows(chosen)
-        sizes = np.bincount(some.values, minlength=len(self.sizes)).astype(np.float64)
-        return replace(some, parts={"clusters": replace(self.parts["clusters"], values=sizes)})
+        values, clusters = self.values[chosen], self.parts["clusters"]
+        sizes = np.bincount(values, minlength=len(clusters)).astype(np.float64)
+        parts = {"clusters": replace(clusters, values=sizes)}
+        return replace(self, values=values, axes=(self.axes[0].some(chosen),), parts=parts)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import SelectionError
 from trajet.quoting import quoted
-from trajet.result.result import Part, count_of_frames, names_column
+from trajet.result.columns import Part, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 from trajet.structure_output import write_models
@@ -57,6 +57,14 @@ class PrincipalComponents(Table):
     PARTS: ClassVar[Mapping[str, Part]] = {
         "extremes": Part(f"{_MODELS} structures along the first component", (".pdb",))
     }
+
+    def __post_init__(self) -> None:
+        """Check that variances, components and average structure fit the projections."""
+        super().__post_init__()
+        shapes = [self.parts[name].values.shape for name in self.TABLES if name in self.parts]
+        (n_all,), (n, *structure), mean = shapes if len(shapes) == 3 else ((0,), (0,), ())
+        if n != self.values.shape[1] or n > n_all or tuple(structure) != mean:
+            raise ValueError(f"{self.TABLES} have the shapes {shapes}")
 
     @property
     def projections(self) -> NDArray[np.float64]:
@@ -182,7 +190,7 @@ class PrincipalComponents(Table):
         return path
 
     def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write structures along the first component; see `Result.save_part`."""
+        """Write structures along the first component; see `Table.save_part`."""
         return [self.save_extremes(path, n_structures=_MODELS)]
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
@@ -200,7 +208,7 @@ class PrincipalComponents(Table):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return the total variance, and how many components there are; see `Result.scalars`."""
+        """Return the total variance, and how many components there are; see `Table.scalars`."""
         return {
             "total_variance_A2": float(self.variances.sum()),
             "n_components": len(self.components),
@@ -208,7 +216,7 @@ class PrincipalComponents(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return variance and cosine content of each component; see `Result.summary`."""
+        """Return variance and cosine content of each component; see `Table.summary`."""
         count = len(self.components)
         variances = self.variances[:count]
         columns = (

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Columns, names_column
+from trajet.result.axes import Axis
+from trajet.result.columns import Columns, names_column
 from trajet.result.summary import Column, Summary
-from trajet.result.table import Axis, Table
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,7 @@ class ContactMap(Table):
         return self.axes[0].kind.removesuffix("s")
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the map, with names of some residues along both axes; see `Result.plot`.
+        """Draw the map, with names of some residues along both axes; see `Table.plot`.
 
         Without `ax`, the longer sides of the intervals are drawn beside it, if they are known.
         """
@@ -104,7 +105,7 @@ class ContactMap(Table):
         return f"fraction of frames in contact, {self.cutoff:g} Å"
 
     def scalars(self) -> dict[str, object]:
-        """Return the number of pairs that are in contact in any frame; see `Result.scalars`."""
+        """Return the number of pairs that are in contact in any frame; see `Table.scalars`."""
         return {
             "n_contacts": len(self.in_contact()[0]),
             "n_neighbors": self._n_neighbors(),
@@ -112,7 +113,7 @@ class ContactMap(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return the pairs that are most often in contact; see `Result.summary`."""
+        """Return the pairs that are most often in contact; see `Table.summary`."""
         pairs = sorted(self.pairs(), key=lambda pair: -pair[2])
         some = pairs[:limit]
         columns = (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet.quoting import quoted
-from trajet.result.result import SUFFIXES, Part, names_column
+from trajet.result.columns import SUFFIXES, Part, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -38,8 +38,6 @@ class LinearDensity(Table):
 
     direction: str = ""
 
-    _HAS_TIMES: ClassVar[bool] = False
-
     @property
     def position(self) -> NDArray[np.float64]:
         """Centres of the slices, `(bins,)`, float64, Å."""
@@ -51,7 +49,7 @@ class LinearDensity(Table):
         return self.axis("position").bin_edges
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the density of each selection along the axis; see `Result.plot`."""
+        """Draw the density of each selection along the axis; see `Table.plot`."""
         from trajet import plots
 
         return plots.density_profile(
@@ -69,7 +67,7 @@ class LinearDensity(Table):
         return f"{self.name} along {self.direction}, values {self.values.shape} {self.units}"
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean and extremes of each profile; see `Result.summary`."""
+        """Return mean and extremes of each profile; see `Table.summary`."""
         values = self._by_column(self.values)
         columns = (
             names_column("selection", self.columns),
@@ -102,7 +100,6 @@ class Density(Table):
 
     spacing: float = float("nan")
 
-    _HAS_TIMES: ClassVar[bool] = False
     PARTS: ClassVar[Mapping[str, Part]] = {"grid": Part("OpenDX, for VMD and PyMOL", (".dx",))}
 
     @property
@@ -145,7 +142,7 @@ class Density(Table):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write OpenDX (`.dx`), or as `Result.save`.
+        """Write OpenDX (`.dx`), or as `Table.save`.
 
         Raises
         ------
@@ -162,7 +159,7 @@ class Density(Table):
             output.write(path, self._write_dx)
 
     def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write the grid; see `Result.save_part`."""
+        """Write the grid; see `Table.save_part`."""
         self.save(path)
         return [path]
 
@@ -194,7 +191,7 @@ class Density(Table):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return the mean, and the highest voxel with its centre; see `Result.scalars`."""
+        """Return the mean, and the highest voxel with its centre; see `Table.scalars`."""
         most = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
         return {
             "mean": float(self.values.mean()),
@@ -204,7 +201,7 @@ class Density(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return the mean and the highest voxel; see `Result.summary`."""
+        """Return the mean and the highest voxel; see `Table.summary`."""
         highest = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
         at = self.origin + np.array(highest) * self.spacing
         columns = (

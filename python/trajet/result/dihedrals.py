@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name, names_column
+from trajet.result.columns import column_name, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -57,7 +57,7 @@ class Dihedrals(Table):
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw a Ramachandran plot of backbone angles, or each angle against time.
 
-        See `Result.plot`.
+        See `Table.plot`.
         """
         from trajet import plots
 
@@ -71,7 +71,7 @@ class Dihedrals(Table):
         return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax, look=look)
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return circular mean and standard deviation of each angle; see `Result.summary`."""
+        """Return circular mean and standard deviation of each angle; see `Table.summary`."""
         names = self._labels()
         angles = self.angles[:, :limit]
         title = f"{len(names)} dihedral angles (degrees, on the circle)"

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.quoting import quoted
+from trajet.result.columns import names_column
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
 from trajet.result.report import analysis_of
-from trajet.result.result import names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -106,7 +106,22 @@ class MeanSquaredDisplacement(Table):
     ALSO: ClassVar[tuple[str, ...]] = ("n_windows",)
     TABLES: ClassVar[tuple[str, ...]] = ("groups",)
     _HAS_MEAN: ClassVar[bool] = False
-    _HAS_TIMES: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check that the groups are those of the lags, and have sizes."""
+        super().__post_init__()
+        for name, part in self.parts.items():
+            if [one.kind for one in part.axes] != ["lag", "parts"] or not np.array_equal(
+                part.axes[0]["time"], self.lags
+            ):
+                raise ValueError(f"{name} have other lags")
+        groups = self.parts.get("groups")
+        if groups is None or groups.axes[1].get("size") is None:
+            raise ValueError("there are no groups of particles with sizes")
+        if not self.directions or len({*self.directions} & {*"xyz"}) < len(self.directions):
+            raise ValueError(f"directions are some of x, y and z, not {self.directions!r}")
+        if self.also["n_windows"].dtype.kind not in "iu":
+            raise ValueError("n_windows are no counts")
 
     @property
     def lags(self) -> NDArray[np.float64]:
@@ -180,7 +195,8 @@ class MeanSquaredDisplacement(Table):
         n_axes, blocks = len(self.directions), self.blocks
         fit = partial(diffusion, self.lags, self.groups, self.group_sizes, n_axes, blocks=blocks)
         found = fit(fit=(first, last))
-        is_fitted = np.isfinite(self.fit_first)
+        # A slice may lack the lags of the fit before.
+        is_fitted = len(_within(self.lags, self.fit_first, self.fit_last)) > 1
         before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
         of_before = fit_remarks(before, self.lags)
         kept = [one for one in analysis_of(self.report)["remarks"] if one not in of_before]
@@ -202,7 +218,7 @@ class MeanSquaredDisplacement(Table):
         return fitted
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the MSD and the fitted line on logarithmic axes; see `Result.plot`."""
+        """Draw the MSD and the fitted line on logarithmic axes; see `Table.plot`."""
         from trajet import plots
 
         return plots.displacement(
@@ -251,7 +267,7 @@ class MeanSquaredDisplacement(Table):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return diffusion coefficient, exponent and fit; see `Result.scalars`."""
+        """Return diffusion coefficient, exponent and fit; see `Table.scalars`."""
         return {
             "diffusion_A2_per_ps": self.diffusion,
             "diffusion_error_A2_per_ps": self.diffusion_error,
@@ -268,7 +284,7 @@ class MeanSquaredDisplacement(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return the diffusion coefficient, its error and the fit; see `Result.summary`."""
+        """Return the diffusion coefficient, its error and the fit; see `Table.summary`."""
         columns = (
             names_column("selection", [self.selections[0]]),
             Column(f"{self.particles}s", [self.n_particles]),

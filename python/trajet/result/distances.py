@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import names_column
+from trajet.result.axes import Axis
+from trajet.result.columns import names_column
 from trajet.result.summary import Summary
-from trajet.result.table import Axis, Table
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +66,7 @@ class Distances(Table):
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw each distance against time if there are few, else the matrix of time averages.
 
-        See `Result.plot`.
+        See `Table.plot`.
         """
         from trajet import plots
 
@@ -112,7 +113,7 @@ class Distances(Table):
         return square + square.T
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean, spread and extremes of each distance; see `Result.summary`."""
+        """Return mean, spread and extremes of each distance; see `Table.summary`."""
         of = "atoms" if self._sides()[0].kind == "atoms" else "groups"
         title = f"{self.n_columns()} distances{' of centres' * (of == 'groups')} ({self.units})"
         return self._summed_up(

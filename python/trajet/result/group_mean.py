@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from trajet.result.member_outcome import Key, MemberOutcome
 from trajet.result.profiles import Aligned, Profile, aligned, circular
 from trajet.result.report import analysis_of
-from trajet.result.result import Result
 from trajet.result.rows import Rows
+from trajet.result.table import Table
 from trajet.uncertainty.replicas import mean_and_variance
 from trajet.uncertainty.student_t import quantile
 
@@ -117,7 +117,7 @@ class GroupMean:
 
 def group_mean(
     keys: Mapping[str, Key],
-    members: Sequence[MemberOutcome[Result]],
+    members: Sequence[MemberOutcome[Table]],
     profiles: Sequence[Profile],
     *,
     is_rmsf: bool,
@@ -161,7 +161,7 @@ def group_mean(
 def _remarks(
     mean: GroupMean,
     found: Aligned,
-    members: Sequence[MemberOutcome[Result]],
+    members: Sequence[MemberOutcome[Table]],
     renamed: Mapping[tuple[str, ...], tuple[str, str]],
 ) -> Iterator[str]:
     """Yield what makes a mean doubtful."""
@@ -213,7 +213,7 @@ def _remarks(
 
 
 def _unresolved(
-    profiles: Sequence[Profile], members: Sequence[MemberOutcome[Result]]
+    profiles: Sequence[Profile], members: Sequence[MemberOutcome[Table]]
 ) -> Iterator[str]:
     """Yield a remark on members whose means over time are not resolved."""
     wrong = [
@@ -229,7 +229,7 @@ def _unresolved(
         )
 
 
-def remarks_of_members(members: Sequence[MemberOutcome[Result]]) -> list[str]:
+def remarks_of_members(members: Sequence[MemberOutcome[Table]]) -> list[str]:
     """Return the remarks of the results of members; those that differ in numbers once."""
     kinds: dict[str, tuple[str, str, int]] = {}
     for one in members:
@@ -267,10 +267,10 @@ def _tell_members_apart(values: NDArray[np.float64]) -> bool:
     return bool((values != np.rint(values)).any())
 
 
-def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) -> Iterator[str]:
+def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Table]]) -> Iterator[str]:
     """Yield a remark on a key, other than the replica, that differs within a group."""
     for name in members[0].keys:
-        values = list(dict.fromkeys(one.keys[name] for one in members))
+        values = list(dict.fromkeys([one.keys[name] for one in members]))
         if name not in keys and name != "replica" and len(values) > 1:
             few = ", ".join(map(str, values[:_MOST_NAMED]))
             yield (
@@ -279,12 +279,12 @@ def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Result]]) ->
             )
 
 
-def _n_frames(result: Result) -> int:
+def _n_frames(result: Table) -> int:
     """Return the number of frames of a result."""
     return cast(int, analysis_of(result.report)["parameters"]["n_frames"])
 
 
-def _started_together(members: Sequence[MemberOutcome[Result]]) -> bool:
+def _started_together(members: Sequence[MemberOutcome[Table]]) -> bool:
     """Return whether the first frames of all members are the same."""
     first = members[0].start
     if first is None:

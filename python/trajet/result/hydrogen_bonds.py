@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Columns, Part, count_of_frames, names_column, residue_columns
+from trajet.result.axes import Axis
+from trajet.result.columns import Columns, Part, count_of_frames, names_column, residue_columns
 from trajet.result.summary import Column, Summary, mean_and_spread
-from trajet.result.table import Axis, Table
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,13 @@ class HydrogenBondPairs(Table):
 
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("hydrogen bonds",),)
     ALSO: ClassVar[tuple[str, ...]] = ("frames",)
+
+    def __post_init__(self) -> None:
+        """Check that the atoms or residues of the axis ascend, by which bonds find them."""
+        super().__post_init__()
+        of = self.axes[0].elements
+        if (np.diff(of[of.kind.removesuffix("s")].astype(np.int64)) <= 0).any():
+            raise ValueError(f"indices of {of.kind} do not ascend")
 
     @property
     def by(self) -> Literal["bond", "pair", "residue"]:
@@ -133,7 +141,10 @@ class HydrogenBondPairs(Table):
         indices = of_bonds.elements[column][of_bonds.members]
         if self.by != "bond":
             indices = indices[:, [0, 2]]
-        members = np.searchsorted(axis.of[column], indices)
+        known = axis.of[column]
+        members = np.minimum(np.searchsorted(known, indices), max(0, len(known) - 1))
+        if members.size and (known[members] != indices).any():
+            raise ValueError("the list has bonds of other pairs")
         order = np.lexsort((rows, *members.T[::-1]))
         members, rows = members[order], rows[order]
         is_new = np.ones(len(rows), np.bool_)
@@ -277,7 +288,7 @@ class HydrogenBondLifetimes(Table):
         return self._integral(self.continuous)
 
     def scalars(self) -> dict[str, object]:
-        """Return both lifetimes and the longest lag; see `Result.scalars`."""
+        """Return both lifetimes and the longest lag; see `Table.scalars`."""
         return {
             "intermittent_lifetime_ps": self.intermittent_lifetime,
             "continuous_lifetime_ps": self.continuous_lifetime,
@@ -334,6 +345,15 @@ class HydrogenBonds(Table):
         "bonds": HydrogenBondList,
         "lifetimes": HydrogenBondLifetimes,
     }
+
+    def __post_init__(self) -> None:
+        """Check that the pairs are those of the frames."""
+        super().__post_init__()
+        if self.pairs is not None and self.pairs.n_frames != len(self.values):
+            raise ValueError(
+                f"pairs are those of {self.pairs.n_frames} frames, and values of {len(self.values)}"
+            )
+
     PARTS: ClassVar[Mapping[str, Part]] = {
         "pairs": Part("the pairs with their occupancies"),
         "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
@@ -365,7 +385,7 @@ class HydrogenBonds(Table):
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the number of hydrogen bonds against time, and the most frequent pairs.
 
-        With `ax` only the number of hydrogen bonds is drawn; see `Result.plot`.
+        With `ax` only the number of hydrogen bonds is drawn; see `Table.plot`.
         """
         from trajet import plots
 
@@ -388,17 +408,17 @@ class HydrogenBonds(Table):
         return f"hydrogen bonds of {count_of_frames(self.frames)}{mean}{pairs}"
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "HydrogenBonds":
-        some = super()._of_rows(chosen)
         every = np.arange(len(self))
         rows = every[chosen]
         if np.array_equal(rows, every):
-            return some
+            return super()._of_rows(chosen)
+        some = super(HydrogenBonds, replace(self, parts={}))._of_rows(chosen)
         counts = self.values.astype(np.int64)
         if self.bonds is None or not np.array_equal(
             np.repeat(self.frames, counts), self.bonds.frames
         ):
             # There is no list, or it is of other frames: slices once kept the bonds of all.
-            return replace(some, parts={})
+            return some
         before, lengths = np.cumsum(counts) - counts, counts[rows]
         of_row = np.repeat(np.arange(len(rows)), lengths)
         within = np.arange(len(of_row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -409,7 +429,7 @@ class HydrogenBonds(Table):
         return replace(some, parts=parts)
 
     def scalars(self) -> dict[str, object]:
-        """Return mean number, number of pairs, and lifetimes; see `Result.scalars`."""
+        """Return mean number, number of pairs, and lifetimes; see `Table.scalars`."""
         mean, std = mean_and_spread(self.values)
         numbers: dict[str, object] = {"mean_bonds": mean, "std_bonds": std}
         if self.pairs is not None:
@@ -417,7 +437,7 @@ class HydrogenBonds(Table):
         return numbers if self.lifetimes is None else numbers | self.lifetimes.scalars()
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return numbers of bonds, lifetimes and the most frequent pairs; see `Result.summary`."""
+        """Return numbers of bonds, lifetimes and the most frequent pairs; see `Table.summary`."""
         values, pairs = self.values, self.pairs
         if not len(values):
             return Summary("hydrogen bonds")

@@ -6,10 +6,9 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import cast, get_args, get_origin, get_type_hints
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +17,10 @@ from trajet._trajet import FormatError
 from trajet.memory import check_memory, in_bytes
 from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
+from trajet.result.axes import KINDS as AXES
+from trajet.result.axes import Axis, Kind
 from trajet.result.report import Report
-from trajet.result.result import KINDS, Result
-from trajet.result.table import KINDS as AXES
-from trajet.result.table import Axis, Kind, Table
+from trajet.result.table import RESULTS, Table
 
 # Errors of classes of results whose fields are others than they wrote.
 _UNFIT = (
@@ -30,8 +29,6 @@ _UNFIT = (
 )
 # Memory that arrays may take: bytes in any case, and bytes per byte of the file.
 _LEAST, _MOST_COMPRESSED = 2**24, 48
-# Kinds of the arrays of a field, by the kind that its annotation has.
-_KINDS = {"f": "fiu", "i": "iu", "u": "iu", "U": "U"}
 # Kinds of the numbers of fields; columns of axes may have texts, too.
 _TABLE_TYPES = {"standard_errors": "f", "half_widths": "f", "resolved": "b"}
 # Kinds of numbers of columns in files; of others any.
@@ -60,7 +57,7 @@ _COLUMN_TYPES: Mapping[str, str] = {
 _QUOTED = 100
 
 
-def load(path: str | os.PathLike[str]) -> Result:
+def load(path: str | os.PathLike[str]) -> Table:
     """Read a result that was saved as NPZ or JSON, with its report.
 
     Parameters
@@ -70,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Result:
 
     Returns
     -------
-    Result
+    Table
         A result of the class that was saved, with the same numbers.
 
     Raises
@@ -103,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     if kind in MODULES:
         importlib.import_module(MODULES[kind])
     # Files of tables outlive their classes.
-    made = KINDS.get(kind, Table if "axis0.kind" in arrays else None)
+    made = RESULTS.get(kind, Table if "axis0.kind" in arrays else None)
     if made is None:
         raise FormatError(
             f"{path}: a result of the class {kind}, which this version of trajet does not have: run"
@@ -111,18 +108,13 @@ def load(path: str | os.PathLike[str]) -> Result:
             " numpy.load"
         )
     try:
-        if issubclass(made, Table):
-            for name in ("report", *Table.REQUIRED):
-                if name not in arrays:
-                    raise _without(kind, name, path)
-            report = _value_of("report", Report, arrays.pop("report"), path)
-            result: Result = _table_of(made, arrays, cast(Report, report))
-        else:
-            result = made(**_values_of(made, arrays, path))
-        _check_rows(result, path)
+        for name in ("report", *Table.REQUIRED):
+            if name not in arrays:
+                raise _without(kind, name, path)
+        result = _table_of(made, arrays, _report_of(arrays.pop("report"), path))
         # Fields whose shapes do not fit together have no table.
-        for one in (result, *(result.parts.values() if isinstance(result, Table) else ())):
-            _check_columns(one[:2])
+        for one in (result, *result.parts.values()):
+            _check_columns(one[:2] if one.axes else one)
     except FormatError:
         raise
     except _UNFIT as error:
@@ -169,7 +161,7 @@ def _check_sizes(members: Sequence[zipfile.ZipInfo], path: Path) -> None:
     Raises
     ------
     FormatError
-        If a small file would become large arrays; `Result.save` compresses nothing.
+        If a small file would become large arrays; `Table.save` compresses nothing.
     MemoryError
         If there is no memory for them.
     """
@@ -210,29 +202,6 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[np.gene
     return array
 
 
-def _values_of(
-    kind: type[Result], arrays: dict[str, NDArray[np.generic]], path: Path
-) -> dict[str, object]:
-    """Return the fields of a result by name."""
-    hints, found = get_type_hints(kind), dict[str, object]()
-    for field in fields(kind):
-        name, hint = field.name, hints[field.name]
-        inner = [one for one in (hint, *get_args(hint)) if isinstance(one, type)]
-        nested = [one for one in inner if issubclass(one, Result)]
-        begin = f"{name}."
-        own = {key.removeprefix(begin): arrays[key] for key in arrays if key.startswith(begin)}
-        if nested and own:
-            values = _values_of(nested[0], {**own, "report": arrays["report"]}, path)
-            found[name] = nested[0](**values)
-        elif name in arrays:
-            found[name] = _value_of(name, hint, arrays[name], path)
-        elif type(None) in get_args(hint):
-            found[name] = None
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise _without(kind.__name__, name, path)
-    return found
-
-
 def _without(kind: str, name: str, path: Path) -> FormatError:
     return FormatError(
         f"{path}: a {kind} without its {name!r}: written by another version of trajet, or"
@@ -240,47 +209,19 @@ def _without(kind: str, name: str, path: Path) -> FormatError:
     )
 
 
-def _value_of(name: str, hint: object, array: NDArray[np.generic], path: Path) -> object:
-    """Return the value of a field of the type `hint`."""
-    if hint is Report:
-        text = array.item()
-        if not isinstance(text, bytes):
-            raise TypeError(f"the report is no text but {_type_of(array)}")
-        return Report.from_json(text.decode(), f"{path}: report")
-    kinds = [hint, *get_args(hint)]
-    arrays = [one for one in kinds if get_origin(one) is np.ndarray]
-    if arrays:
-        (dtype,) = get_args(get_args(arrays[0])[1]) or (np.generic,)
-        known = "" if dtype is np.generic else _KINDS.get(np.dtype(dtype).kind, "")
-        if array.dtype.kind not in (known or "biufU"):
-            raise TypeError(f"{name} is {_type_of(array)}")
-        return array
-    if tuples := [one for one in kinds if get_origin(one) is tuple]:
-        depth, of_text = _tuple_of(tuples[0])
-        if array.dtype.kind not in ("U" if of_text else "biufU") or array.ndim > depth:
-            raise TypeError(f"{name} is {_type_of(array)}")
-        return tuple(tuple(row) if isinstance(row, list) else row for row in array.tolist())
-    value, plain = array.item(), [one for one in (str, int, float, bool) if one in kinds]
-    if float in plain:
-        plain.append(int)
-    if plain and not isinstance(value, tuple(plain)):
-        raise TypeError(f"{name} is {_type_of(array)}")
-    return value
-
-
-def _tuple_of(hint: object) -> tuple[int, bool]:
-    """Return how many tuples are within one another, and whether the innermost are of texts."""
-    depth, inner = 0, hint
-    while get_origin(inner) is tuple:
-        depth, inner = depth + 1, get_args(inner)[0]
-    return depth, inner is str
+def _report_of(array: NDArray[np.generic], path: Path) -> Report:
+    """Return the report of a file."""
+    text = array.item()
+    if not isinstance(text, bytes):
+        raise TypeError(f"the report is no text but {_type_of(array)}")
+    return Report.from_json(text.decode(), f"{path}: report")
 
 
 def _type_of(array: NDArray[np.generic]) -> str:
     return f"an array of the type {array.dtype.name} and the shape {array.shape}"
 
 
-def _check_columns(result: Result) -> None:
+def _check_columns(result: Table) -> None:
     """Raise an error if the table of a result has columns of different lengths.
 
     Raises
@@ -291,18 +232,6 @@ def _check_columns(result: Result) -> None:
     shapes = {np.shape(column) for _, column in result._table()}
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"columns have the shapes {sorted(shapes)}")
-
-
-def _check_rows(result: Result, path: Path) -> None:
-    """Raise an error if fields with one element per row have different lengths."""
-    lengths = {
-        name: len(value)
-        for name in result._row_fields()
-        if (value := getattr(result, name)) is not None and np.ndim(value)
-    }
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise FormatError(f"{path}: fields have different numbers of rows: {found}; save it again")
 
 
 def _table_of(
@@ -359,14 +288,14 @@ def _table_of(
             )
             for name in names
         },
+        # Their types were checked.
+        **cast("dict[str, str]", own_fields),
     )
     kinds = tuple(one.kind for one in axes)
     if (kind.AXES and kinds not in kind.AXES) or (
         {*kind.ALSO} - {*found.also} or {*kind.TABLES} - {*found.parts}
     ):
         raise ValueError(f"the axes are {', '.join(kinds)}, or further arrays are missing")
-    for name, value in own_fields.items():
-        object.__setattr__(found, name, value)
     return found
 
 

@@ -11,7 +11,6 @@ from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
 from trajet.result.profiles import circular, frame_numbers
 from trajet.result.replica_means import ReplicaMeans
-from trajet.result.result import Result
 from trajet.result.rows import QUANTITY, Rows, matched_rows, with_common_keys
 from trajet.result.table import Table, is_of_frames
 
@@ -25,7 +24,7 @@ KINDS = ("overlay", "violin")
 
 def draw_runs(
     name: str,
-    members: Sequence[MemberOutcome[Result]],
+    members: Sequence[MemberOutcome[Table]],
     means: ReplicaMeans,
     kind: Literal["overlay", "violin"],
     series: str | Sequence[str] | None,
@@ -105,7 +104,7 @@ class _Series:
     columns: tuple[int, ...]
 
 
-def _with_frames(name: str, kind: str, result: Result | None) -> Table:
+def _with_frames(name: str, kind: str, result: Table | None) -> Table:
     """Return a result that has values per frame.
 
     Raises
@@ -120,7 +119,7 @@ def _with_frames(name: str, kind: str, result: Result | None) -> Table:
     )
 
 
-def _common_series(rows: Sequence[Rows], members: Sequence[MemberOutcome[Result]]) -> list[_Series]:
+def _common_series(rows: Sequence[Rows], members: Sequence[MemberOutcome[Table]]) -> list[_Series]:
     """Return the series that all members have, in the order of the first member.
 
     Raises

@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import chains_of_first
-from trajet.result.result import Result
+from trajet.result.table import Table
 
-_R_co = TypeVar("_R_co", bound=Result, covariant=True)
+_R_co = TypeVar("_R_co", bound=Table, covariant=True)
 
 # A value that tells members apart.
 Key: TypeAlias = str | int | float
@@ -47,10 +48,10 @@ class MemberOutcome(Generic[_R_co]):
     chains: tuple[str, ...] = field(default=(), repr=False)
     chains_of: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The keys as text: "system=wt, replica=1"."""
-        return ", ".join(f"{name}={value}" for name, value in self.keys.items())
+        return ", ".join([f"{name}={value}" for name, value in self.keys.items()])
 
 
 def with_chains_of_first(

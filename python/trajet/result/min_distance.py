@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name
+from trajet.result.columns import column_name
 from trajet.result.table import Table
 
 

@@ -33,5 +33,5 @@ class NativeContacts(Table):
         return distances
 
     def scalars(self) -> dict[str, object]:
-        """Return the number of native contacts and the mean fraction; see `Result.scalars`."""
+        """Return the number of native contacts and the mean fraction; see `Table.scalars`."""
         return {"n_native_contacts": len(self.distances), "mean_q": mean_and_spread(self.values)[0]}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import names_column
+from trajet.result.columns import names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -48,7 +48,7 @@ class PairwiseRmsd(Table):
         return self._column("other frames", "time").astype(np.float64, copy=False)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the matrix against the times of both frames; see `Result.plot`."""
+        """Draw the matrix against the times of both frames; see `Table.plot`."""
         from trajet import plots
 
         return plots.frame_pairs(
@@ -79,7 +79,7 @@ class PairwiseRmsd(Table):
         return f"{self.name} of {rows} × {columns} pairs of frames, {self.units}"
 
     def scalars(self) -> dict[str, object]:
-        """Return mean, spread and extremes of all pairs; see `Result.scalars`."""
+        """Return mean, spread and extremes of all pairs; see `Table.scalars`."""
         pairs = self.off_diagonal()
         if not pairs.size:
             return {"n_pairs": 0}
@@ -92,7 +92,7 @@ class PairwiseRmsd(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean, spread and extremes of all pairs; see `Result.summary`."""
+        """Return mean, spread and extremes of all pairs; see `Table.summary`."""
         numbers = self.scalars()
         columns = (
             names_column("selection", self.selections[:1]),

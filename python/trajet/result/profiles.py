@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
+from trajet.result.axes import IdentityKey
+from trajet.result.columns import Columns
 from trajet.result.member_outcome import MemberOutcome
-from trajet.result.result import Columns, Result
 from trajet.result.rows import (
     QUANTITY,
     Rows,
@@ -19,7 +20,7 @@ from trajet.result.rows import (
     matched_rows,
     with_common_keys,
 )
-from trajet.result.table import IdentityKey, Table, is_of_frames
+from trajet.result.table import Table, is_of_frames
 from trajet.uncertainty.even_times import FrameClock, clock_of
 from trajet.uncertainty.statistics import statistics_of_frames
 
@@ -101,7 +102,7 @@ class Aligned:
 _Pairs: TypeAlias = tuple[NDArray[np.int64], ...]
 
 
-def common_profiles(outcomes: Sequence[MemberOutcome[Result]]) -> list[Profile]:
+def common_profiles(outcomes: Sequence[MemberOutcome[Table]]) -> list[Profile]:
     """Return the numbers of the results of all members, whose rows have keys.
 
     See `with_common_keys`. No member has failed.
@@ -164,7 +165,7 @@ def _pairs_of_any(
     return pairs
 
 
-def profile_of(result: Result, pairs: _Pairs | None = None) -> Profile:
+def profile_of(result: Table, pairs: _Pairs | None = None) -> Profile:
     """Return the numbers of a result.
 
     Parameters

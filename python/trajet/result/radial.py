@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import Columns, names_column
+from trajet.result.columns import Columns, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
 
@@ -38,7 +38,6 @@ class RadialDistribution(Table):
     number_density: float = float("nan")
 
     _HAS_MEAN: ClassVar[bool] = False
-    _HAS_TIMES: ClassVar[bool] = False
 
     @property
     def r(self) -> NDArray[np.float64]:
@@ -77,7 +76,7 @@ class RadialDistribution(Table):
         return groups["density"].astype(np.float64, copy=False)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw g of each pair against the distance; see `Result.plot`."""
+        """Draw g of each pair against the distance; see `Table.plot`."""
         from trajet import plots
 
         names = self.columns
@@ -104,7 +103,7 @@ class RadialDistribution(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return the highest g of each pair, and its distance; see `Result.summary`."""
+        """Return the highest g of each pair, and its distance; see `Table.summary`."""
         is_one = not self.named_axes()
         names = [" - ".join(self.selections)] if is_one else self.columns
         g, counts = self._by_column(self.g)[:limit], self._by_column(self.counts)[:limit]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.columns import write_csv
 from trajet.result.group_mean import GroupMean, first_copies
 from trajet.result.profiles import abscissas_of, check_distances, chosen_series, circular
-from trajet.result.result import write_csv
 from trajet.result.rows import matched_rows
 from trajet.result.sentences import sentences_of_difference
 from trajet.uncertainty.replicas import ROUNDING, mean_and_variance
@@ -189,7 +189,7 @@ class ReplicaDifference:
         Returns
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
-            The figure, or the given axes; see `Result.plot`.
+            The figure, or the given axes; see `Table.plot`.
 
         Raises
         ------

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, overload
 
 from trajet import output
 from trajet._trajet import MissingPackageError
+from trajet.result.columns import write_csv
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import Key, key_columns
 from trajet.result.profiles import abscissas_of_groups, chosen_series
 from trajet.result.replica_differences import ReplicaDifference, difference_of
-from trajet.result.result import write_csv
 from trajet.result.row_means import ChosenRows, mean_over_rows
 from trajet.result.sentences import sentences_of_mean
 
@@ -203,7 +203,7 @@ class ReplicaMeans:
         Returns
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
-            The figure, or the given axes; see `Result.plot`.
+            The figure, or the given axes; see `Table.plot`.
 
         Raises
         ------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.result.table import Axis, IdentityKey
+from trajet.result.axes import Axis, IdentityKey
 
 # The column of the names of the numbers.
 QUANTITY = "quantity"
@@ -129,11 +129,25 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
         common = {name: texts[of_first] for name, texts in labels.items()}
         renamed = dict[tuple[str, ...], tuple[str, str]]()
         if any((common[name] != texts[begin:end]).any() for name, texts in labels.items()):
-            for key, texts in resnames.items():
-                renamed.update(_renamed(one.identity, key, texts[of_first]))
+            of_first_row = {key: texts[of_first] for key, texts in resnames.items()}
+            is_swapped = _is_swapped(one, of_first_row)
+            for key, texts in of_first_row.items():
+                kept = np.where(is_swapped, one.identity[key], texts)
+                renamed.update(_renamed(one.identity, key, kept))
         made.append(replace(one, shown={**one.shown, **common}, keys=own, renamed=renamed))
         begin = end
     return made
+
+
+def _is_swapped(rows: Rows, of_first: _Identity) -> NDArray[np.bool_]:
+    """Return the pairs without an order that have their residues the other way round than first."""
+    both = list(of_first)
+    if not rows.is_symmetric or len(both) != 2:
+        return np.zeros(len(rows), np.bool_)
+    own = [rows.identity[key] for key in both]
+    first = [of_first[key] for key in both]
+    found: NDArray[np.bool_] = (own[0] == first[1]) & (own[1] == first[0])
+    return found
 
 
 def _renamed(
@@ -161,7 +175,7 @@ def common_keys(
     sizes = [len(one) for one in members]
     columns = {
         key: _common_column(key, identities, sizes, chains)
-        for key in dict.fromkeys(key for one in identities for key in one)
+        for key in dict.fromkeys([key for one in identities for key in one])
     }
     compared = [key for key in columns if key.column != _RESNAME]
     resnames = [key for key in columns if key.column == _RESNAME]

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import column_name, count_of_frames, names_column
+from trajet.result.axes import named
+from trajet.result.columns import column_name, count_of_frames, names_column
 from trajet.result.summary import Column, Summary, mean_and_spread
-from trajet.result.table import Table, named
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +80,8 @@ class SecondaryStructure(Table):
     def __post_init__(self) -> None:
         """Check that all letters are those of classes."""
         super().__post_init__()
+        if self.values.dtype != np.dtype("U1"):
+            raise ValueError(f"letters of classes are of the type {self.values.dtype}")
         if self.codes.max(initial=0) >= len(self.classes):
             raise ValueError(f"letters of classes are none of {''.join(self.classes)}")
 
@@ -153,7 +156,7 @@ class SecondaryStructure(Table):
         return SIMPLIFIED if self.is_simplified else CLASSES
 
     def scalars(self) -> dict[str, object]:
-        """Return the mean share of each class, by its name; see `Result.scalars`."""
+        """Return the mean share of each class, by its name; see `Table.scalars`."""
         content = self.content()
         return {
             f"mean_{name}": mean_and_spread(shares)[0]
@@ -161,7 +164,7 @@ class SecondaryStructure(Table):
         }
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean, spread and extremes of the share of each class; see `Result.summary`."""
+        """Return mean, spread and extremes of the share of each class; see `Table.summary`."""
         content = self.content()
         labels = map(" ".join, zip(content.letters, content.columns, strict=True))
         title = f"secondary structure (% of {len(self.columns)} residues)"
@@ -180,7 +183,7 @@ class SecondaryStructure(Table):
         return self.content().statistics(discard=discard)
 
     def mean_errors(self) -> tuple[Column, ...]:
-        """Return the mean share of each class with its error; see `Result.mean_errors`."""
+        """Return the mean share of each class with its error; see `Table.mean_errors`."""
         return self.content().mean_errors()
 
     def _about(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.result import names_column
+from trajet.result.columns import names_column
 from trajet.result.summary import Summary, mean_and_spread
 from trajet.result.table import Table
 
@@ -63,12 +63,12 @@ class SurfaceAreas(Table):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return the mean of the total area; see `Result.scalars`."""
+        """Return the mean of the total area; see `Table.scalars`."""
         mean, std = mean_and_spread(self._by_column(self.values).T.sum(axis=1))
         return {"mean_total_A2": mean, "std_total_A2": std}
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean, spread and extremes of the areas; see `Result.summary`."""
+        """Return mean, spread and extremes of the areas; see `Table.summary`."""
         values, names = self._by_column(self.values).T, list(self.columns[:limit])
         some = values[:, :limit]
         if self.by != "total":

@@ -1,351 +1,79 @@
 """`Table`: values with an `Axis` for each dimension, which tells its places apart."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import islice, product
+from operator import index
+from pathlib import Path
 from types import MappingProxyType
 from typing import (
+    IO,
     TYPE_CHECKING,
     ClassVar,
     Literal,
-    NamedTuple,
     Self,
+    SupportsIndex,
+    TypeAlias,
     TypeGuard,
     TypeVar,
     cast,
+    overload,
 )
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from trajet import output
+from trajet._trajet import MissingPackageError
 from trajet.quoting import quoted
-from trajet.result.per_frame import PerFrame
+from trajet.result.axes import Axis
+from trajet.result.columns import (
+    AT_ONCE,
+    SUFFIXES,
+    Columns,
+    Part,
+    column_name,
+    count_of_frames,
+    names_column,
+    write_csv,
+)
 from trajet.result.report import Report, analysis_of
-from trajet.result.result import Columns, column_name, count_of_frames, names_column
 from trajet.result.summary import Column, Summary
 from trajet.result.times import ROUNDING, decimals_within, shortest_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
-    from trajet.plots import Look
+    from trajet.plots import Look, Means
     from trajet.uncertainty.estimates import Discard
     from trajet.uncertainty.statistics import Statistics
 
 
 _T = TypeVar("_T", bound=np.generic)
+_R = TypeVar("_R")
 
+# Main values of a row of a result.
+Row: TypeAlias = "np.generic | NDArray[np.generic]"
 
-@dataclass(frozen=True)
-class Kind:
-    """What all axes of one kind have in common.
+_KINDS = ("convergence", "histogram")
+# Most numbers of which statistics are shown.
+_MOST_SHOWN = 10**7
 
-    Attributes
-    ----------
-    heading
-        Heading of the names of its places in tables of a terminal.
-    files
-        Names in files of the columns that files have, in their order.
-    is_named
-        Whether each place is a column of a file, with its label in the header; else it is a row.
-    has_first_label
-        Whether the header of the first place has its label: not where that is the selection of the
-        command.
-    identity
-        Columns that tell places apart in any system, also after a mutation; where there are none,
-        labels or the order of the places do.
-    needs
-        Those of `identity` without which the first column of `files` tells places apart.
-    required
-        Columns that an axis of this kind has in any file.
-    has_members
-        Whether places consist of places of another axis.
-    joint
-        What stands between a label of the axis before and one of this axis.
-    """
-
-    heading: str
-    files: Mapping[str, str] = field(default_factory=dict)
-    is_named: bool = False
-    has_first_label: bool = True
-    identity: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    has_members: bool = False
-    joint: str = " - "
-
-
-class IdentityKey(NamedTuple):
-    """Which column of identity an array is.
-
-    Attributes
-    ----------
-    column
-        Its name.
-    members
-        Where places consist of others: which of these, such as 1 for the second atom of a pair; and
-        so on where these consist of others, too.
-    axis
-        Number of the axis of a table.
-    """
-
-    column: str
-    members: tuple[int, ...] = ()
-    axis: int = 0
-
-
-_LABEL = ("label",)
-# All kinds by name.
-KINDS: Mapping[str, Kind] = {
-    "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}, required=("frame", "time")),
-    # The main selection of an analysis, and further ones.
-    "series": Kind(
-        "selection", is_named=True, has_first_label=False, identity=_LABEL, required=_LABEL
-    ),
-    # Quantities, or groups of atoms, of which none is the main one.
-    "groups": Kind("selection", is_named=True, identity=_LABEL, required=_LABEL),
-    "classes": Kind("class", is_named=True, identity=("letter",), required=("label", "letter")),
-    "coordinates": Kind("coordinate", is_named=True, identity=_LABEL, required=_LABEL, joint=" "),
-    "chains": Kind("chain", is_named=True, identity=("chain",), required=_LABEL),
-    # By their first and last residues.
-    "molecules": Kind("molecule", is_named=True, required=_LABEL, has_members=True),
-    # Dihedral angles of four atoms, or the cosine or sine of each.
-    "angles": Kind(
-        "angle", is_named=True, identity=("function",), required=_LABEL, has_members=True
-    ),
-    "distance": Kind("r (Å)", {"centre": "r_A"}),
-    "position": Kind("position (Å)", {"centre": "position_A"}),
-    "x": Kind("x (Å)", {"centre": "x_A"}),
-    "y": Kind("y (Å)", {"centre": "y_A"}),
-    "z": Kind("z (Å)", {"centre": "z_A"}),
-    "atoms": Kind(
-        "atom",
-        {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
-        # An ion is no mutation of an atom. Names of residues tell apart what shares all else.
-        identity=("chain", "resid", "icode", "name", "ion", "resname"),
-        needs=("resid", "name"),
-        required=("atom",),
-    ),
-    "residues": Kind(
-        "residue",
-        {name: name for name in ("residue", "chain", "resname", "resid", "icode")},
-        # An ion is no mutation of another ion: its first atom has another name.
-        identity=("chain", "resid", "icode", "first", "resname"),
-        needs=("resid",),
-        required=("residue", "label"),
-    ),
-    "pairs": Kind("pair", {"atom": "atom", "partner": "partner"}),
-    "hydrogen bonds": Kind("pair", has_members=True),
-    # Each bond of each frame.
-    "bonds": Kind("bond", {"frame": "frame"}, required=("frame",), has_members=True),
-    "components": Kind("component", is_named=True, identity=_LABEL, required=_LABEL),
-    "clusters": Kind("cluster", {"number": "cluster"}, required=("number",)),
-    # Those of the columns of a matrix.
-    "other frames": Kind("frame", is_named=True, required=("frame", "time", "label")),
-    # Places of arrays that a user's function returned.
-    "index": Kind("index", {"index": "index"}, required=("index", "label"), joint="_"),
-    # Groups of particles, and blocks of time origins.
-    "parts": Kind("part", is_named=True, identity=_LABEL, required=_LABEL),
-    "lag": Kind("lag (ps)", {"time": "lag_ps"}, required=("time",)),
-    # Lags of correlation functions.
-    "time": Kind("time (ps)", {"time": "time_ps"}, required=("time",)),
-}
-
-
-@dataclass(frozen=True, eq=False)
-class Axis:
-    """The places along one dimension of a table.
-
-    Attributes
-    ----------
-    kind
-        One of `KINDS`.
-    columns
-        What tells the places apart, one element for each place: numbers, names, times. "label" is
-        for people only.
-    edges
-        `(n + 1,)`, the edges of bins, of which "centre" is a column; None if the places are none.
-    of, members
-        The axis of what the places consist of, and `(n, k)`, its places: the two atoms of each
-        pair, the four of each angle. None if the places do not consist of others.
-    is_reference
-        Whether the places are those of a reference structure, which labels say.
-    """
-
-    kind: str
-    columns: Mapping[str, NDArray[np.generic]]
-    edges: NDArray[np.float64] | None = None
-    of: "Axis | None" = None
-    members: NDArray[np.int64] | None = None
-    is_reference: bool = False
-
-    def __len__(self) -> int:
-        """Return the number of places."""
-        if self.members is not None:
-            return len(self.members)
-        return len(next(iter(self.columns.values())))
-
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
-        """Return a column.
-
-        Raises
-        ------
-        KeyError
-            If there is no such column.
-        """
-        return self.columns[name]
-
-    @property
-    def bin_edges(self) -> NDArray[np.float64]:
-        """The edges of bins, `(n + 1,)`; ValueError if the places are none."""
-        if self.edges is None:
-            raise ValueError(f"an axis of the kind {self.kind!r} without edges of bins")
-        return self.edges
-
-    @property
-    def of_kind(self) -> Kind:
-        """What all axes of this kind have in common."""
-        return KINDS.get(self.kind, Kind(self.kind))
-
-    def with_column(self, name: str, column: NDArray[np.generic]) -> Self:
-        """Return the axis with a further column, or another one of this name."""
-        return replace(self, columns={**self.columns, name: column})
-
-    def get(self, name: str) -> NDArray[np.generic] | None:
-        """Return a column, or None if there is no such column."""
-        return self.columns.get(name)
-
-    def some(self, chosen: "slice | NDArray[np.generic]") -> Self:
-        """Return the axis of some of the places.
-
-        Raises
-        ------
-        ValueError
-            If they are bins that do not follow one another.
-        """
-        return replace(
-            self,
-            columns={name: column[chosen] for name, column in self.columns.items()},
-            edges=None if self.edges is None else edges_of_rows(self.edges, chosen),
-            members=None if self.members is None else self.members[chosen],
-        )
-
-    def labels(self, count: int | None = None) -> list[str]:
-        """Return the labels of the first places, or of all."""
-        if self.of is not None and self.members is not None and "label" not in self.columns:
-            known = self.of.labels()
-            return [" - ".join(known[k] for k in one) for one in self.members[:count].tolist()]
-        labels: list[str] = self.columns["label"][:count].astype(np.str_).tolist()
-        return [f"reference {label}" for label in labels] if self.is_reference else labels
-
-    @property
-    def elements(self) -> "Axis":
-        """The axis of what the places consist of: the axis itself if they do not."""
-        return self if self.of is None else self.of
-
-    def atoms(self) -> NDArray[np.int64] | None:
-        """Return the atoms of each place, `(n, k)`, int64; None if places are no atoms."""
-        atoms = self.elements.get("atom") if self.elements.kind == "atoms" else None
-        if atoms is None:
-            return None
-        members = np.arange(len(atoms))[:, None] if self.members is None else self.members
-        found: NDArray[np.int64] = atoms.astype(np.int64, copy=False)[members]
-        return found
-
-    def identity(self) -> dict[IdentityKey, NDArray[np.generic]]:
-        """Return the columns that tell the places apart in any system, also after a mutation.
-
-        Atoms and residues are told apart by chain, number, insertion code and name, or by their
-        index where a topology does not have these; bins by their order. The column "resname" only
-        tells apart what has all other columns in common.
-        """
-        kind = self.of_kind
-        names = [name for name in kind.identity if name in self.columns]
-        if any(name not in self.columns for name in kind.needs):
-            names = [*kind.files][:1]
-        found = {IdentityKey(name): self._column_of_identity(name) for name in names}
-        if self.of is not None and self.members is not None:
-            for key, column in self.of.identity().items():
-                for k, places in enumerate(self.members.T):
-                    found[key._replace(members=(k, *key.members))] = column[places]
-        if not found:
-            name = "label" if "label" in self.columns else "order"
-            found[IdentityKey(name)] = self._column_of_identity(name)
-        return found
-
-    def _column_of_identity(self, name: str) -> NDArray[np.generic]:
-        """Return a column; labels as in the headers of files."""
-        if name == "label":
-            return np.array(self.labels_in_headers(), np.str_)
-        return np.arange(len(self)) if name == "order" else self.columns[name]
-
-    def without_chains(self) -> tuple[list[str] | None, list[str]]:
-        """Return chains and labels without them; None and the labels if these have no chains."""
-        labels, chains = self.labels(), self.columns.get("chain")
-        begins = [] if chains is None else [f"{chain}:" for chain in chains.tolist()]
-        if not begins or not all(map(str.startswith, labels, begins)):
-            return None, labels
-        return [begin[:-1] for begin in begins], list(map(str.removeprefix, labels, begins))
-
-    def labels_in_headers(self) -> list[str]:
-        """Return the label of each place in the header of a file, empty where it has none."""
-        labels = self.labels()
-        return labels if self.of_kind.has_first_label else ["", *labels[1:]]
-
-    def arrays(self, prefix: str) -> Iterator[tuple[str, NDArray[np.generic]]]:
-        """Yield the arrays of a file, whose names begin with `prefix`."""
-        yield f"{prefix}.kind", np.array(self.kind)
-        for name, column in self.columns.items():
-            yield f"{prefix}.{name}", column
-        if self.edges is not None:
-            yield f"{prefix}.edges", self.edges
-        if self.is_reference:
-            yield f"{prefix}.is_reference", np.array(True)
-        if self.of is not None and self.members is not None:
-            yield f"{prefix}.members", self.members
-            yield from self.of.arrays(f"{prefix}.of")
-
-
-def bins(kind: str, edges: NDArray[np.float64]) -> Axis:
-    """Return the axis of bins between edges, `(n + 1,)`."""
-    return Axis(kind, {"centre": (edges[:-1] + edges[1:]) / 2}, edges)
-
-
-def edges_of_rows(
-    edges: NDArray[np.float64], chosen: "slice | NDArray[np.generic]"
-) -> NDArray[np.float64]:
-    """Return the edges (`(n + 1,)`) of the chosen bins out of `n`.
-
-    Raises
-    ------
-    ValueError
-        If the bins do not follow one another.
-    """
-    chosen_bins = np.arange(len(edges) - 1)[chosen]
-    if not len(chosen_bins) or (np.diff(chosen_bins) != 1).any():
-        raise ValueError("the bins must follow one another: take a slice of some")
-    return edges[chosen_bins[0] : chosen_bins[-1] + 2]
-
-
-def named(kind: str, labels: Sequence[str], **columns: NDArray[np.generic]) -> Axis:
-    """Return an axis whose places have labels."""
-    return Axis(kind, {"label": np.array(labels, np.str_), **columns})
-
-
-def pairs_within(axis: Axis) -> Axis:
-    """Return the axis of all pairs of places of an axis: 0-1, 0-2, …, 1-2 and so on."""
-    return Axis("pairs", {}, of=axis, members=np.stack(np.triu_indices(len(axis), 1), axis=1))
-
-
-def series(labels: Sequence[str], kind: str = "series") -> tuple[Axis, ...]:
-    """Return the axis of several series; none of a single one, whose values need no dimension."""
-    return (named(kind, labels),) if len(labels) > 1 else ()
+# All classes of results by name, from which `load` takes the one that a file names.
+RESULTS: "dict[str, type[Table]]" = {}
 
 
 @dataclass(frozen=True, repr=False)
-class Table(PerFrame):
+class Table:
     """Values with an axis for each dimension: frames, series, atoms, residues, pairs.
+
+    All results are tables, or subclasses with methods of their own. A result is a sequence of rows:
+    `len(result)`, `for row in result`, `result[5]`, and `result[10:20]`, which is a result of those
+    rows. `np.asarray(result)` has its values. It can be drawn, saved and loaded.
 
     CSV files have a row for each place of the first axis, with its columns, such as frame and
     time_ps, and a column for each place of the named axes, such as `rmsd_A:name_CA`.
@@ -375,8 +103,9 @@ class Table(PerFrame):
     parts
         Further tables with axes of their own, by name.
 
-    Subclasses may have further fields: numbers, texts, or tuples of texts, with a default. Fields
-    whose metadata have `is_saved=False` are not in files.
+    Subclasses are frozen dataclasses with `repr=False`. They may have further fields: numbers,
+    texts, or tuples of texts, with a default. Fields whose metadata have `is_saved=False` are not
+    in files.
     """
 
     values: NDArray[np.float64]
@@ -392,10 +121,19 @@ class Table(PerFrame):
     also: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
     parts: "Mapping[str, Table]" = field(default_factory=dict)
 
-    _ROWS: ClassVar[tuple[str, ...]] = ("values",)
+    # The parts that have files of their own, and the one that has all rows of the summary's table;
+    # None if the files of the result have them.
+    PARTS: ClassVar[Mapping[str, Part]] = MappingProxyType({})
+    TABLE_PART: ClassVar[str | None] = None
+    # Whether the mean of all main values means something: not for angles.
+    _HAS_MEAN: ClassVar[bool] = True
     # Whether values per frame are numbers with a mean over time and over replicas: not numbers of
     # classes and clusters, and projections on components of one run.
     HAS_SERIES: ClassVar[bool] = True
+    # Whether figures may have values against time, which can be smoothed.
+    _HAS_TIMES: ClassVar[bool] = True
+    # Period of the values whose means have errors, if they are on a circle.
+    _PERIOD: ClassVar[float | None] = None
     # Whether files have only some places as rows, such as pairs that are ever in contact, and the
     # values of others are 0. Such a class has `in_contact` and `table_of`.
     IS_PARTIAL: ClassVar[bool] = False
@@ -410,6 +148,12 @@ class Table(PerFrame):
     # Names of the arrays that each file has.
     REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
 
+    def __init_subclass__(cls, *, is_base: bool = False, **options: object) -> None:
+        """Register a class of results, so that `load` finds it by name, but no further base."""
+        super().__init_subclass__(**options)
+        if not is_base:
+            RESULTS[cls.__name__] = cls
+
     def __post_init__(self) -> None:
         """Check that all arrays have the shape of the axes.
 
@@ -422,6 +166,172 @@ class Table(PerFrame):
         for name, array in {"values": self.values, **self._errors(), **self.also}.items():
             if np.shape(array) != shape:
                 raise ValueError(f"{name} have the shape {np.shape(array)}, and the axes {shape}")
+
+    def __repr__(self) -> str:
+        """Return a summary of one line: quantity, shape, mean and extremes."""
+        return f"<{type(self).__name__}: {', '.join([self._about(), *self._statistics()])}>"
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(np.asarray(self))
+
+    def __bool__(self) -> bool:
+        """Return True, also without a row."""
+        return True
+
+    def __iter__(self) -> Iterator[Row]:
+        """Iterate over the main values, row by row."""
+        return iter(np.asarray(self))
+
+    @overload
+    def __getitem__(self, chosen: int | np.integer | tuple[object, ...]) -> Row: ...
+
+    @overload
+    def __getitem__(
+        self, chosen: "slice | list[int] | list[bool] | range | NDArray[np.generic]"
+    ) -> Self: ...
+
+    def __getitem__(self, chosen: object) -> Row | Self:
+        """Return the main values of a row, or a result of several rows.
+
+        Parameters
+        ----------
+        chosen
+            A row number or a tuple, which index the main values; or a slice, row numbers or a mask,
+            which choose rows.
+
+        Examples
+        --------
+        >>> len(result[10:20]), result[10:20].frames[0]
+        (10, np.int64(10))
+        """
+        row: Row
+        if isinstance(chosen, tuple):
+            row = np.asarray(self)[chosen]
+            return row
+        if isinstance(chosen, SupportsIndex) and np.asarray(chosen).ndim == 0:
+            row = np.asarray(self)[index(chosen)]
+            return row
+        if not isinstance(chosen, slice):
+            numbers = np.asarray(chosen)
+            if numbers.ndim != 1 or not (numbers.dtype.kind in "biu" or not numbers.size):
+                raise TypeError(
+                    "choose rows by a number, a slice, row numbers or a mask, not by"
+                    f" {type(chosen).__name__}"
+                )
+            chosen = numbers if numbers.size else slice(0)
+        return self._of_rows(chosen)
+
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        """Return the main values as an array."""
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def to_dataframe(self) -> "DataFrame":
+        """Return the table of the CSV file as a pandas DataFrame.
+
+        Raises
+        ------
+        MissingPackageError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> result.to_dataframe().columns.tolist()
+        ['frame', 'time_ps', 'rmsd_A']
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingPackageError(
+                "a result as a DataFrame needs pandas: pip install 'trajet[pandas]'"
+            ) from error
+        table = self._table()
+        # Names may occur twice.
+        frame = pd.DataFrame({k: column for k, (_, column) in enumerate(table)})
+        frame.columns = pd.Index([name for name, _ in table])
+        return frame
+
+    def scalars(self) -> dict[str, object]:
+        """Return the numbers that describe the whole result, by names that end in their unit.
+
+        Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
+        A number that is not known is NaN. They are in JSON files and in the report, too.
+        """
+        return {}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
+
+        `numpy.load` reads NPZ files without pickle: each field of the result by its name, `kind`
+        (its class) and `report` (JSON text). JSON files have the same fields with `dtype`, `shape`
+        and `data`, and before them `scalars`, the summary `table`, `parameters`, `remarks` and
+        `inputs`. Fields that are None are left out.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in none of `.npz`, `.json` and `.csv`.
+        OutputError
+            If the file cannot be written.
+        """
+        path = Path(path)
+        output.check(path, SUFFIXES)
+        if path.suffix.lower() == ".csv":
+            output.write(path, self._write_csv)
+            return
+        if path.suffix.lower() == ".json":
+            from trajet.result.as_json import write
+
+            output.write(path, lambda file: write(self, file))
+            return
+        arrays = {
+            **self._arrays(),
+            "kind": np.array(type(self).__name__),
+            "report": np.array(self.report.to_json().encode()),
+        }
+        output.write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+    def save_part(self, name: str, path: Path) -> list[Path]:
+        """Write one of `PARTS`, and return the paths of its files.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written.
+        """
+        part: Table = getattr(self, name)
+        part.save(path)
+        return [path]
+
+    def _statistics(self) -> list[str]:
+        """Return mean and extremes of the main values as texts, if they are a few numbers."""
+        values = np.asarray(self)
+        if not 0 < values.size <= _MOST_SHOWN or values.dtype.kind not in "iuf":
+            return []
+        finite = values[np.isfinite(values)]
+        left_out = values.size - finite.size
+        texts = [f"{left_out} not finite"] if left_out else []
+        if finite.size:
+            extremes = [f"min {finite.min():.4g}", f"max {finite.max():.4g}"]
+            texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
+        return texts
+
+    def csv_header(self) -> list[str]:
+        """Return the names of a CSV file's columns."""
+        return [name for name, _ in self._table()]
+
+    def csv_rows(self) -> Iterator[Iterable[object]]:
+        """Yield the rows of a CSV file."""
+        columns = [column for _, column in self._table()]
+        size = max(1, AT_ONCE // max(1, len(columns)))
+        for begin in range(0, len(columns[0]) if columns else 0, size):
+            some = [column[begin : begin + size].tolist() for column in columns]
+            yield from zip(*some, strict=True)
+
+    def _write_csv(self, file: IO[bytes]) -> None:
+        write_csv(file, [self.csv_header()], self.csv_rows())
 
     def _errors(self) -> dict[str, NDArray[np.generic]]:
         """Return errors and whether they are resolved, as far as they are known, by field."""
@@ -514,7 +424,7 @@ class Table(PerFrame):
         return [column_name(self.name, self.units, label) for label in self.columns]
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean and extremes, of each series if there are frames; see `Result.summary`."""
+        """Return mean and extremes, of each series if there are frames; see `Table.summary`."""
         if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
@@ -577,10 +487,10 @@ class Table(PerFrame):
         """Return the axes whose places are columns of files."""
         if self.has_frames:
             return self.axes[1:]
-        return tuple(one for one in self.axes if one.of_kind.is_named)
+        return tuple([one for one in self.axes if one.of_kind.is_named])
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw each series against time, or the values of atoms; see `Result.plot`."""
+        """Draw each series against time, or the values of atoms; see `Table.plot`."""
         from trajet import plots
 
         if not self.has_frames:
@@ -630,21 +540,67 @@ class Table(PerFrame):
         of = count_of_frames(self.frames) if self.has_frames else selections
         return f"{self.name} of {of}, values {self.values.shape} {self.units}".rstrip()
 
-    def mean_errors(self) -> tuple[Column, ...]:
-        """Return the mean of each series with its error; none without frames."""
-        return super().mean_errors() if is_of_frames(self) else ()
+    @overload
+    def plot(
+        self,
+        ax: None = None,
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure": ...
+    @overload
+    def plot(
+        self,
+        ax: "Axes",
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Axes": ...
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        kind: Literal["convergence", "histogram"] | None = None,
+        label: str | Sequence[str] | None = None,
+        color: str | Sequence[str] | None = None,
+        smooth: bool | int | None = None,
+    ) -> "Figure | Axes":
+        """Draw the result: against time, or as its class says; see `Table.plot`.
 
-    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
-        """Return the mean of each series with its error; see `PerFrame.statistics`.
+        Without `ax`, the distribution of the values is drawn beside series against time. Bands are
+        95 % intervals of the means, hatched if these are not resolved.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw into; None for a figure of its own.
+        kind
+            "convergence" draws means, their intervals and correlation times of the first part of
+            the series against its length; "histogram" the distribution of the values. Both draw
+            the first six series.
+        label, color, smooth
+            See `Table.plot`. `smooth` is of values against time: leave it out with `kind`.
 
         Raises
         ------
         ValueError
-            If there are no numbers per frame that have a mean.
+            If there is no such kind, or it is given with `smooth`; if there are other numbers of
+            labels or colours than of series, or nothing to draw.
+
+        Examples
+        --------
+        >>> figure = result.plot()
+        >>> figure.savefig("rmsd.png")
         """
-        if not is_of_frames(self):
-            raise ValueError(f"{self.name} has no values per frame with a mean, and no error of it")
-        return super().statistics(discard=discard)
+        if kind is not None and smooth is not None:
+            raise ValueError(f"smooth is of values against time: leave it out with kind={kind!r}")
+        look = self._look(label, color, smooth)
+        drawn = self._draw(ax, look) if kind is None else self._draw_means(kind, ax, look)
+        return drawn if ax is None else ax
 
     def _look(
         self,
@@ -652,23 +608,124 @@ class Table(PerFrame):
         color: str | Sequence[str] | None,
         smooth: bool | int | None,
     ) -> "Look":
-        if smooth is not None and not self.has_frames:
+        """Return labels, colours and running average of a figure; see `plot`."""
+        from trajet.plots import Look
+
+        if smooth is not None and not (self.has_frames and self._HAS_TIMES):
             raise ValueError(
                 f"smooth is of values against time, which {self.name} does not draw: leave it out"
             )
-        return super()._look(label, color, smooth)
+        return Look(label, color, smooth)
 
     def _draw_means(
         self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
     ) -> "Figure":
+        """Draw how means converge, or the distribution of the values; see `plot`."""
         if not is_of_frames(self):
             raise ValueError(
                 f"kind={kind!r} draws values per frame, which {self.name} does not have: leave it"
                 " out"
             )
-        return super()._draw_means(kind, ax, look)
+        if kind not in _KINDS:
+            raise ValueError(
+                f"kind is one of {', '.join(map(repr, _KINDS))}, or None, not {kind!r}"
+            )
+        from trajet.result import drawn_means
 
-    @property
+        draw = drawn_means.convergence if kind == "convergence" else drawn_means.histogram
+        return draw(
+            self._samples().reshape(len(self.frames), len(self._sample_names())),
+            self.times,
+            self.frames,
+            labels=tuple(self._labels()),
+            quantity=self._quantity(),
+            period=self._PERIOD,
+            ax=ax,
+            look=look,
+        )
+
+    def statistics(self, *, discard: "Discard" = None) -> "Statistics":
+        """Return the mean of each series with its error, correlation time and 95 % interval.
+
+        See `trajet.statistics` and docs/statistics.md. Where values are not finite or times are not
+        even, the reason says so.
+
+        Parameters
+        ----------
+        discard
+            Time to leave out at the beginning of the simulation, ps; "auto" leaves out what MSER
+            suggests. Frames that go backwards are cut at their end.
+
+        Raises
+        ------
+        ValueError
+            If there are no numbers per frame that have a mean.
+
+        Examples
+        --------
+        >>> stats = result.statistics()
+        >>> f"{stats.correlation_time:.0f} {stats.time_unit}", stats.reason
+        ('17 ps', '2.85 effective frames are fewer than 20')
+        """
+        if not is_of_frames(self):
+            raise ValueError(f"{self.name} has no values per frame with a mean, and no error of it")
+        return self._statistics_of(self._samples(), discard)
+
+    def mean_errors(self) -> tuple[Column, ...]:
+        """Return the mean of each series with its error; none without frames."""
+        from trajet.result.mean_errors import table_of_errors
+
+        if not is_of_frames(self):
+            return ()
+        return table_of_errors(self.statistics(), self._sample_names())
+
+    def _samples(self) -> NDArray[np.float64]:
+        """Return the values whose means have errors."""
+        return self.values
+
+    def _means(self) -> "Means":
+        """Return the means of the series, for figures."""
+        from trajet.result import drawn_means
+
+        return drawn_means.means_of(self.statistics())
+
+    def _statistics_of(
+        self, values: NDArray[np.float64], discard: "Discard" = None
+    ) -> "Statistics":
+        """Return the statistics of values of the frames of this result."""
+        from trajet.uncertainty.even_times import clock_of
+        from trajet.uncertainty.statistics import statistics_of_frames
+
+        clock = clock_of(self.times, self.frames)
+        if discard not in (None, "auto") and clock.unit != "ps":
+            raise ValueError(
+                f"discard is a time in ps, and {clock.remark or 'the times of frames are unknown'}:"
+                " choose frames with frames= instead"
+            )
+        return statistics_of_frames(
+            values, clock, self.frames, discard=discard, period=self._PERIOD
+        )
+
+    def _summed_up(
+        self,
+        values: NDArray[np.float64],
+        names: Column,
+        *,
+        form: str,
+        title: str,
+        count: int,
+        unit: str,
+    ) -> Summary:
+        """Return a summary with statistics of `(n_frames, n_series)` values, as far as shown."""
+        from trajet.result.mean_errors import with_errors
+
+        texts = list(map(str, names.values))
+        some = values[:, : len(texts)]
+        stats = self._statistics_of(some)
+        columns, lines = with_errors(some, stats, form=form, names=texts, unit=unit)
+        return Summary(title, (names, *columns), count, lines)
+
+    @cached_property
     def has_frames(self) -> bool:
         """Whether the rows are frames."""
         return bool(self.axes) and self.axes[0].kind == "frames"
@@ -677,7 +734,7 @@ class Table(PerFrame):
         """Return the axes whose places are rows of files: frames alone, or all without names."""
         if self.has_frames:
             return self.axes[:1]
-        return tuple(one for one in self.axes if not one.of_kind.is_named)
+        return tuple([one for one in self.axes if not one.of_kind.is_named])
 
     def _table(self) -> Columns:
         rows, names = self._row_axes(), self.names()
@@ -697,17 +754,18 @@ class Table(PerFrame):
             lags = times.astype(np.float64, copy=False)
             rounded = decimals_within(lags, ROUNDING * np.abs(lags))
             columns[0] = (columns[0][0], rounded[places[0]].ravel())
-        quantities: list[tuple[list[str], NDArray[np.generic] | None]] = [
+        quantities: list[tuple[list[str], NDArray[np.generic]]] = [
             (names, self.values),
             *((self.names(name, ""), array) for name, array in self.also.items()),
-            (self.names("standard error"), self.standard_errors),
-            (self.names("half width 95"), self.half_widths),
         ]
-        for headers, array in quantities:
+        errors = {"standard error": self.standard_errors, "half width 95": self.half_widths}
+        for name, array in errors.items():
             if array is not None:
-                # Counts are integers.
-                by_column = self._by_column(cast("NDArray[np.float64]", array))
-                columns += zip(headers, by_column, strict=True)
+                quantities.append((self.names(name), array))
+        for headers, values in quantities:
+            # Counts are integers.
+            by_column = self._by_column(cast("NDArray[np.float64]", values))
+            columns += zip(headers, by_column, strict=True)
         return columns
 
     def _by_column(self, array: NDArray[_T]) -> NDArray[_T]:
@@ -763,11 +821,36 @@ class Table(PerFrame):
             arrays.update({f"part.{name}.{key}": array for key, array in of_part})
         return arrays
 
+    def _repr_html_(self) -> str:
+        """Return the summary and, if it can be drawn, the plot: notebooks show them."""
+        import base64
+        import html
+
+        from trajet import plots
+
+        summary = f"<p>{html.escape(repr(self))}</p>"
+        try:
+            png = plots.png(self.plot())
+        except ValueError:
+            # There are too many curves, or nothing to draw.
+            return summary
+        return f'{summary}<img src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+
     @classmethod
     def own_fields(cls) -> dict[str, object]:
         """Return the default of each field that a subclass adds, and files have."""
         own = fields(cls)[len(fields(Table)) :]
         return {one.name: one.default for one in own if one.metadata.get("is_saved", True)}
+
+
+RESULTS["Table"] = Table
+
+
+def with_scalars(result: _R) -> _R:
+    """Return the result of an analysis after its report has got its scalars."""
+    if isinstance(result, Table):
+        result.report.record_scalars(result.scalars())
+    return result
 
 
 def is_of_frames(result: object) -> TypeGuard[Table]:

@@ -7,7 +7,7 @@ from trajet.server.access import FILE_HEADERS, Access, check_token, new_token
 from trajet.server.app import App
 from trajet.server.recording import Recording
 from trajet.server.running import Address, serve
-from trajet.server.table import Table
+from trajet.server.served_names import ServedNames
 from trajet.server.view import PAGE_HEADERS, ViewApp
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "Address",
     "App",
     "Recording",
-    "Table",
+    "ServedNames",
     "ViewApp",
     "check_token",
     "new_token",

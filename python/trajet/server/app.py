@@ -25,7 +25,7 @@ from trajet._trajet import TrajetError
 from trajet.remote import INDEX_SUFFIX
 from trajet.server.frames import Frames, OpeningError, RequestError
 from trajet.server.ranges import PIECE, OpenFile, PiecesResponse, file_response
-from trajet.server.table import Table
+from trajet.server.served_names import ServedNames
 
 # Threads that read files and frames, each of its own, so that neither waits for the other.
 _FILE_READERS = 16
@@ -59,7 +59,7 @@ class App:
         Called with an error that a request has met; its text, which may name paths, is not sent.
     """
 
-    def __init__(self, table: Table, failed: Callable[[Exception], None]) -> None:
+    def __init__(self, table: ServedNames, failed: Callable[[Exception], None]) -> None:
         self._table, self._failed = table, failed
         self.frames = Frames(table)
         self._file_readers = CapacityLimiter(_FILE_READERS)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trajet._trajet import STORE_MANIFEST, FormatError
 from trajet.box import Box
 from trajet.dataset import StoreFile, find_dataset
-from trajet.server.table import Table, TagFile
+from trajet.server.served_names import ServedNames, TagFile
 from trajet.trajectory import Trajectory, opened_dataset
 from trajet.trajectory import open as open_trajectory
 from trajet.trajectory.cursor import Cursor
@@ -145,7 +145,7 @@ class Frames:
     `time.monotonic`: a file that grows all the time would never be open otherwise.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ServedNames) -> None:
         self._table = table
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()

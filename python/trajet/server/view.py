@@ -22,8 +22,8 @@ from trajet.server.frames import RequestError
 from trajet.server.recording import Recording
 from trajet.viewer import Scene, page_files
 
-# Threads that read frames and structures; those that run analyses are others, so that neither waits
-# for the other.
+# Frames that are read at a time, and analyses, which have a limit of their own, so that neither
+# waits for the other.
 _READERS = 8
 _ANALYSES = 1
 # Status of an answer that nobody waits for.

@@ -249,7 +249,7 @@ class Store:
     ) -> Divided:
         """Divide a data set again by another profile, from the files in the store.
 
-        Result and errors are those of `add`. After an error the data set is unchanged.
+        Table and errors are those of `add`. After an error the data set is unchanged.
 
         Parameters
         ----------

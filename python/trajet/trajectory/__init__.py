@@ -20,8 +20,8 @@ from trajet.trajectory.opening import (
 )
 from trajet.trajectory.options import OpenOptions
 from trajet.trajectory.selected_atoms import few_atoms_remarks
-from trajet.trajectory.shared_topologies import SharedTopologies, sharing
 from trajet.trajectory.source import MUCH_BYTES, FrameSource
+from trajet.trajectory.structure import SharedTopologies, sharing
 from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
 from trajet.trajectory.transforms import MakeSteps, Transformable
 

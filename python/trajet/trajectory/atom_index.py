@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -133,7 +134,7 @@ class AtomIndex:
     chosen: NDArray[np.int64] | None = None
     dataset: Dataset | None = None
 
-    @property
+    @cached_property
     def origin(self) -> NDArray[np.int64] | None:
         """Index of each atom in the topology, or None if frames have all atoms."""
         if self.chosen is not None:

@@ -66,10 +66,8 @@ class OpenFiles:
     ) -> None:
         # Those of a published data set are copies.
         published = None if dataset is None else dataset.path.manifest_url
-        self.paths: tuple[Path, ...] = tuple(
-            published or segment["path"] for segment in reader.segments()
-        )
-        self.absolute_paths = tuple(path.absolute() for path in self.paths)
+        paths: list[Path] = [published or segment["path"] for segment in reader.segments()]
+        self.paths, self.absolute_paths = tuple(paths), tuple([path.absolute() for path in paths])
         self.reader, self.dataset, self.objects = reader, dataset, objects or {}
         self.particles, self.time_step = particles, time_step
         self.order_remarks = tuple(order_remarks)

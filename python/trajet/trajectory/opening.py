@@ -275,7 +275,7 @@ def opened(
     files.order_remarks = tuple(order_remarks)
     call = OpenCall(
         None if named.topology is None else named.topology.absolute(),
-        tuple(path.absolute() for path in paths),
+        tuple([path.absolute() for path in paths]),
         options.to_open_again(),
     )
     return Trajectory(FrameSource(files, structure, call))

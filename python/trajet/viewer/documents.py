@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import atom_labels, residue_labels
-from trajet.result.result import Result
-from trajet.result.table import Axis, Table, is_of_frames
+from trajet.result.axes import Axis
+from trajet.result.table import Table, is_of_frames
 from trajet.topology import Topology
 from trajet.trajectory import Trajectory
 
@@ -104,7 +104,7 @@ class ShownAtoms:
         return rounded(found)
 
 
-def document(result: Result, title: str, shown: ShownAtoms) -> dict[str, object]:
+def document(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
     """Return a result as values that JSON has; NaN is None.
 
     Raises

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, TypeAlias
 
 from trajet._trajet import MissingPackageError
-from trajet.result import Result
+from trajet.result import Table
 from trajet.trajectory import Selection, Trajectory
 from trajet.viewer.files import check_installed
 from trajet.viewer.layers import Layer, check_style, default_layers, make_layer, parse_layer
@@ -15,7 +15,7 @@ from trajet.viewer.series import LinkedSeries, of_result, parse_series
 if TYPE_CHECKING:
     from trajet.viewer.notebook import View
 
-LinkedChoice: TypeAlias = "str | PathLike[str] | Result | Sequence[str | PathLike[str] | Result]"
+LinkedChoice: TypeAlias = "str | PathLike[str] | Table | Sequence[str | PathLike[str] | Table]"
 
 
 def view(
@@ -123,8 +123,8 @@ def _layers(
 
 
 def _series(given: LinkedChoice) -> list[LinkedSeries]:
-    several = [given] if isinstance(given, (str, PathLike, Result)) else given
+    several = [given] if isinstance(given, (str, PathLike, Table)) else given
     found: list[LinkedSeries] = []
     for one in several:
-        found += [of_result(one)] if isinstance(one, Result) else parse_series(str(one))
+        found += [of_result(one)] if isinstance(one, Table) else parse_series(str(one))
     return found

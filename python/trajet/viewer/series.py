@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trajet
 from trajet.quoting import quoted
-from trajet.result import Result, Table
+from trajet.result import Table
 from trajet.result.loading import load
 from trajet.trajectory import Selection
 from trajet.viewer.documents import (
@@ -36,7 +36,7 @@ class LinkedSeries:
     """
 
     def __init__(
-        self, title: str, result: Callable[[Selection], Result], *, has_colours: bool
+        self, title: str, result: Callable[[Selection], Table], *, has_colours: bool
     ) -> None:
         self.title, self.has_colours = title, has_colours
         self._result = result
@@ -82,7 +82,7 @@ def parse_series(text: str) -> list[LinkedSeries]:
     return [_of_word(word.strip()) for word in text.split(",")]
 
 
-def of_result(result: Result) -> LinkedSeries:
+def of_result(result: Table) -> LinkedSeries:
     """Return the series of a result.
 
     Raises
@@ -123,7 +123,7 @@ def _of_file(path: Path) -> LinkedSeries:
     return _of(load(path), path.name)
 
 
-def _of(result: Result, title: str) -> LinkedSeries:
+def _of(result: Table, title: str) -> LinkedSeries:
     if not isinstance(result, Table) or not is_drawn(result):
         raise ValueError(not_drawn(type(result), title))
     return LinkedSeries(title, lambda _: result, has_colours=has_colours(result))

@@ -69,7 +69,7 @@ class BatchSpec:
 
 
 class BatchResult(NamedTuple):
-    """Result of the first tasks of a batch, with the place where they ran.
+    """Table of the first tasks of a batch, with the place where they ran.
 
     Attributes
     ----------
@@ -325,7 +325,7 @@ class _StoppedError(Exception):
     """The job was cancelled."""
 
 
-# Result of a job in a worker, the address of the worker, and its thread.
+# Table of a job in a worker, the address of the worker, and its thread.
 JobAnswer: TypeAlias = tuple[JobResult[object], str, int]
 
 

@@ -65,7 +65,7 @@ def submit(
 
 @dataclass(frozen=True)
 class TaskResult:
-    """Result of a task of a member; one that was stopped has neither outcome nor error.
+    """Table of a task of a member; one that was stopped has neither outcome nor error.
 
     Attributes
     ----------

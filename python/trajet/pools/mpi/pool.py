@@ -16,7 +16,7 @@ from trajet import signals
 from trajet._trajet import Pass, Plan, Reader, WorkerError
 from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, store_in
-from trajet.pools.mapping import Item, Result, map_items
+from trajet.pools.mapping import Item, Table, map_items
 from trajet.pools.mpi.communicator import (
     Communicator,
     Message,
@@ -282,11 +282,11 @@ class MpiPool(Pool):
 
     def map(
         self,
-        function: Callable[[Item], Result],
+        function: Callable[[Item], Table],
         items: Iterable[Item],
         *,
         progress: Progress | None = None,
-    ) -> list[Result]:
+    ) -> list[Table]:
         """Call a function for every item, on all ranks.
 
         As `map` of the other pools. Every rank calls it; those other than 0 ignore its arguments

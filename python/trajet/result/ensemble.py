@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.result.columns import write_csv
 from trajet.result.group_mean import group_mean
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns, with_chains_of_first
 from trajet.result.profiles import Profile, common_profiles
 from trajet.result.replica_differences import ReplicaDifference
 from trajet.result.replica_means import ReplicaMeans
-from trajet.result.result import Result, write_csv
+from trajet.result.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-_R_co = TypeVar("_R_co", bound=Result, covariant=True)
+_R_co = TypeVar("_R_co", bound=Table, covariant=True)
 
 
 class EnsembleResult(Generic[_R_co]):
@@ -155,7 +156,7 @@ class EnsembleResult(Generic[_R_co]):
             names = [name for name in self.keys if name != "replica"]
         self._check_keys(names)
         self.done()
-        groups: dict[tuple[Key, ...], list[tuple[MemberOutcome[Result], Profile]]] = {}
+        groups: dict[tuple[Key, ...], list[tuple[MemberOutcome[Table], Profile]]] = {}
         outcomes = [one for one in with_chains_of_first(self.outcomes) if one.result is not None]
         profiles = common_profiles(outcomes)
         for one, profile in zip(outcomes, profiles, strict=True):
@@ -177,7 +178,7 @@ class EnsembleResult(Generic[_R_co]):
     def difference(
         self, first: Key, second: Key, *, by: str = "system", match: Literal["residue"] = "residue"
     ) -> ReplicaDifference:
-        """Return the mean of one group of replicas minus that of another, with its probability.
+        """Return the mean of group `second` minus that of group `first`, with p-values.
 
         Parameters
         ----------
@@ -254,12 +255,12 @@ class EnsembleResult(Generic[_R_co]):
         label, color
             Names and colours of the groups; of an overlay of one group, those of the runs.
         smooth
-            Frames of the running average of an overlay; see `Result.plot`.
+            Frames of the running average of an overlay; see `Table.plot`.
 
         Returns
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
-            The figure, or the given axes; see `Result.plot`.
+            The figure, or the given axes; see `Table.plot`.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from trajet.cli.figures import FigureOptions
 from trajet.cli.tables import lines_of, one_line
 from trajet.natural_order import natural
 from trajet.quoting import quoted
-from trajet.result import Result
+from trajet.result import Table
 
 if TYPE_CHECKING:
     from trajet.members import Ensemble
@@ -125,7 +125,7 @@ class MembersOutput:
     documents: list[Mapping[str, object]] = field(default_factory=list)
     figure: FigureOptions = field(default_factory=FigureOptions)
 
-    def finish(self, result: "EnsembleResult[Result]", groups: Groups | None = None) -> None:
+    def finish(self, result: "EnsembleResult[Table]", groups: Groups | None = None) -> None:
         """Write the files of a result, then print the table of its means.
 
         Parameters
@@ -171,7 +171,7 @@ class MembersOutput:
 
     def _write(
         self,
-        result: "EnsembleResult[Result]",
+        result: "EnsembleResult[Table]",
         means: "ReplicaMeans | None",
         change: "ReplicaDifference | None",
     ) -> list[Path]:
@@ -211,7 +211,7 @@ def check_outputs(paths: Mapping[str, Path | None], parts: Mapping[str, Path]) -
         raise click.UsageError("save is of one trajectory: leave it out for members")
 
 
-def echo_failures(results: "Sequence[EnsembleResult[Result]]") -> bool:
+def echo_failures(results: "Sequence[EnsembleResult[Table]]") -> bool:
     """Print one line for each member that failed; return whether there is one."""
     lines: dict[tuple[str, str], list[str]] = {}
     for result in results:
@@ -225,7 +225,7 @@ def echo_failures(results: "Sequence[EnsembleResult[Result]]") -> bool:
 
 
 def _lines(
-    result: "EnsembleResult[Result]",
+    result: "EnsembleResult[Table]",
     means: "ReplicaMeans | None",
     sentences: Sequence[str],
     notes: Sequence[str],
@@ -271,7 +271,7 @@ def _number(value: "float | np.floating") -> str:
 
 
 def _document(
-    result: "EnsembleResult[Result]",
+    result: "EnsembleResult[Table]",
     means: "ReplicaMeans | None",
     notes: Sequence[str],
     written: Sequence[Path],
@@ -315,7 +315,7 @@ def _named_apart(keys: "Mapping[str, Key]", others: Sequence[str]) -> "dict[str,
 
 
 def _difference(
-    result: "EnsembleResult[Result]", groups: Groups, notes: list[str]
+    result: "EnsembleResult[Table]", groups: Groups, notes: list[str]
 ) -> "tuple[ReplicaDifference | None, list[str]]":
     """Return the difference of two groups with sentences; if there is none, a note says why.
 

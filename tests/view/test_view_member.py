@@ -7,7 +7,7 @@ import pytest
 import trajet as tj
 from helpers import commands
 from trajet import viewer
-from trajet.cli.view_members import chosen_member
+from trajet.cli.view_member import chosen_member
 from trajet.trajectory import OpenOptions
 
 

@@ -1,4 +1,4 @@
-"""The command for viewers: `trajet molfile`."""
+"""`trajet molfile`: where the plug-in for VMD is."""
 
 import errno
 from pathlib import Path

@@ -54,7 +54,7 @@ class _Names:
 
 
 @dataclass
-class Table:
+class ServedNames:
     """Files and trajectories by the names under which they are served.
 
     Attributes

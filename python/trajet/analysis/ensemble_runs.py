@@ -13,7 +13,7 @@ from trajet.analysis.resume import MemberJob, ResumeFolder
 from trajet.labels import chain_names
 from trajet.members import Member, OpenMember
 from trajet.pools.pool import Pool, Progress
-from trajet.result import EnsembleResult, MemberOutcome, Result
+from trajet.result import EnsembleResult, MemberOutcome, Table
 from trajet.trajectory import FrameChoice, Trajectory, frame_numbers, resolve_frames
 
 # Frames of each member: the same choice for all, or a function of the open trajectory.
@@ -21,7 +21,7 @@ MemberFrames: TypeAlias = "FrameChoice | Callable[[Trajectory], FrameChoice]"
 # Computes a result, or an exception, of some analyses of an open member, given its frames, its pool
 # and the numbers of the analyses.
 Compute: TypeAlias = (
-    "Callable[[OpenMember, FrameChoice, Pool | None, Sequence[int]], Sequence[Result | Exception]]"
+    "Callable[[OpenMember, FrameChoice, Pool | None, Sequence[int]], Sequence[Table | Exception]]"
 )
 
 # Most atoms of the first frame by which members that started from one place are found.
@@ -37,7 +37,7 @@ def run_members(
     resume: ResumeFolder | None = None,
     pool: Pool | None = None,
     progress: Progress | None = None,
-) -> list[EnsembleResult[Result]]:
+) -> list[EnsembleResult[Table]]:
     """Run analyses of each member of an ensemble; members share the workers of the pool.
 
     Parameters
@@ -77,7 +77,7 @@ def run_members(
     # Runs of one trajectory do without.
     from trajet.pools.members import each_member
 
-    outcomes: dict[int, list[MemberOutcome[Result]]] = {}
+    outcomes: dict[int, list[MemberOutcome[Table]]] = {}
     fatal: list[BaseException] = []
 
     def work(number: int, pool: Pool | None) -> None:
@@ -126,9 +126,9 @@ def _run_member(
     frames: MemberFrames,
     resume: ResumeFolder | None,
     pool: Pool | None,
-) -> list[MemberOutcome[Result]]:
+) -> list[MemberOutcome[Table]]:
     """Return the outcome of each analysis of one member, whose files are closed then."""
-    found: dict[int, MemberOutcome[Result]] = {}
+    found: dict[int, MemberOutcome[Table]] = {}
     opened = None
     try:
         opened = OpenMember(member)

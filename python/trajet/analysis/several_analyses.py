@@ -14,15 +14,15 @@ from trajet.members import OpenMember
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
 from trajet.renamed import names_renamed
-from trajet.result import Result, with_scalars
+from trajet.result import Table, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
 if TYPE_CHECKING:
-    from trajet.analysis.members import MemberFrames
+    from trajet.analysis.ensemble_runs import MemberFrames
     from trajet.analysis.resume import ResumeFolder
     from trajet.result import EnsembleResult
 
-_R = TypeVar("_R", bound=Result)
+_R = TypeVar("_R", bound=Table)
 
 
 @overload
@@ -59,7 +59,7 @@ def run(
 ) -> "list[EnsembleResult[_R]]": ...
 @names_renamed
 def run(
-    jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
+    jobs: Sequence[Job[Table]] | Sequence[EnsembleJob[Table]],
     *,
     keep_going: bool = False,
     resume: str | os.PathLike[str] | None = None,
@@ -68,7 +68,7 @@ def run(
     frames: "MemberFrames" = None,
     pool: Pool | None = None,
     progress: Progress | bool | None = None,
-) -> "Sequence[Result | Exception | EnsembleResult[Result]]":
+) -> "Sequence[Table | Exception | EnsembleResult[Table]]":
     """Run several analyses together: every frame is read and decoded once.
 
     All atoms that one of the analyses needs are decoded, and each analysis gets its own, after the
@@ -109,7 +109,7 @@ def run(
 
     Returns
     -------
-    list of Result, or of EnsembleResult
+    list of Table, or of EnsembleResult
         The result of each job, in order. Their reports are of the run that they share;
         `parameters` have the names of its analyses.
 
@@ -146,7 +146,7 @@ def run(
 
 @root_only("results")
 def run_jobs(
-    jobs: Sequence[Job[Result]] | Sequence[EnsembleJob[Result]],
+    jobs: Sequence[Job[Table]] | Sequence[EnsembleJob[Table]],
     *,
     keep_going: bool = False,
     resume: str | os.PathLike[str] | None = None,
@@ -156,7 +156,7 @@ def run_jobs(
     pool: Pool | None = None,
     progress: Progress | bool | None = None,
     approve: Approve | None = None,
-) -> "Sequence[Result | Exception | EnsembleResult[Result]]":
+) -> "Sequence[Table | Exception | EnsembleResult[Table]]":
     """Run several analyses together; see `run`. `approve` may refuse results that are too large."""
     _check(jobs)
     if of_ensemble := [job for job in jobs if isinstance(job, EnsembleJob)]:
@@ -192,7 +192,7 @@ def run_jobs(
 
 
 def _run_members(
-    jobs: Sequence[EnsembleJob[Result]],
+    jobs: Sequence[EnsembleJob[Table]],
     *,
     keep_going: bool,
     resume: "ResumeFolder | None",
@@ -201,15 +201,15 @@ def _run_members(
     pool: Pool | None,
     progress: Progress | None,
     approve: Approve | None,
-) -> "list[EnsembleResult[Result]]":
+) -> "list[EnsembleResult[Table]]":
     """Run analyses of an ensemble; see `run`."""
-    from trajet.analysis.members import run_members
+    from trajet.analysis.ensemble_runs import run_members
 
     ensemble_of([job.ensemble for job in jobs])
 
     def compute(
         opened: OpenMember, frames: FrameChoice, pool: Pool | None, numbers: Sequence[int]
-    ) -> Sequence[Result | Exception]:
+    ) -> Sequence[Table | Exception]:
         return _run_together(
             [jobs[k].of(opened) for k in numbers],
             keep_going=keep_going,
@@ -231,7 +231,7 @@ def _run_members(
 
 
 def _run_together(
-    jobs: Sequence[Job[Result]],
+    jobs: Sequence[Job[Table]],
     *,
     keep_going: bool,
     time_sample: bool,
@@ -239,11 +239,11 @@ def _run_together(
     pool: Pool | None,
     progress: Progress | None = None,
     approve: Approve | None = None,
-) -> Sequence[Result | Exception]:
+) -> Sequence[Table | Exception]:
     """Run analyses of one trajectory; see `run`."""
-    running: dict[int, tuple[Steps[Result], RunRequest]] = {}
-    waiting: dict[int, tuple[Steps[Result], RunRequest]] = {}
-    results: dict[int, Result | Exception] = {}
+    running: dict[int, tuple[Steps[Table], RunRequest]] = {}
+    waiting: dict[int, tuple[Steps[Table], RunRequest]] = {}
+    results: dict[int, Table | Exception] = {}
 
     def fail(k: int, error: Exception) -> None:
         """Keep the exception of an analysis, or raise it."""
@@ -253,7 +253,7 @@ def _run_together(
             raise error
         results[k] = error
 
-    def advance(k: int, steps: Steps[Result], outcome: AnalysisOutcome | None) -> None:
+    def advance(k: int, steps: Steps[Table], outcome: AnalysisOutcome | None) -> None:
         """Go on with an analysis up to the run that it needs next, or to its result."""
         try:
             done = advanced(steps, outcome)
