@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from trajet import _trajet, h5md, trajectory
 from trajet._trajet import Pass, Plan
-from trajet.advise.entries import StageName, TaskReport, WorkerEntry
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
 from trajet.pools.mpi.communicator import Communicator
@@ -32,6 +31,7 @@ from trajet.pools.pool import Frames, Progress, RunOutput
 from trajet.pools.shared import in_memory, path_of
 from trajet.pools.tasks import NO_STATES, Sections, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
+from trajet.report_entries import StageName, TaskReport, WorkerEntry
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 

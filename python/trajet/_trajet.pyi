@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.advise.entries import CountingEntry, Counts, OpeningEntry, RunReport, Stages
+from trajet.report_entries import CountingEntry, Counts, OpeningEntry, RunReport, Stages
 
 __version__: str
 DEBUG_BUILD: bool

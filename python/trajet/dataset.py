@@ -20,8 +20,8 @@ from trajet.remote import ObjectPath, split_tags
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from trajet.advise.entries import Counts, WorkerEntry
     from trajet.remote.objects import RemoteFile
+    from trajet.report_entries import Counts, WorkerEntry
 
 # Formats of tags whose files have no index, as layouts or headers tell where frames are.
 _WITHOUT_INDEX = (".h5md", ".h5", ".dcd")

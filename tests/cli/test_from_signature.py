@@ -11,7 +11,7 @@ import click
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner, Table
+from click.testing import CliRunner, Result
 from helpers.golden_files import Adk
 from trajet.analysis.signatures import OF_RUN
 from trajet.cli.from_signature import command_of
@@ -24,7 +24,7 @@ PYTHON_ONLY = {"pairwise_rmsd": {"other", "other_frames"}, "sasa": {"radii"}}
 ANALYSES = [name for name in tj.ANALYSES if name != "apply"]
 
 
-def invoke(*arguments: object) -> Table:
+def invoke(*arguments: object) -> Result:
     """Run the command line in this process."""
     return CliRunner().invoke(commands, list(map(str, arguments)))
 

@@ -262,6 +262,4 @@ pub(crate) fn first_frame(
 }
 
 #[cfg(test)]
-mod cut_files;
-#[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ Pure functions of the entries of a report, from any pool or loaded from JSON.
 
 from trajet import startup
 
-# Other modules import the types of `entries`; names are imported when they are first used.
+# Names are imported when they are first used.
 _MODULES = startup.modules_of_names(__file__)
 __all__ = list(_MODULES)
 __getattr__ = startup.lazy_names(__name__, _MODULES)

@@ -7,10 +7,6 @@ from trajet.advise.allocation import Allocation as Allocation
 from trajet.advise.allocation import allocate as allocate
 from trajet.advise.bounds import Bound as Bound
 from trajet.advise.bounds import bound as bound
-from trajet.advise.entries import busy as busy
-from trajet.advise.entries import computing_to_input as computing_to_input
-from trajet.advise.entries import n_processes as n_processes
-from trajet.advise.entries import name_of as name_of
 from trajet.advise.preparation import words_of_wait as words_of_wait
 from trajet.advise.rules import OVER_MEDIAN as OVER_MEDIAN
 from trajet.advise.rules import RunningVerdict as RunningVerdict
@@ -29,3 +25,7 @@ from trajet.advise.words import in_bytes as in_bytes
 from trajet.advise.words import in_seconds as in_seconds
 from trajet.advise.words import in_two_digits as in_two_digits
 from trajet.advise.workload import Workload as Workload
+from trajet.report_entries import busy as busy
+from trajet.report_entries import computing_to_input as computing_to_input
+from trajet.report_entries import n_processes as n_processes
+from trajet.report_entries import name_of as name_of

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trajet._types import Json
-from trajet.advise.entries import Entries
 from trajet.advise.scaling import (
     IN_CORES,
     LAYOUTS,
@@ -20,6 +19,7 @@ from trajet.advise.scaling import (
 from trajet.advise.storage import Environment
 from trajet.advise.words import in_bytes, in_seconds, in_two_digits
 from trajet.advise.workload import Workload
+from trajet.report_entries import Entries
 
 # Terms of which each worker has its own part: more workers shorten them.
 _DIVIDED: tuple[LimitName, ...] = (

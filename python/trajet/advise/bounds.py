@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trajet.advise.entries import (
+from trajet.report_entries import (
     SHORT,
     STAGES_OF,
     Entries,

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from trajet.advise.entries import BeforeName, Entries
 from trajet.advise.words import in_seconds
+from trajet.report_entries import BeforeName, Entries
 
 _WORDS: dict[BeforeName, str] = {
     "t_import": "imports",

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from trajet.advise.bounds import Bound
-from trajet.advise.entries import Entries, InputEntry, StragglerEntry, n_processes, name_of
 from trajet.advise.words import in_bytes, in_percent, in_seconds, in_two_digits
+from trajet.report_entries import Entries, InputEntry, StragglerEntry, n_processes, name_of
 
 # Requests smaller than this may be too small for a storage with this latency in seconds.
 _SMALL_REQUEST = 2**20

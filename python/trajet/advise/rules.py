@@ -18,7 +18,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from trajet.advise.entries import (
+from trajet.report_entries import (
     GATHERING,
     ONCE,
     PER_FRAME,

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from trajet.advise.bounds import Bound, bound
-from trajet.advise.entries import (
+from trajet.advise.preparation import is_most_before_run, remedy_before_run, words_before_run
+from trajet.advise.remedies import place_of, remedy, word_of, workers_text
+from trajet.advise.words import in_percent, in_seconds, in_two_digits
+from trajet.report_entries import (
     SHORT,
     Entries,
     RepeatedEntry,
@@ -15,9 +18,6 @@ from trajet.advise.entries import (
     seconds_in,
     worth_naming,
 )
-from trajet.advise.preparation import is_most_before_run, remedy_before_run, words_before_run
-from trajet.advise.remedies import place_of, remedy, word_of, workers_text
-from trajet.advise.words import in_percent, in_seconds, in_two_digits
 
 # A stage that takes at least this part of the workers' time bounds the run.
 _BOUNDS = 0.5

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.advise.entries import TaskEntry
+from trajet.report_entries import TaskEntry
 
 Column: TypeAlias = NDArray[np.int64] | NDArray[np.int32] | NDArray[np.float64]
 

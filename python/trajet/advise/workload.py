@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trajet import _trajet
-from trajet.advise.entries import Entries, seconds_in
+from trajet.report_entries import Entries, seconds_in
 
 # Bytes of a number for each frame, if the report does not state the size of the result.
 _NUMBER_BYTES = 8

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.advise.entries import InputEntry
 from trajet.analysis.arguments import AsOption, AtomsOption, StructureOption
 from trajet.analysis.broken_molecules import find_broken_molecules
 from trajet.analysis.runner import further_selection
@@ -21,6 +20,7 @@ from trajet.checked_numbers import checked_numbers, checked_positions, checked_w
 from trajet.formats import FormatOptions
 from trajet.particles import EQUAL_WEIGHTS, masses_as_weights
 from trajet.quoting import quoted
+from trajet.report_entries import InputEntry
 from trajet.selection_text import depends_on_order
 from trajet.topology import Atoms, SidecarUse, Structure
 from trajet.trajectory import Selection, Trajectory, describe_file

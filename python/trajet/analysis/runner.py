@@ -12,14 +12,6 @@ from numpy.typing import NDArray
 
 from trajet import universes
 from trajet._trajet import MOST_BLOCKS_OF_ERRORS, Plan, Reader, SelectionError
-from trajet.advise.entries import (
-    AnalysisEntries,
-    Counts,
-    InputEntry,
-    Parameters,
-    RunReport,
-    WorkerEntry,
-)
 from trajet.advise.task_columns import TaskColumns
 from trajet.alternate_locations import location_remarks
 from trajet.analysis.broken_molecules import Neighbours
@@ -29,6 +21,14 @@ from trajet.analysis.sample import serial_sample
 from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
+from trajet.report_entries import (
+    AnalysisEntries,
+    Counts,
+    InputEntry,
+    Parameters,
+    RunReport,
+    WorkerEntry,
+)
 from trajet.result import Report, counting_of, make_report
 from trajet.result.axes import Axis
 from trajet.trajectory import (

@@ -13,9 +13,9 @@ Departures:
 import time
 
 from trajet._trajet import Plan, Reader
-from trajet.advise.entries import SampleEntry, WorkerEntry
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, n_frames_of
+from trajet.report_entries import SampleEntry, WorkerEntry
 
 # Share of the run's time (if its threads are always busy), and seconds that are timed, at most.
 _SHARE = 0.01

@@ -17,7 +17,6 @@ import numpy as np
 
 from trajet import advise, output
 from trajet._trajet import WorkerError, available_threads
-from trajet.advise.entries import Entries
 from trajet.cli import pools
 from trajet.cli.command import Command, command
 from trajet.cli.open_options import REMOTE, opening, remote_arguments
@@ -25,6 +24,7 @@ from trajet.cli.options import amount, in_files_order, path_to, whole_numbers
 from trajet.cli.pools import Decorated
 from trajet.cli.tables import lines_of
 from trajet.cli.terminal import waiting
+from trajet.report_entries import Entries
 from trajet.result import Report, entries_of
 from trajet.trajectory import OpenOptions
 

@@ -14,14 +14,6 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output
 from trajet._trajet import OutputError
-from trajet.advise.entries import (
-    AnalysisEntries,
-    Counts,
-    Parameters,
-    RetriedEntry,
-    TaskEntry,
-    WorkerEntry,
-)
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
 from trajet.conversion.contents import (
@@ -45,6 +37,14 @@ from trajet.formats import WRITTEN_SUFFIXES, suffixes_of_copies, written_as
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Pool, Progress, facts_of, n_frames_of
 from trajet.pools.rank_placeholder import root_only
+from trajet.report_entries import (
+    AnalysisEntries,
+    Counts,
+    Parameters,
+    RetriedEntry,
+    TaskEntry,
+    WorkerEntry,
+)
 from trajet.result import Report, counting_of, make_report
 from trajet.structure_output import check_writable, write_structure
 from trajet.trajectory import (

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
-from trajet.advise.entries import RunReport, TransformWarnings
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
+from trajet.report_entries import RunReport, TransformWarnings
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 

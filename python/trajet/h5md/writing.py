@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import FormatError, OutputError, TrajetError
-from trajet.advise.entries import TransformWarnings
 from trajet.block import Block
 from trajet.box import box_vectors
 from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks
@@ -32,6 +31,7 @@ from trajet.h5md.elements import (
 )
 from trajet.h5md.library import h5py
 from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
+from trajet.report_entries import TransformWarnings
 
 if TYPE_CHECKING:
     from h5py import File, Group

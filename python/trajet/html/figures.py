@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from trajet import advise
-from trajet.advise.entries import Entries, Lane, StageName, TaskEntry, lane_of
+from trajet.report_entries import Entries, Lane, StageName, TaskEntry, lane_of
 
 # Close to figure 2 of Khoshlessan et al. 2020; the palette of Okabe and Ito is safe for colour
 # blindness.

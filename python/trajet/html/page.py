@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trajet import advise
-from trajet.advise.entries import BeforeName, Entries, StageName, TaskEntry
 from trajet.html import figures
+from trajet.report_entries import BeforeName, Entries, StageName, TaskEntry
 
 if TYPE_CHECKING:
     from jinja2 import Template

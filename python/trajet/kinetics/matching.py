@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.labels import chains_of_first
 from trajet.result.axes import Axis, IdentityKey
 from trajet.result.rows import identity_of
 from trajet.result.table import Table
@@ -21,60 +22,53 @@ _FURTHER = ("chain", "icode", "ion")
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FeatureColumns:
-    """Names of the features of a trajectory, and the atoms that they are of.
+    """Names of the features of a trajectory, and what tells them apart.
 
     Attributes
     ----------
     labels
         Name of each feature; all are different.
-    keys
-        What each feature is of, whatever the names of residues.
-    bare_keys
-        The same without chains.
+    results
+        Columns of identity and names of the features of each result.
     """
 
     labels: tuple[str, ...]
-    keys: tuple[_Key, ...]
-    bare_keys: tuple[_Key, ...]
+    results: tuple[tuple[Mapping[IdentityKey, NDArray[np.generic]], list[str]], ...]
 
     @cached_property
-    def places(self) -> Mapping[_Key, int]:
-        """The number of each feature by its key."""
-        return {key: k for k, key in enumerate(self.keys)}
+    def chains(self) -> tuple[str, ...]:
+        """The chains of the atoms and residues, in the order of the features."""
+        columns = [
+            column.tolist()
+            for of_result, _ in self.results
+            for key, column in of_result.items()
+            if key.column == "chain"
+        ]
+        return tuple(dict.fromkeys(chain for of_column in columns for chain in of_column))
+
+    @cached_property
+    def keys(self) -> tuple[_Key, ...]:
+        """What each feature is of, whatever the names of residues."""
+        return self.keys_with({})
+
+    def keys_with(self, chains: Mapping[str, str]) -> tuple[_Key, ...]:
+        """Return `keys` with other names of chains."""
+        keys: list[_Key] = []
+        for number, (columns, names) in enumerate(self.results):
+            keys += _told_apart(number, columns, names, chains)
+        return tuple(keys)
 
     def is_like(self, other: "FeatureColumns") -> bool:
         """Return whether the features are the same, in the same order."""
         return self.labels == other.labels and self.keys == other.keys
 
-    def has_other_chains(self, other: "FeatureColumns") -> bool:
-        """Return whether no chain has its name there, and nothing else differs."""
-        return (
-            self.labels == other.labels
-            and self.bare_keys == other.bare_keys
-            and self._keys_with_chains.isdisjoint(other.keys)
-        )
-
-    @cached_property
-    def _keys_with_chains(self) -> frozenset[_Key]:
-        pairs = zip(self.keys, self.bare_keys, strict=True)
-        return frozenset(key for key, bare in pairs if key != bare)
-
 
 def columns_of(results: Sequence[Table]) -> FeatureColumns:
     """Return the features of some results of one trajectory."""
-    labels: list[str] = []
-    keys: list[_Key] = []
-    bare_keys: list[_Key] = []
-    for number, result in enumerate(results):
-        names = result.feature_names()
-        columns = _columns_of_keys(result.named_axes())
-        bare = {key: column for key, column in columns.items() if key.column != "chain"}
-        labels += names
-        keys += _told_apart(number, columns, names)
-        bare_keys += _told_apart(number, bare, names)
-    return FeatureColumns(_distinct(labels), tuple(keys), tuple(bare_keys))
+    found = tuple((_columns_of_keys(one.named_axes()), one.feature_names()) for one in results)
+    return FeatureColumns(_distinct([name for _, names in found for name in names]), found)
 
 
 def _columns_of_keys(axes: Sequence[Axis]) -> dict[IdentityKey, NDArray[np.generic]]:
@@ -91,13 +85,22 @@ def _columns_of_keys(axes: Sequence[Axis]) -> dict[IdentityKey, NDArray[np.gener
 
 
 def _told_apart(
-    number: int, columns: Mapping[IdentityKey, NDArray[np.generic]], names: Sequence[str]
+    number: int,
+    columns: Mapping[IdentityKey, NDArray[np.generic]],
+    names: Sequence[str],
+    chains: Mapping[str, str],
 ) -> list[_Key]:
     """Return keys of the features of a result, all different.
 
     Those that share one have their names, and their number among equal names.
     """
-    own = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    texts = [
+        [chains.get(one, one) for one in column.tolist()]
+        if key.column == "chain"
+        else column.tolist()
+        for key, column in columns.items()
+    ]
+    own = list(zip(*texts, strict=True))
     counts, seen = Counter(own), Counter[str]()
     keys: list[_Key] = []
     for key, name in zip(own or [()] * len(names), names, strict=True):
@@ -123,9 +126,8 @@ class CommonFeatures:
     """The features that several trajectories have, in the order and with the names of the first.
 
     They are matched by chain, residue number, insertion code and name of their atoms. Where all
-    chains of a trajectory have other names, but nothing else differs, they are matched in their
-    order. Features that are not of single atoms, such as an RMSD or the distance of centres, are
-    matched by their names.
+    chains of a trajectory have other names, they are matched in their order. Features that are not
+    of single atoms, such as an RMSD or the distance of centres, are matched by their names.
 
     Parameters
     ----------
@@ -150,11 +152,11 @@ class CommonFeatures:
     def __init__(self, members: Sequence[tuple[str, FeatureColumns]]) -> None:
         self._first, columns = members[0]
         self._columns = columns
-        different = _different(members)
-        others = [one for one in different if not one[1].has_other_chains(columns)]
+        others = _different(members)
         kept = dict.fromkeys(columns.keys)
         for label, other in others:
-            kept = {key: None for key in kept if key in other.places}
+            keys = set(self._keys_of(other))
+            kept = {key: None for key in kept if key in keys}
             if not kept:
                 raise ValueError(
                     f"{label}: it has no feature in common with {self._first}"
@@ -162,13 +164,14 @@ class CommonFeatures:
                     f" {other.labels[0]!r} and {columns.labels[0]!r}: choose atoms that all"
                     " trajectories have, with the same chains and residue numbers"
                 )
-        self._kept = np.array([columns.places[key] for key in kept], np.int64)
+        places = {key: k for k, key in enumerate(columns.keys)}
+        self._kept = np.array([places[key] for key in kept], np.int64)
         self._keys = list(kept)
         self.labels = tuple(columns.labels[k] for k in self._kept.tolist())
         self.n_left_out = len(columns.labels) - len(kept)
         self.remarks = [
             *self._left_out([members[0], *others]),
-            *self._with_other_chains([one for one in different if one not in others]),
+            *self._with_other_chains(others),
             *self._renamed(others),
         ]
 
@@ -180,37 +183,47 @@ class CommonFeatures:
         ValueError
             If it lacks one of them.
         """
-        if columns.is_like(self._columns) or columns.has_other_chains(self._columns):
+        if columns.is_like(self._columns):
             return self._kept
+        places = {key: k for k, key in enumerate(self._keys_of(columns))}
         for key, name in zip(self._keys, self.labels, strict=True):
-            if key not in columns.places:
+            if key not in places:
                 raise ValueError(f"{label}: it lacks the feature {name!r}, which others have")
-        return np.array([columns.places[key] for key in self._keys], np.int64)
+        return np.array([places[key] for key in self._keys], np.int64)
+
+    def _keys_of(self, columns: FeatureColumns) -> tuple[_Key, ...]:
+        """Return the keys of features, with the chains of the first trajectory."""
+        return columns.keys_with(chains_of_first(columns.chains, self._columns.chains))
 
     def _left_out(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
         """Yield a remark on the features of each trajectory that others do not have."""
         kept = set(self._keys)
         for label, columns in members[:_MOST_NAMED]:
-            left = [k for k, key in enumerate(columns.keys) if key not in kept]
+            keys = self._keys_of(columns)
+            left = [k for k, key in enumerate(keys) if key not in kept]
             if left:
                 yield (
                     f"{label}: features left out, as other trajectories do not have them:"
-                    f" {len(left)} of {len(columns.keys)}, the first is {columns.labels[left[0]]!r}"
+                    f" {len(left)} of {len(keys)}, the first is {columns.labels[left[0]]!r}"
                 )
 
     def _with_other_chains(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
         """Yield a remark on each trajectory whose chains have other names."""
-        for label, _ in members[:_MOST_NAMED]:
-            yield (
-                f"{label}: no chain has the name that it has in {self._first}: features are matched"
-                " in their order"
-            )
+        for label, columns in members[:_MOST_NAMED]:
+            if chains_of_first(columns.chains, self._columns.chains):
+                yield (
+                    f"{label}: no chain has the name that it has in {self._first}: features are"
+                    " matched in their order"
+                )
 
     def _renamed(self, others: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
         """Yield a remark on features of the same atoms that have other names, as after mutation."""
         for label, columns in others[:_MOST_NAMED]:
+            if chains_of_first(columns.chains, self._columns.chains):
+                continue
+            places = {key: k for k, key in enumerate(columns.keys)}
             pairs = [
-                (columns.labels[columns.places[key]], name)
+                (columns.labels[places[key]], name)
                 for key, name in zip(self._keys, self.labels, strict=True)
             ]
             differing = [(own, name) for own, name in pairs if own != name]

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import _trajet
 from trajet._trajet import WorkerError
-from trajet.advise.entries import InputEntry, OpeningEntry, WorkerEntry
 from trajet.mdanalysis.analysis_jobs import AnalysisJobs, RangeResult, joined
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.local import LocalPool
@@ -25,6 +24,7 @@ from trajet.pools.portable import Portable
 from trajet.pools.rank_placeholder import root_only
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming
+from trajet.report_entries import InputEntry, OpeningEntry, WorkerEntry
 from trajet.result import COUNTS, Report, entries_of, make_report
 
 # Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least

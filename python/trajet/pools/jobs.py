@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar, Unpack, runtime_checkable
 
-from trajet.advise.entries import Place
 from trajet.pools.pool import Progress
+from trajet.report_entries import Place
 
 # Called with the frames of a job that are done; an exception from it ends the job.
 ShowFrames: TypeAlias = Callable[[int], None]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, output
 from trajet._trajet import OutputError, Plan, Reader
-from trajet.advise.entries import RunReport
 from trajet.pools.pool import Frames, RunOutput, n_frames_of
 from trajet.pools.tasks import Sections, Task, WorkerSpec, sections_of
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import RunReport
 
 # Largest size of the arrays of a task, which are in memory twice while they move.
 _MOST_BYTES = 2**26

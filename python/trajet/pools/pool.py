@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, Reader
-from trajet.advise.entries import RunReport
+from trajet.report_entries import RunReport
 
 if TYPE_CHECKING:
     from trajet._trajet import Folded

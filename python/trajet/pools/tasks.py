@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Plan
-from trajet.advise.entries import TaskReport
+from trajet.report_entries import TaskReport
 
 # Bytes of some frames in each array of a pass: `(n_frames, entry_bytes)`.
 Sections: TypeAlias = list[NDArray[np.uint8]]

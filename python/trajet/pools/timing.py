@@ -12,7 +12,9 @@ from typing import Literal, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.advise.entries import (
+from trajet.advise.task_columns import Column, TaskColumns
+from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
+from trajet.report_entries import (
     CountName,
     Place,
     PlaceBytes,
@@ -26,8 +28,6 @@ from trajet.advise.entries import (
     TransformWarnings,
     WorkerEntry,
 )
-from trajet.advise.task_columns import Column, TaskColumns
-from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.result import COUNTS, STAGES, bytes_by_place, transform_warnings
 
 # Stages that add up to the time of a worker.

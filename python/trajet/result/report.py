@@ -16,7 +16,9 @@ import numpy as np
 from trajet import advise, machine, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet._types import Json
-from trajet.advise.entries import (
+from trajet.advise.task_columns import TaskColumns
+from trajet.parsing import ParseError, parsed
+from trajet.report_entries import (
     AnalysisEntries,
     BeforeName,
     CountingEntry,
@@ -33,8 +35,6 @@ from trajet.advise.entries import (
     WorkerEntry,
     finite_ratio,
 )
-from trajet.advise.task_columns import TaskColumns
-from trajet.parsing import ParseError, parsed
 
 if TYPE_CHECKING:
     from typing import IO

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.advise.entries import InputEntry
 from trajet.formats import formats_of
+from trajet.report_entries import InputEntry
 
 # Most digits after the point that are tried.
 _MOST_DIGITS = 12

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FrameError
-from trajet.advise.entries import Counts
+from trajet.report_entries import Counts
 from trajet.trajectory.atom_index import frame_number
 from trajet.trajectory.source import FrameSource
 

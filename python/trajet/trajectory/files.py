@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import FormatError, Reader, StaleIndexError
-from trajet.advise.entries import Counts, InputEntry, WorkerEntry
 from trajet.block import Block
 from trajet.dataset import AccessLog, Dataset
 from trajet.remote import is_url
+from trajet.report_entries import Counts, InputEntry, WorkerEntry
 from trajet.trajectory.consecutive import with_question
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, universes
 from trajet._trajet import FormatError, Reader, SelectionError
-from trajet.advise.entries import InputEntry, SecondsBefore, TransformWarnings
 from trajet.block import Block
 from trajet.box import Box
 from trajet.memory import check_memory
 from trajet.pools.pool import Frames, n_frames_of
+from trajet.report_entries import InputEntry, SecondsBefore, TransformWarnings
 from trajet.result import transform_warnings
 from trajet.selection_text import needs_positions
 from trajet.startup import Stopwatch, import_seconds

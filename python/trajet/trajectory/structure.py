@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, remote
 from trajet._trajet import FormatError, Reader, SelectionError, StoreError, TrajetError
-from trajet.advise.entries import InputEntry
 from trajet.atom_matching import place_in_file
 from trajet.formats import formats_of
 from trajet.quoting import quoted
+from trajet.report_entries import InputEntry
 from trajet.selection_text import names_residue_numbers, needs_positions
 from trajet.startup import Stopwatch
 from trajet.topology import Atoms, SidecarUse, Topology

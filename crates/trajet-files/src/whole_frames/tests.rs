@@ -1,5 +1,7 @@
 //! A toy format whose frames have a header and are decoded whole: all that such a format needs.
 
+mod cut_files;
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -8,7 +8,6 @@ from typing import cast
 
 from distributed import Client, KilledWorker
 
-from trajet.advise.entries import Place, RepeatedEntry
 from trajet.pools.dask.plugins import BatchResult, BatchSpec, do
 from trajet.pools.dask.submissions import RULE, Submissions, SubmittedCopy, killed
 from trajet.pools.dask.workers import Workers
@@ -18,6 +17,7 @@ from trajet.pools.pool import Progress
 from trajet.pools.task_batches import BatchRule
 from trajet.pools.tasks import Sections, Task
 from trajet.pools.timing import RunTiming, partial_outcome
+from trajet.report_entries import Place, RepeatedEntry
 
 # Bytes of tasks that are sent to the scheduler at once; Dask warns of more than 10 MB.
 _MOST_SENT = 4 << 20

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import Stop, WorkerError, __version__
-from trajet.advise.entries import Stages
 from trajet.pools.jobs import Job, JobResult, JobSpec, JobWorker, do_job
 from trajet.pools.passes import new_sections
 from trajet.pools.tasks import Sections, Task, Worker, WorkerSpec
 from trajet.pools.timing import WorkerTiming
+from trajet.report_entries import Stages
 
 if TYPE_CHECKING:
     from distributed import Scheduler

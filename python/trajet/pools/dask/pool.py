@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from trajet._trajet import Pass, Plan, Reader, WorkerError
-from trajet.advise.entries import RepeatedEntry, TaskEntry, TransitionEntry
 from trajet.advise.task_columns import TaskColumns
 from trajet.pools.dask.cluster import distributed
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, store_in
@@ -34,6 +33,7 @@ from trajet.pools.pool import (
 )
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import RepeatedEntry, TaskEntry, TransitionEntry
 
 if TYPE_CHECKING:
     from distributed import Client

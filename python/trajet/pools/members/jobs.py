@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import TypeAlias
 
-from trajet.advise.entries import RunReport
 from trajet.pools.jobs import GrowingPool, Job, JobPool, StreamPool
 from trajet.pools.members.member_pool import (
     MemberPool,
@@ -31,6 +30,7 @@ from trajet.pools.passes import PassRun
 from trajet.pools.pool import Pool, facts_of
 from trajet.pools.shared import file_of
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import RunReport
 
 # Runs the analyses of a member, given its number and its pool, and notes that it is done.
 Drive: TypeAlias = "Callable[[int, Pool], None]"

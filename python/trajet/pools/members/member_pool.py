@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 from trajet import _trajet
 from trajet._trajet import Pass, Plan, Reader
-from trajet.advise.entries import RunReport
 from trajet.pools.dispatch import is_retried
 from trajet.pools.passes import PassRun, blocks_of, most_frames, passes, tasks_of
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, RunOutput
 from trajet.pools.tasks import Sections, Task, TaskOutcome, Worker
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import RunReport
 
 # Tasks of each worker over all members, so that workers finish within about a sixteenth of the run
 # of each other.

@@ -13,7 +13,6 @@ from queue import Queue
 
 from trajet import _trajet
 from trajet._trajet import Plan, Reader
-from trajet.advise.entries import RunReport
 from trajet.pools.local import LocalPool
 from trajet.pools.members.member_pool import (
     MemberPool,
@@ -28,6 +27,7 @@ from trajet.pools.passes import PassRun
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, RunOutput
 from trajet.pools.tasks import Task, Worker
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import RunReport
 
 # Large members that are open at a time: each has a descriptor, and another one for its tasks.
 _OPEN = 8

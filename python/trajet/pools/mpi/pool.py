@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import Pass, Plan, Reader, WorkerError
-from trajet.advise.entries import Place, RunReport
 from trajet.pools.jobs import Job, JobResult, JobSpec, Outcome, Payload, TakeResult, store_in
 from trajet.pools.mapping import Item, Table, map_items
 from trajet.pools.mpi.communicator import (
@@ -41,6 +40,7 @@ from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.pools.shared import shared_buffer
 from trajet.pools.tasks import Sections, Task, Worker, sections_of
 from trajet.pools.timing import RunTiming
+from trajet.report_entries import Place, RunReport
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm

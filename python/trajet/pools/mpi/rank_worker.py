@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import WorkerError
-from trajet.advise.entries import StageName, Stages, TaskReport
 from trajet.pools.dispatch import is_retried
 from trajet.pools.mpi.communicator import Communicator
 from trajet.pools.mpi.section_transport import (
@@ -37,6 +36,7 @@ from trajet.pools.tasks import (
     sections_of,
 )
 from trajet.pools.timing import WorkerTiming
+from trajet.report_entries import StageName, Stages, TaskReport
 
 # Seconds between two polls of MPI while this rank computes: others wait so long for rank 0.
 _LOOK_LEADER = 1e-3
