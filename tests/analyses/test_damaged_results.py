@@ -124,6 +124,8 @@ def test_wrong_members_are_errors(saved: dict[str, dict[str, np.ndarray]], tmp_p
         ("displacements", "also.n_windows", lambda a: a * 1.0),
         ("clusters", "part.clusters.values", lambda a: a + 1),
         ("arrays", "shapes", lambda _: np.array(["2", "2"])),
+        ("arrays", "shapes", lambda _: np.array(["5", "-2"])),
+        ("arrays", "shapes", lambda _: np.array([f"{2**63}x2", "3"])),
         ("bonds", "part.pairs.n_frames", lambda a: a + 1),
         ("bonds", "part.pairs.axis0.of.atom", lambda a: a[::-1]),
     ],

@@ -78,6 +78,13 @@ def test_rows_of_atoms_and_of_pairs_are_those_of_equal_identities(
     ]
     if all(pairs):
         assert_matched([rows_of(pairs_within(axis)) for axis in axes], [[*own] for own in pairs])
+        # With equal names of residues, only labels tell which place of a pair stands first.
+        alike = [
+            axis.with_column("resname", np.array([f"R{a[1]}" for a in own]))
+            for axis, own in zip(axes, members, strict=True)
+        ]
+        keyed = with_common_keys([rows_of(pairs_within(axis)) for axis in alike], [{}] * len(alike))
+        assert all(one.renamed == {} for one in keyed)
 
 
 def test_c_alpha_atoms_alone_are_no_ions(tmp_path: Path) -> None:

@@ -193,7 +193,8 @@ class CommonFeatures:
 
     def _keys_of(self, columns: FeatureColumns) -> tuple[_Key, ...]:
         """Return the keys of features, with the chains of the first trajectory."""
-        return columns.keys_with(chains_of_first(columns.chains, self._columns.chains))
+        renamed = chains_of_first(columns.chains, self._columns.chains)
+        return columns.keys_with(renamed) if renamed else columns.keys
 
     def _left_out(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
         """Yield a remark on the features of each trajectory that others do not have."""

@@ -1,5 +1,6 @@
 """Results of `apply`: values that a user's function returned."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,15 @@ class Applied(Table):
     def __post_init__(self) -> None:
         """Check that the arrays have as many numbers as a frame."""
         super().__post_init__()
-        sizes = [int(np.prod(shape)) for shape in self._shapes()]
-        if len(sizes) != len(self.names_of_arrays) or (
-            sizes and sum(sizes) != np.prod(self.values.shape[1:])
+        shapes = self._shapes()
+        sizes = [math.prod(shape) for shape in shapes]
+        is_like = sum(sizes) == math.prod(self.values.shape[1:]) or not shapes
+        if (
+            len(shapes) != len(self.names_of_arrays)
+            or not is_like
+            or min(map(min, filter(None, shapes)), default=0) < 0
         ):
-            raise ValueError(f"arrays of {sum(sizes)} numbers are not those of a frame")
+            raise ValueError(f"arrays of the shapes {shapes} are not those of a frame")
 
     def _shapes(self) -> list[tuple[int, ...]]:
         """Return the shape of each array of a dict."""
@@ -60,7 +65,7 @@ class Applied(Table):
         if not self.names_of_arrays:
             return {self.name: self.values}
         shapes = self._shapes()
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
         return {
             name: part.reshape(len(self.values), *shape)
             for name, shape, part in zip(

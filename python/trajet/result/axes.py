@@ -228,9 +228,10 @@ class Axis:
     def identity(self) -> dict[IdentityKey, NDArray[np.generic]]:
         """Return the columns that tell the places apart in any system, also after a mutation.
 
-        Atoms and residues are told apart by chain, number, insertion code and name, or by their
-        index where a topology does not have these; bins by their order. The column "resname" only
-        tells apart what has all other columns in common.
+        Atoms are the same in two systems if chain, residue number, insertion code and name are
+        equal; residues if chain, number, code and the name of their first atom are. Topologies
+        without these have the index instead. Bins are the same if their numbers are. The column
+        "resname" counts only between places that have all other columns in common.
         """
         kind = self.of_kind
         names = [name for name in kind.identity if name in self.columns]

@@ -346,6 +346,13 @@ class HydrogenBonds(Table):
         "lifetimes": HydrogenBondLifetimes,
     }
 
+    PARTS: ClassVar[Mapping[str, Part]] = {
+        "pairs": Part("the pairs with their occupancies"),
+        "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
+        "lifetimes": Part("the correlation functions of the pairs", needs="lifetimes"),
+    }
+    TABLE_PART = "pairs"
+
     def __post_init__(self) -> None:
         """Check that the pairs are those of the frames."""
         super().__post_init__()
@@ -353,13 +360,6 @@ class HydrogenBonds(Table):
             raise ValueError(
                 f"pairs are those of {self.pairs.n_frames} frames, and values of {len(self.values)}"
             )
-
-    PARTS: ClassVar[Mapping[str, Part]] = {
-        "pairs": Part("the pairs with their occupancies"),
-        "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
-        "lifetimes": Part("the correlation functions of the pairs", needs="lifetimes"),
-    }
-    TABLE_PART = "pairs"
 
     @property
     def pairs(self) -> HydrogenBondPairs | None:

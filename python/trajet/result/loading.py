@@ -49,6 +49,8 @@ _COLUMN_TYPES: Mapping[str, str] = {
             "angle",
             "function",
             "ion",
+            "letter",
+            "own_label",
         ),
         "U",
     ),

@@ -114,7 +114,7 @@ def common_profiles(outcomes: Sequence[MemberOutcome[Table]]) -> list[Profile]:
     """
     results = [one.result for one in outcomes if one.result is not None]
     chains = [one.chains_of for one in outcomes]
-    maps = [one for one in results if isinstance(one, Table) and one.IS_PARTIAL]
+    maps = [one for one in results if one.IS_PARTIAL]
     pairs: Sequence[_Pairs | None] = [None] * len(results)
     if maps:
         pairs = _pairs_of_any(maps, chains, [one.label for one in outcomes])
@@ -181,7 +181,7 @@ def profile_of(result: Table, pairs: _Pairs | None = None) -> Profile:
     AnalysisError
         If they cannot be matched with those of another run, such as RMSDs of pairs of frames.
     """
-    averaged = result.averaged() if isinstance(result, Table) else None
+    averaged = result.averaged()
     if averaged is None:
         raise AnalysisError(
             f"results of the class {type(result).__name__} have no rows that are the same in every"

@@ -35,7 +35,7 @@ class Rows:
         Columns of tables, `(n_rows,)` each: `quantity`, and those of atoms, distances or lags.
     identity
         Columns that tell rows apart in any system, also after a mutation; see `Axis.identity`.
-        Empty if rows are told apart by `quantity`.
+        Empty where `quantity` alone tells rows apart.
     is_symmetric
         Whether rows are pairs without an order: of places of one axis, or of two axes.
     keys
@@ -122,6 +122,13 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
         for key in members[0].identity
         if key.column == _RESNAME and all(key in one.identity for one in members)
     }
+    columns = _common_columns(members, chains) if members[0].is_symmetric else {}
+    # What tells the first places of pairs apart, which may be the second ones elsewhere.
+    of_first_side = [
+        np.concatenate(column)
+        for key, column in columns.items()
+        if _side(key) == 0 and key.column != _RESNAME
+    ]
     made, begin = [], 0
     for one, own in zip(members, keys, strict=True):
         end = begin + len(one)
@@ -129,25 +136,28 @@ def with_common_keys(members: Sequence[Rows], chains: Sequence[Mapping[str, str]
         common = {name: texts[of_first] for name, texts in labels.items()}
         renamed = dict[tuple[str, ...], tuple[str, str]]()
         if any((common[name] != texts[begin:end]).any() for name, texts in labels.items()):
-            of_first_row = {key: texts[of_first] for key, texts in resnames.items()}
-            is_swapped = _is_swapped(one, of_first_row)
-            for key, texts in of_first_row.items():
-                kept = np.where(is_swapped, one.identity[key], texts)
-                renamed.update(_renamed(one.identity, key, kept))
+            is_swapped = np.zeros(len(one), np.bool_)
+            for column in of_first_side:
+                is_swapped |= column[begin:end] != column[of_first]
+            for key, texts in resnames.items():
+                others = resnames.get(_other_side(key), texts) if of_first_side else texts
+                named = np.where(is_swapped, others[of_first], texts[of_first])
+                renamed.update(_renamed(one.identity, key, named))
         made.append(replace(one, shown={**one.shown, **common}, keys=own, renamed=renamed))
         begin = end
     return made
 
 
-def _is_swapped(rows: Rows, of_first: _Identity) -> NDArray[np.bool_]:
-    """Return the pairs without an order that have their residues the other way round than first."""
-    both = list(of_first)
-    if not rows.is_symmetric or len(both) != 2:
-        return np.zeros(len(rows), np.bool_)
-    own = [rows.identity[key] for key in both]
-    first = [of_first[key] for key in both]
-    found: NDArray[np.bool_] = (own[0] == first[1]) & (own[1] == first[0])
-    return found
+def _side(key: IdentityKey) -> int:
+    """Return which place of a pair a column is of: places of one axis, or of two."""
+    return key.members[0] if key.members else key.axis
+
+
+def _other_side(key: IdentityKey) -> IdentityKey:
+    """Return the column of the other place of a pair."""
+    if key.members:
+        return key._replace(members=(1 - key.members[0], *key.members[1:]))
+    return key._replace(axis=1 - key.axis)
 
 
 def _renamed(
@@ -168,15 +178,7 @@ def common_keys(
     members: Sequence[Rows], chains: Sequence[Mapping[str, str]]
 ) -> list[NDArray[np.int64]]:
     """Return a number for each row of each member, which is the same for the same row."""
-    identities: list[_Identity] = [one.identity for one in members]
-    if not all(identities):
-        # A single group without an axis is the group of its name where there are several.
-        identities = [{IdentityKey(QUANTITY): one.shown[QUANTITY]} for one in members]
-    sizes = [len(one) for one in members]
-    columns = {
-        key: _common_column(key, identities, sizes, chains)
-        for key in dict.fromkeys([key for one in identities for key in one])
-    }
+    sizes, columns = [len(one) for one in members], _common_columns(members, chains)
     compared = [key for key in columns if key.column != _RESNAME]
     resnames = [key for key in columns if key.column == _RESNAME]
     if len({*sizes}) == 1 and _have_equal_rows(columns, compared, resnames):
@@ -199,6 +201,21 @@ def common_keys(
         with_resnames = numbers([*compared, *resnames])
         keys = _numbered([keys, np.where(is_twice[keys], with_resnames, 0)], len(keys))
     return np.split(keys, ends)
+
+
+def _common_columns(
+    members: Sequence[Rows], chains: Sequence[Mapping[str, str]]
+) -> dict[IdentityKey, list[NDArray[np.generic]]]:
+    """Return each column of identity that a member has, of every member."""
+    identities: list[_Identity] = [one.identity for one in members]
+    if not all(identities):
+        # A single group without an axis is the group of its name where there are several.
+        identities = [{IdentityKey(QUANTITY): one.shown[QUANTITY]} for one in members]
+    sizes = [len(one) for one in members]
+    return {
+        key: _common_column(key, identities, sizes, chains)
+        for key in dict.fromkeys([key for one in identities for key in one])
+    }
 
 
 def _common_column(
@@ -258,9 +275,7 @@ def _numbers_of_pairs(columns: _Identity, n: int) -> NDArray[np.int64]:
     unknown = np.full(n, "")
     sides: tuple[dict[IdentityKey, NDArray[np.generic]], ...] = ({}, {})
     for key, column in columns.items():
-        # Places of one axis, or of two.
-        side = key.members[0] if key.members else key.axis
-        sides[side][key._replace(members=key.members[1:], axis=0)] = column
+        sides[_side(key)][key._replace(members=key.members[1:], axis=0)] = column
     names = dict.fromkeys([*sides[0], *sides[1]])
     of_both = [np.concatenate([own.get(name, unknown) for own in sides]) for name in names]
     numbers = _numbered(of_both, 2 * n).reshape(2, n)

@@ -424,7 +424,13 @@ class Table:
         return [column_name(self.name, self.units, label) for label in self.columns]
 
     def summary(self, limit: int | None = None) -> Summary:
-        """Return mean and extremes, of each series if there are frames; see `Table.summary`."""
+        """Return the table that commands print: mean and extremes, of each series per frame.
+
+        Parameters
+        ----------
+        limit
+            The largest number of rows; None for all.
+        """
         if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
@@ -569,7 +575,7 @@ class Table:
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
     ) -> "Figure | Axes":
-        """Draw the result: against time, or as its class says; see `Table.plot`.
+        """Draw the result: against time, or as its class says.
 
         Without `ax`, the distribution of the values is drawn beside series against time. Bands are
         95 % intervals of the means, hatched if these are not resolved.
@@ -582,8 +588,21 @@ class Table:
             "convergence" draws means, their intervals and correlation times of the first part of
             the series against its length; "histogram" the distribution of the values. Both draw
             the first six series.
-        label, color, smooth
-            See `Table.plot`. `smooth` is of values against time: leave it out with `kind`.
+        label
+            Names in the legend, one for each series, in place of a title; or the title of an image.
+        color
+            Colours of matplotlib, one for each series; or the name of a map of colours of an image.
+            None for those of the style in use, or of our palette.
+        smooth
+            Frames of the running average of values against time; True for 1/50 of the frames, which
+            is usual from 200 frames on, False for none. Without such values, and with `kind`, it
+            must be left out.
+
+        Returns
+        -------
+        matplotlib.figure.Figure or matplotlib.axes.Axes
+            The figure, which is not registered with pyplot: save it or show it. Or the given axes,
+            whose figure notebooks show anyway.
 
         Raises
         ------
@@ -672,7 +691,12 @@ class Table:
         return self._statistics_of(self._samples(), discard)
 
     def mean_errors(self) -> tuple[Column, ...]:
-        """Return the mean of each series with its error; none without frames."""
+        """Return the mean of each series with its error, as the columns of a table.
+
+        They are in JSON files as `statistics`: mean, 95 % interval, standard error and deviation,
+        correlation time, effective frames, and whether and why not the mean is resolved. Results
+        without values per frame have none.
+        """
         from trajet.result.mean_errors import table_of_errors
 
         if not is_of_frames(self):
@@ -785,6 +809,9 @@ class Table:
         def some(array: NDArray[_T] | None) -> NDArray[_T] | None:
             return None if array is None else array[chosen]
 
+        def has_rows(part: Table) -> bool:
+            return part.axes[0].kind == self.axes[0].kind and len(part) == len(self)
+
         return replace(
             self,
             values=self.values[chosen],
@@ -794,7 +821,7 @@ class Table:
             resolved=some(self.resolved),
             also={name: array[chosen] for name, array in self.also.items()},
             parts={
-                name: part._of_rows(chosen) if part.axes[0].kind == self.axes[0].kind else part
+                name: part._of_rows(chosen) if has_rows(part) else part
                 for name, part in self.parts.items()
             },
         )

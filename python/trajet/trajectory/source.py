@@ -171,10 +171,8 @@ class FrameSource:
 
     def remarks(self) -> tuple[str, ...]:
         """Return remarks on files, order of atoms and topology; see `Trajectory.remarks`."""
-        _ = self.reader.remarks
         files = self.files
         of_files = files.remarks()
-        # The names of files are in remarks on topologies.
         paths = (*files.absolute_paths, *files.paths)
         of_topology = self.structure.remarks(of_files, paths)
         return (*of_files, *files.order_remarks, *of_topology)

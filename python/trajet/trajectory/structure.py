@@ -213,19 +213,7 @@ class LazyTopology:
 
     @property
     def topology(self) -> Topology:
-        """The topology: names, residues, masses and bonds of the atoms.
-
-        Raises
-        ------
-        SelectionError
-            If there is no topology, or its number of atoms is not the trajectory's.
-        StoreError
-            If the data set was removed since it was opened.
-        FormatError
-            If it cannot be read.
-        MissingPackageError
-            If only MDAnalysis reads its format, and MDAnalysis is not installed.
-        """
+        """The topology, with the errors of `Trajectory.topology`."""
         if self._topology is None:
             watch = Stopwatch()
             found = self.checked_file().read()

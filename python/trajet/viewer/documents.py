@@ -112,7 +112,7 @@ def document(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
     ValueError
         If the page does not draw such results, or it is of another trajectory.
     """
-    if not isinstance(result, Table) or not is_drawn(result):
+    if not is_drawn(result):
         raise ValueError(not_drawn(type(result), title))
     match [axis.kind for axis in result.axes]:
         case ["frames", "other frames"]:
@@ -168,7 +168,7 @@ def _lines(result: Table, title: str, trajectory: Trajectory) -> dict[str, objec
 def _bonds(result: Table, shown: ShownAtoms) -> dict[str, object]:
     """Return the hydrogen bonds between shown atoms: those of row k from `offsets[k]` on.
 
-    Rows are the frames of `_lines`, ascending. None if the result has no list of bonds.
+    Rows are the frames of `_lines`, ascending. Empty if the result has no list of bonds.
     """
     bonds = result.parts.get("bonds")
     if bonds is None:

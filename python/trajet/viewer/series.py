@@ -90,7 +90,7 @@ def of_result(result: Table) -> LinkedSeries:
     ValueError
         If the page does not draw such results.
     """
-    return _of(result, result.name if isinstance(result, Table) else type(result).__name__)
+    return _of(result, result.name)
 
 
 def _of_word(word: str) -> LinkedSeries:
@@ -124,6 +124,6 @@ def _of_file(path: Path) -> LinkedSeries:
 
 
 def _of(result: Table, title: str) -> LinkedSeries:
-    if not isinstance(result, Table) or not is_drawn(result):
+    if not is_drawn(result):
         raise ValueError(not_drawn(type(result), title))
     return LinkedSeries(title, lambda _: result, has_colours=has_colours(result))
