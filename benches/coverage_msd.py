@@ -1,13 +1,13 @@
 """How often 95 % intervals of `tj.msd` cover the truth, on Brownian particles of known D.
 
-.venv/bin/python benches/coverage_msd.py            print the table of docs/statistics.md anew
+.venv/bin/python benches/coverage_msd.py            print the table (docs/statistics.md has ranges)
 .venv/bin/python benches/coverage_msd.py --quick    a tenth of the trajectories
 
 Each case has 1,000 trajectories of 1,000 frames. The MSD is taken at lags of 0.1 %, 1 %, 5 % and
 25 % of the trajectory, and D from fits over 0.5 to 2.5 %, 1 to 10 % and 5 to 25 % of it. Of fewer
 than five particles, errors are those of blocks of time origins, otherwise those of groups of
 particles. Shares of intervals that are resolved stand beside those by time origins. Particles of a
-last case share half of their motion: `together` is how often a remark says so.
+last case share half of their motion: `together` is how often a message says so.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def brownian(rng: np.random.Generator, n_particles: int, shared: float) -> NDArr
 
 
 def outcome(series: NDArray[np.float64]) -> tuple[list[bool], list[bool], bool]:
-    """Return which intervals cover the truth, which are resolved, and whether a remark warns."""
+    """Return which intervals cover the truth, which are resolved, and whether a message warns."""
     n_groups = min(20, len(series))
     borders = np.linspace(0, len(series), n_groups + 1).astype(np.int64)
     shape = Shape(N_FRAMES, N_LAGS, 3, borders, True, 2**29)
@@ -52,8 +52,8 @@ def outcome(series: NDArray[np.float64]) -> tuple[list[bool], list[bool], bool]:
         found = diffusion(lags, groups, sizes, 3, fit, blocks)
         covers.append(abs(found.coefficient - D) <= found.half_width)
         resolved.append(not found.reason)
-    remarks = origins.remarks(groups, sizes, lags, errors)
-    return covers, resolved, any("together" in one for one in remarks)
+    messages = origins.messages(groups, sizes, lags, errors)
+    return covers, resolved, any("together" in one for one in messages)
 
 
 def main() -> None:

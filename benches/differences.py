@@ -1,6 +1,6 @@
 """How often replicas of one system differ significantly, and how often real differences are found.
 
-.venv/bin/python benches/differences.py            print the tables of docs/ensembles.md anew
+.venv/bin/python benches/differences.py            print the tables (docs/ensembles.md has rows)
 .venv/bin/python benches/differences.py --quick    a tenth of the experiments
 
 An experiment compares two groups of replicas by `trajet`'s p-values, corrected by Benjamini and

@@ -9,16 +9,12 @@ the index to build and kept, on one core and on more, and deletes the file. Cold
 trajectory, its index and the topology are dropped before; those of Python are not. Beside that: the
 disk alone, which reads the same bytes and does nothing with them, and MDAnalysis on the first
 frames of the same file, extrapolated. Values are compared with MDAnalysis', and over the whole file
-with themselves, since its frames repeat. The tables stand in docs/published.md.
-
-`--make` only makes the files, which a later run finds; `--keep` does not delete them. To time
-another version, run this by the Python of its environment.
+with themselves, since its frames repeat. The tables stand in docs/scaling.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
@@ -26,26 +22,32 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from host import describe_load, this_machine
+from host import (
+    DATA,
+    RECORD,
+    as_lines,
+    describe_load,
+    drop_pages,
+    load,
+    record,
+    require_release_build,
+    stamp,
+    write_section,
+)
 from numpy.typing import NDArray
-from page import write_section
-from peers.trajet import instruction_set, require_release_build
 from published_systems import RUNS, Condition, Published
 from repeated_frames import Encoded, NoRoomError, write_repeated
 
-HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "published.md"
 # Bytes that the disk alone reads, at most: enough for its speed.
 DISK_SAMPLE = 2e9
 DISK_PARTS = 32
-A_PIECE = 1 << 20
+PIECE = 1 << 20
 # The largest part of the available memory that is filled with pages of a file.
 OF_MEMORY = 0.3
 TOLERANCE = 1e-3  # Å
@@ -69,7 +71,7 @@ print(json.dumps([started - begin, ended - started]))
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a run, and the frames of the trajectory."""
+    """The files of a run."""
 
     topology: Path
     trajectory: Path
@@ -81,27 +83,25 @@ class Files:
         """The index that trajet keeps beside the trajectory."""
         return self.trajectory.with_name(f".{self.trajectory.name}.trajet-index")
 
+    def all(self) -> list[Path]:
+        """Return the files that exist."""
+        paths = (self.topology, self.trajectory, self.index)
+        return [path for path in paths if path.exists()]
+
     def drop_pages(self) -> None:
         """Drop the files' pages from the cache."""
-        for path in (self.topology, self.trajectory, self.index):
-            if path.exists():
-                with path.open("rb") as stream:
-                    os.fsync(stream.fileno())
-                    os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        for path in self.all():
+            drop_pages(path)
 
     def remove(self) -> None:
         """Delete all of them."""
-        for path in (self.topology, self.trajectory, self.index):
-            path.unlink(missing_ok=True)
+        for path in self.all():
+            path.unlink()
 
 
 @dataclass(frozen=True)
 class Row:
-    """One whole command: seconds by the clock and of processors, seconds of the index, bytes.
-
-    `bytes_read` are those that trajet asked for, to open and to compute; `bytes_disk` came from the
-    disk. `disk_alone` is the time in which this disk gives `bytes_disk` (s; cold only).
-    """
+    """One whole command."""
 
     run: str
     frames: int
@@ -109,22 +109,24 @@ class Row:
     index: str
     cores: int
     round: int
-    seconds: float
-    cpu: float
+    seconds: float  # by the clock
+    cpu: float  # s, of processors
     t_index: float
-    bytes_read: int
-    bytes_disk: int
-    disk_alone: float | None = None
+    bytes_read: int  # that trajet asked for, to open and to compute
+    bytes_disk: int  # that came from the disk
+    disk_alone: float | None = None  # s in which this disk gives them, cold
+
+    def entries(self) -> dict[str, Any]:
+        """Return the columns of the record."""
+        entries = asdict(self)
+        case = " ".join((entries.pop("run"), entries.pop("cache"), f"index {entries.pop('index')}"))
+        seconds, cores = entries.pop("seconds"), entries.pop("cores")
+        columns = {"case": case, "tool": "trajet", "threads": cores, "best_s": seconds}
+        return {**columns, "median_s": seconds, "cpu_s": entries.pop("cpu"), **entries}
 
 
 def make(run: Published, folder: Path, scale: float) -> Files:
-    """Make the files of a run; a trajectory that exists is used again.
-
-    Raises
-    ------
-    NoRoomError
-        If the disk has no room for it.
-    """
+    """Make the files of a run; a trajectory that exists is used again."""
     folder.mkdir(parents=True, exist_ok=True)
     topology = folder / f"published-{run.topology}"
     encoded = run.prepare(topology)
@@ -143,13 +145,7 @@ def make(run: Published, folder: Path, scale: float) -> Files:
 
 
 def whole_command(command: list[str], cores: int) -> tuple[float, Any, str]:
-    """Run a command on some cores; return its seconds, its resource usage and its output.
-
-    Raises
-    ------
-    SystemExit
-        If it fails.
-    """
+    """Run a command on some cores; return its seconds, its resource usage and its output."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, sorted(allowed)[:cores])
     try:
@@ -167,13 +163,6 @@ def whole_command(command: list[str], cores: int) -> tuple[float, Any, str]:
     return seconds, usage, output
 
 
-def check_values(values: NDArray[np.float64], run: Published, files: Files, n_frames: int) -> None:
-    """End the program unless the values repeat as the frames do."""
-    repeated = np.resize(values[: files.encoded.n_frames], n_frames)
-    if len(values) != n_frames or not np.array_equal(values, repeated):
-        raise SystemExit(f"{run.name}: the RMSD differs between frames that are the same")
-
-
 def rmsd(
     run: Published, files: Files, condition: Condition, number: int, stop: int, output: Path
 ) -> Row:
@@ -187,23 +176,18 @@ def rmsd(
     command += ["--select", run.selection, "--threads", str(condition.cores), "--quiet"]
     command += ["--output", str(output), "--report", str(report), "--stop", str(stop)]
     seconds, usage, _ = whole_command(command, condition.cores)
-    with np.load(output) as result:
-        check_values(result["values"], run, files, stop)
+    values = np.load(output)["values"]
+    # Values repeat as the frames do.
+    if not np.array_equal(values, np.resize(values[: files.encoded.n_frames], stop)):
+        raise SystemExit(f"{run.name}: the RMSD differs between frames that are the same")
     entries = json.loads(report.read_text())
     expected = {"to build": "built", "kept": "loaded"}[condition.index]
     if entries["opening"]["index"] != expected:
         raise SystemExit(f"{run.name}: the index was {entries['opening']['index']}, not {expected}")
-    return Row(
-        run=run.name,
-        frames=stop,
-        **asdict(condition),
-        round=number,
-        seconds=seconds,
-        cpu=usage.ru_utime + usage.ru_stime,
-        t_index=entries["opening"]["t_index"],
-        bytes_read=entries["opening"]["bytes_read"] + entries["bytes_read"],
-        bytes_disk=512 * usage.ru_inblock,
-    )
+    cpu, opening = usage.ru_utime + usage.ru_stime, entries["opening"]
+    n_bytes = opening["bytes_read"] + entries["bytes_read"], 512 * usage.ru_inblock
+    how = asdict(condition)
+    return Row(run.name, stop, *how.values(), number, seconds, cpu, opening["t_index"], *n_bytes)
 
 
 def disk_speed(files: Files, length: int, threads: int) -> float:
@@ -214,7 +198,7 @@ def disk_speed(files: Files, length: int, threads: int) -> float:
     offsets = files.encoded.offsets(files.n_frames)
     size = files.encoded.size(files.n_frames)
     if length > 0.8 * size / files.n_frames:
-        offsets, length = np.arange(0, size, A_PIECE), A_PIECE
+        offsets, length = np.arange(0, size, PIECE), PIECE
     # Spread over the file: what was read last may be in a cache of the host.
     n_pieces = min(len(offsets), max(threads, int(DISK_SAMPLE / length)))
     n_parts = min(DISK_PARTS, n_pieces)
@@ -241,27 +225,24 @@ def mdanalysis_seconds(run: Published, files: Files, ours: Path, folder: Path) -
     It reads a copy of the first frames, cold, finds their offsets and must have trajet's values.
     """
     part = folder / "part.xtc"
-    with files.trajectory.open("rb") as source, part.open("wb") as target:
-        target.write(source.read(files.encoded.size(run.part)))
-        target.flush()
-        os.fsync(target.fileno())
-        os.posix_fadvise(target.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    with files.trajectory.open("rb") as source:
+        part.write_bytes(source.read(files.encoded.size(run.part)))
+    drop_pages(part)
     values = folder / "values.npy"
     command = [sys.executable, "-c", SCRIPT, str(files.topology), str(part), run.selection]
     _, _, output = whole_command([*command, str(values)], 1)
-    with np.load(ours) as result:
-        if not np.allclose(np.load(values), result["values"][: run.part], rtol=0, atol=TOLERANCE):
-            raise SystemExit(f"{run.name}: the RMSD differs from MDAnalysis'")
+    known = np.load(ours)["values"][: run.part]
+    if not np.allclose(np.load(values), known, rtol=0, atol=TOLERANCE):
+        raise SystemExit(f"{run.name}: the RMSD differs from MDAnalysis'")
     started, ran = json.loads(output)
     return float(started + ran * files.n_frames / run.part)
 
 
 def available_memory() -> int:
     """Return the bytes of memory that are available."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    raise SystemExit("/proc/meminfo has no MemAvailable")
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith("MemAvailable:"))
+    return int(line.split()[1]) * 1024
 
 
 def take_round(
@@ -287,9 +268,8 @@ def take_round(
             take("cold", "to build", n, files.n_frames)
         kept = take("cold", "kept", n, files.n_frames)
         speed = disk_speed(files, -(-kept.bytes_read // files.n_frames), n)
-        stop = int(
-            min(1.0, OF_MEMORY * available_memory() / max(1, kept.bytes_disk)) * files.n_frames
-        )
+        part = min(1.0, OF_MEMORY * available_memory() / max(1, kept.bytes_disk))
+        stop = int(part * files.n_frames)
         # Fills the cache.
         rmsd(run, files, Condition("warm", "kept", n), number, stop, output)
         take("warm", "kept", n, stop)
@@ -311,11 +291,9 @@ def cell(values: list[float], digits: int = 1) -> str:
 
 def as_table(rows: list[Row], run: Published) -> list[str]:
     """Return the lines of the measured table: medians over the rounds."""
-    lines = [
-        "| cache | index | cores | frames | seconds | of processors | index, s | GB read"
-        " | GB from the disk | disk alone, s | target |",
-        "|---" * 11 + "|",
-    ]
+    head = ("cache", "index", "cores", "frames", "seconds", "of processors", "index, s", "GB read")
+    head += ("GB from the disk", "disk alone, s", "target")
+    lines = []
     conditions = dict.fromkeys(Condition(row.cache, row.index, row.cores) for row in rows)
     for at in sorted(conditions, key=lambda at: (at.cache, at.index == "kept", at.cores)):
         found = [row for row in rows if Condition(row.cache, row.index, row.cores) == at]
@@ -331,76 +309,46 @@ def as_table(rows: list[Row], run: Published) -> list[str]:
             cell(alone) if alone else "",
             target,
         ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def version_of_trajet() -> str:
-    """Return the commit of the checkout that the measured trajet is installed from."""
-    import trajet
-
-    command = ["git", "-C", str(Path(trajet.__file__).parent), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or trajet.__version__
-
-
-def record(rows: list[Row], folder: Path, stamp: str, commit: str) -> None:
-    """Append every run to the record."""
-    path = folder / this_machine().slug / f"{stamp[:10]}-published.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.exists()
-    with path.open("a", newline="") as stream:
-        names = ["date", "commit", *asdict(rows[0])]
-        writer = csv.DictWriter(stream, names, lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerows({"date": stamp, "commit": commit, **asdict(row)} for row in rows)
+        lines.append(cells)
+    return as_lines(head, lines)
 
 
 def measure(run: Published, files: Files, options: argparse.Namespace) -> None:
     """Time all conditions in rounds, print the tables, and write the record and the page."""
-    stamp, commit, load = (
-        f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        version_of_trajet(),
-        describe_load(),
-    )
-    machine = this_machine()
+    before = describe_load()
     rows: list[Row] = []
     with TemporaryDirectory(dir=options.data) as name:
         output = Path(name) / "rmsd.npz"
-        speed = disk_speed(files, A_PIECE, 1)
+        speed = disk_speed(files, PIECE, 1)
         for number in range(options.rounds):
             rows += take_round(run, files, options.cores, number, output)
         theirs = mdanalysis_seconds(run, files, output, Path(name))
     size = files.encoded.size(files.n_frames)
     rounds = "one round" if options.rounds == 1 else f"medians of {options.rounds} rounds"
+    here = f"here: MDAnalysis, serial, cold, extrapolated from the first {run.part:,} frames"
     lines = [
-        f"{machine.cpu}, {machine.cores} cores, {available_memory() / 1e9:.0f} GB of memory"
-        f" available, {stamp[:10]}, {commit}; trajet with {instruction_set()}; {load}; {rounds}."
-        f" {files.n_frames:,} frames, {size / 1e9:.1f} GB of XTC. The disk alone reads it from"
-        f" begin to end at {speed / 1e6:,.0f} MB/s.",
+        f"{stamp()}, {available_memory() / 1e9:.0f} GB of memory available; trajet with"
+        f" {load()._trajet.INSTRUCTION_SET}; {before}; {rounds}. {files.n_frames:,} frames,"
+        f" {size / 1e9:.1f} GB of XTC. The disk alone reads it from begin to end at"
+        f" {speed / 1e6:,.0f} MB/s.",
         "",
         *as_table(rows, run),
         "",
-        f"| {run.source} | seconds |",
-        "|---|---|",
-        *(f"| {what} | {seconds} |" for what, seconds in run.published),
-        f"| here: MDAnalysis, serial, cold, extrapolated from the first {run.part:,} frames"
-        f" | {theirs:,.0f} |",
+        *as_lines([run.source, "seconds"], [*run.published, (here, f"{theirs:,.0f}")]),
     ]
     print("\n".join(lines), flush=True)
     print(f"at the end: {describe_load()}")
     if options.scale == 1 and not options.no_record:
-        record(rows, options.record, stamp, commit)
-        write_section(PAGE, f"published-{run.name}", lines)
+        record("published", [row.entries() for row in rows], options.record)
+        write_section("scaling.md", f"published-{run.name}", lines)
 
 
-def parse() -> argparse.Namespace:
-    """Return the options."""
+def main() -> None:
+    """Make, measure and delete one run after the other."""
     names = [run.name for run in RUNS]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files")
-    parser.add_argument("--record", type=Path, default=HERE / "record", help="folder of the CSVs")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the files")
+    parser.add_argument("--record", type=Path, default=RECORD, help="the table of all runs")
     parser.add_argument("--no-record", action="store_true", help="append and write nothing")
     parser.add_argument("--rounds", type=int, default=3, help="rounds (default 3)")
     parser.add_argument("--cores", type=int, nargs="+", default=[2, 1], help="default: 2 1")
@@ -408,12 +356,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="part of the published frames")
     parser.add_argument("--make", action="store_true", help="make the files, and measure nothing")
     parser.add_argument("--keep", action="store_true", help="do not delete the files")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Make, measure and delete one run after the other."""
-    options = parse()
+    options = parser.parse_args()
     if not options.make:
         require_release_build()
         print(describe_load())

@@ -14,9 +14,8 @@ from repeated_frames import Encoded, encode
 
 # Standard deviations of the thermal noise, Å: of each atom, and of each molecule of water.
 OF_ATOMS, OF_WATERS = 0.1, 0.3
-# How often the frames of MDAnalysisTests are used, each time with other noise.
-ADK_TIMES, MEMBRANE_TIMES = 4, 10
-PROTEINS, WATERS, ATOMS_A_WATER = 3, 25_448, 4
+# How often the frames of ADK are used, each time with other noise.
+ADK_TIMES = 4
 
 
 @dataclass(frozen=True)
@@ -75,44 +74,46 @@ def adk(topology: Path) -> Encoded:
     return encode(universe, frames)
 
 
-def three_proteins(topology: Path) -> Encoded:
-    """Write a GRO file of three proteins, then water: 111,815 atoms; ten frames, each ten times.
+def proteins_in_water(
+    topology: Path, n_proteins: int, n_waters: int, n_sites: int, times: int
+) -> Encoded:
+    """Write a GRO file of proteins, then water of so many sites; return ten frames, `times` times.
 
-    The boxes of the solvated adenylate kinase of MDAnalysisTests stand side by side. The last one
-    lacks water. Molecules of water move as wholes.
+    The boxes of the solvated adenylate kinase of MDAnalysisTests stand side by side, with their
+    first molecules of water, which move as wholes.
     """
     import MDAnalysis
     from MDAnalysisTests import datafiles
 
     solvated = _universe(datafiles.GRO, datafiles.XTC)
-    protein = solvated.select_atoms("protein")
-    water = solvated.select_atoms("resname SOL")
-    n_protein, n_water = PROTEINS * len(protein), WATERS * ATOMS_A_WATER
+    protein, water = (solvated.select_atoms(text) for text in ("protein", "resname SOL"))
+    sites = water[np.arange(len(water)) % 4 < n_sites]
     residues = np.unique(protein.resindices, return_inverse=True)[1]
-    resindex = [residues + k * protein.n_residues for k in range(PROTEINS)]
-    resindex.append(np.repeat(np.arange(WATERS), ATOMS_A_WATER) + PROTEINS * protein.n_residues)
+    resindex = [residues + k * protein.n_residues for k in range(n_proteins)]
+    resindex.append(np.repeat(np.arange(n_waters), n_sites) + n_proteins * protein.n_residues)
+    n_protein, n_water = n_proteins * len(protein), n_waters * n_sites
     universe = MDAnalysis.Universe.empty(
         n_protein + n_water,
-        n_residues=PROTEINS * protein.n_residues + WATERS,
+        n_residues=n_proteins * protein.n_residues + n_waters,
         atom_resindex=np.concatenate(resindex),
         trajectory=True,
     )
-    names = [*protein.names] * PROTEINS + [*water.names[:ATOMS_A_WATER]] * WATERS
+    names = [*protein.names] * n_proteins + [*sites.names[:n_sites]] * n_waters
     universe.add_TopologyAttr("names", names)
-    resnames = [*protein.residues.resnames] * PROTEINS + ["SOL"] * WATERS
+    resnames = [*protein.residues.resnames] * n_proteins + ["SOL"] * n_waters
     universe.add_TopologyAttr("resnames", resnames)
     universe.add_TopologyAttr("resids", np.arange(1, len(resnames) + 1) % 100_000)
     edge = float(solvated.dimensions[0])
-    universe.dimensions = [PROTEINS * edge, *solvated.dimensions[1:]]
-    shifts = np.arange(PROTEINS)[:, None, None] * np.array([edge, 0, 0])
+    universe.dimensions = [n_proteins * edge, *solvated.dimensions[1:]]
+    shifts = np.arange(n_proteins)[:, None, None] * np.array([edge, 0, 0])
 
     def frames() -> Iterator[NDArray[np.float32]]:
         random = np.random.default_rng(2021)
-        for _ in range(MEMBRANE_TIMES):
+        for _ in range(times):
             for _ in solvated.trajectory:
                 proteins = (protein.positions + shifts).reshape(-1, 3)
-                waters = (water.positions + shifts).reshape(-1, 3)[:n_water]
-                moved = np.repeat(_noise(random, OF_WATERS, WATERS), ATOMS_A_WATER, axis=0)
+                waters = (sites.positions + shifts).reshape(-1, 3)[:n_water]
+                moved = np.repeat(_noise(random, OF_WATERS, n_waters), n_sites, axis=0)
                 noise = _noise(random, OF_ATOMS, n_protein)
                 yield np.concatenate([proteins + noise, waters + moved]).astype(np.float32)
 
@@ -147,7 +148,7 @@ RUNS = (
         time_step=100.0,
         selection="name CA",
         topology="proteins.gro",
-        prepare=three_proteins,
+        prepare=lambda path: proteins_in_water(path, 3, 25_448, 4, 10),
         part=1_000,
         target=(Condition("cold", "kept", 2), 9.4),
         published=(

@@ -16,18 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from host import drop_pages
 from numpy.typing import NDArray
 
-# Bytes from the begin of a frame to its step, which the time follows.
-STEP_AT = 8
-# Bytes from the begin of a frame to the length of its compressed positions, which they follow.
-LENGTH_AT = 88
-# Bytes that must remain free.
-MARGIN = 1_000_000_000
-# Bytes that are written before the disk has to have them: pages that wait for the disk are few.
-SYNCED = 256 << 20
-# Bytes of a write, at least.
-WRITTEN = 16 << 20
+# Offsets in a frame: of its step, which the time follows, and of the length of its compressed
+# positions, which they follow.
+STEP_AT, LENGTH_AT = 8, 88
+MARGIN = 1_000_000_000  # bytes that must remain free
+# Bytes of a write, at least, and bytes that are written before the disk has to have them.
+WRITTEN, SYNCED = 16 << 20, 256 << 20
 
 
 class NoRoomError(Exception):
@@ -76,40 +73,31 @@ def encode(universe: Any, frames: Iterator[NDArray[np.float32]]) -> Encoded:
     return Encoded(data, np.array(begins, np.int64))
 
 
-def require_room(folder: Path, name: str, size: int) -> None:
-    """Raise `NoRoomError` unless the disk of a folder has room for a file of `size` bytes."""
-    free = shutil.disk_usage(folder).free
-    if free < size + MARGIN:
-        raise NoRoomError(
-            f"{folder / name}: the disk has {free / 1e9:.1f} GB free, and the file takes"
-            f" {size / 1e9:.1f} GB, of which {MARGIN / 1e9:.0f} GB must remain: name another folder"
-            " with --data, or make a shorter file with --scale"
-        )
-
-
 def write_repeated(path: Path, encoded: Encoded, n_frames: int, time_step: float) -> None:
     """Write `n_frames` frames, the k-th with step k at the time k `time_step` (ps).
 
-    The file gets its name when it is complete and on the disk.
-
-    Raises
-    ------
-    NoRoomError
-        If the disk has no room for it. Nothing is written.
+    The file gets its name when it is complete and on the disk. Without room for it, `NoRoomError`
+    is raised and nothing is written.
     """
-    require_room(path.parent, path.name, encoded.size(n_frames))
+    free, size = shutil.disk_usage(path.parent).free, encoded.size(n_frames)
+    if free < size + MARGIN:
+        raise NoRoomError(
+            f"{path}: the disk has {free / 1e9:.1f} GB free, the file takes {size / 1e9:.1f} GB,"
+            f" and {MARGIN / 1e9:.0f} GB must remain: name another folder with --data, or make a"
+            " shorter file with --scale"
+        )
     beside = path.with_name(f".{os.getpid()}.tmp.{path.name}")
     try:
         with beside.open("wb") as stream:
             unsynced = 0
             for piece in _pieces(encoded, n_frames, time_step):
-                stream.write(piece)
+                stream.write(piece.data)
                 unsynced += len(piece)
                 if unsynced >= SYNCED:
-                    _to_disk(stream.fileno())
+                    stream.flush()
+                    drop_pages(beside)
                     unsynced = 0
-            stream.flush()
-            _to_disk(stream.fileno())
+        drop_pages(beside)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
@@ -130,9 +118,3 @@ def _pieces(encoded: Encoded, n_frames: int, time_step: float) -> Iterator[NDArr
         places = begins[:count, None] + (STEP_AT + np.arange(8))
         data[places] = fields.view(np.uint8).reshape(count, 8)
         yield data[: encoded.size(count)]
-
-
-def _to_disk(descriptor: int) -> None:
-    """Wait for the disk, and drop the pages of the file."""
-    os.fdatasync(descriptor)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

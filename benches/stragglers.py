@@ -13,40 +13,30 @@ to a request for rows, sleeps first.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import trajet as tj
-from host import describe_load, this_commit, this_machine
-from page import write_section
+from host import DATA, RECORD, as_lines, describe_load, record, stamp, write_section
+from slow_store import mounted
 from trajet.pools.dask import dask_client
 from trajet.pools.mpi.section_transport import OneSidedSection, SharedSection
 
-HERE = Path(__file__).resolve().parent
-STORE = HERE / "slow-store" / "target" / "release" / "trajet-slow-store"
-PAGE = HERE.parent / "docs" / "stragglers.md"
-WORKERS = 8
-FACTOR = 20
-MOUNT_SECONDS = 10.0
+WORKERS, FACTOR = 8, 20
 A_FRAME = 1  # bytes: no request reads on into the next frame
-FRAME_WISE = "static, a request a frame"
-STATIC = "static"
-DEFAULT = "default"
-DASK = "Dask"
+FRAME_WISE, STATIC, DEFAULT, DASK = "static, a request a frame", "static", "default", "Dask"
 
 
 @dataclass(frozen=True)
@@ -98,9 +88,10 @@ class Row:
 
 def names(report: tj.Report, order: Sequence[str]) -> str:
     """Return the stragglers of the report with their stages; Dask workers by order of address."""
-    numbers = {worker["worker"]: worker["worker"] for worker in report["workers"]}
-    if order:
-        numbers = {worker["worker"]: order.index(worker["address"]) for worker in report["workers"]}
+    numbers = {
+        worker["worker"]: order.index(worker["address"]) if order else worker["worker"]
+        for worker in report["workers"]
+    }
     found = []
     for entry in report["stragglers"]:
         who = entry.get("rank", numbers[entry["worker"]])
@@ -110,13 +101,7 @@ def names(report: tj.Report, order: Sequence[str]) -> str:
 
 
 def timed(
-    case: Case,
-    strategy: str,
-    number: int,
-    atoms: Any,
-    pool: Any,
-    truth: Path,
-    order: Sequence[str] = (),
+    case: Case, strategy: str, number: int, atoms: Any, pool: Any, truth: Path, order: Any = ()
 ) -> Row | None:
     """Run once; only the rank with the result has a row."""
     begin = time.perf_counter()
@@ -124,24 +109,14 @@ def timed(
     wall = time.perf_counter() - begin
     if not result:
         return None
-    report = result.report
-    return Row(
-        case=case.name,
-        strategy=strategy,
-        round=number,
-        wall=wall,
-        t_total=report["stages"]["t_total"],
-        requests=report["requests"],
-        named=names(report, order),
-        repeated=len(report["repeated"]),
-        same_bits=bool(np.array_equal(result.values, np.load(truth))),
-    )
+    report, is_same = result.report, bool(np.array_equal(result.values, np.load(truth)))
+    how = wall, report["stages"]["t_total"], report["requests"], names(report, order)
+    return Row(case.name, strategy, number, *how, len(report["repeated"]), is_same)
 
 
 @contextmanager
 def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
     """Delay the rows of this rank."""
-    ways = {kind: kind.put for kind in (OneSidedSection, SharedSection)}
 
     def late(put: Any) -> Any:
         def wait_and_put(*arguments: Any) -> None:
@@ -150,14 +125,10 @@ def slow_puts(slow: bool, seconds: float) -> Iterator[None]:
 
         return wait_and_put
 
-    if slow:
-        for kind, put in ways.items():
-            kind.put = late(put)
-    try:
+    with ExitStack() as stack:
+        for kind in (OneSidedSection, SharedSection) if slow else ():
+            stack.enter_context(patch.object(kind, "put", late(kind.put)))
         yield
-    finally:
-        for kind, put in ways.items():
-            kind.put = put
 
 
 def as_ranks(folder: Path, cases: list[Case], rounds: int, delay: float) -> None:
@@ -211,13 +182,14 @@ def slow_answers(client: Any, workers: list[str], seconds: float) -> Iterator[No
     def release(dask_worker: Any) -> None:
         dask_worker.handlers["get_data"] = dask_worker.plain_get_data
 
-    if workers:
-        client.run(hold, workers=workers)
+    if not workers:
+        yield
+        return
+    client.run(hold, workers=workers)
     try:
         yield
     finally:
-        if workers:
-            client.run(release, workers=workers)
+        client.run(release, workers=workers)
 
 
 def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> list[Row]:
@@ -244,27 +216,6 @@ def with_dask(folder: Path, cases: list[Case], rounds: int, delay: float) -> lis
     return rows
 
 
-@contextmanager
-def mounted(folder: Path) -> Iterator[None]:
-    """Show `folder/src` at `folder/mnt`, slowed by `folder/rules`."""
-    (folder / "mnt").mkdir()
-    (folder / "rules").write_text("")
-    command = [STORE, folder / "src", folder / "mnt", folder / "rules"]
-    with subprocess.Popen(command) as store:
-        try:
-            end = time.monotonic() + MOUNT_SECONDS
-            while not os.path.ismount(folder / "mnt"):
-                if store.poll() is not None or time.monotonic() > end:
-                    raise SystemExit("the slow store does not start: see above")
-                time.sleep(0.05)
-            yield
-        finally:
-            # Lazily: this process has the trajectory open.
-            undo = ["fusermount3", "-uz"] if shutil.which("fusermount3") else ["umount", "-l"]
-            subprocess.run([*undo, folder / "mnt"], check=False)
-            store.terminate()
-
-
 def in_short(named: str) -> str:
     """Return the named ranks, and the number of tasks done by others."""
     entries = named.split("; ") if named else []
@@ -278,49 +229,33 @@ def in_short(named: str) -> str:
 def as_table(rows: list[Row]) -> list[str]:
     """Return the lines of the page: medians over the rounds."""
     columns = (FRAME_WISE, STATIC, DEFAULT, DASK)
-    lines = [
-        f"| {FACTOR} times slower | {' | '.join(columns)} | default / static | named by default"
-        " | named by Dask |",
-        "|---" * (len(columns) + 4) + "|",
-    ]
+    lines = []
     for name in dict.fromkeys(row.case for row in rows):
-        cells, times = [], {}
-        for strategy in columns:
-            found = [row for row in rows if (row.case, row.strategy) == (name, strategy)]
-            times[strategy] = median(row.t_total for row in found) if found else None
-            cells.append("" if times[strategy] is None else f"{times[strategy]:.2f}")
-        ratio = times[DEFAULT] / times[STATIC]
-        named = [
-            next(
-                (in_short(row.named) for row in rows if (row.case, row.strategy) == (name, of)), ""
-            )
-            for of in (DEFAULT, DASK)
-        ]
-        lines.append(f"| {name} | {' | '.join([*cells, f'{ratio:.2f}', *named])} |")
-    return lines
+        runs = {
+            of: [row for row in rows if (row.case, row.strategy) == (name, of)] for of in columns
+        }
+        times = {of: median(row.t_total for row in some) for of, some in runs.items() if some}
+        cells = [f"{times[of]:.2f}" if of in times else "" for of in columns]
+        named = [in_short(runs[of][0].named) if runs[of] else "" for of in (DEFAULT, DASK)]
+        lines.append([name, *cells, f"{times[DEFAULT] / times[STATIC]:.2f}", *named])
+    head = [f"{FACTOR} times slower", *columns, "default / static"]
+    return as_lines([*head, "named by default", "named by Dask"], lines)
 
 
-def record(rows: list[Row], lines: list[str], options: argparse.Namespace, load: str) -> None:
-    """Write every run, and the table of the page."""
-    machine, stamp = this_machine(), datetime.now(UTC).strftime("%Y-%m-%d")
-    path = options.record / machine.slug / f"{stamp}-stragglers.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(asdict(rows[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-    head = f"{machine.cpu}, {machine.cores} cores, {stamp}, {this_commit()}; {load}."
-    size = f"{98 * options.copies:,} frames, {options.delay:g} ms a request, seconds (t_total)"
-    head = f"{head} {size}, median of {options.rounds} rounds; a request a frame: one round."
-    write_section(PAGE, "stragglers", [head, "", *lines])
+def entries_of(row: Row, n_frames: int) -> dict[str, Any]:
+    """Return a run as a row of the record."""
+    entries = asdict(row)
+    seconds = entries.pop("t_total")
+    columns = {"case": entries.pop("case"), "tool": entries.pop("strategy"), "threads": WORKERS}
+    return {**columns, "frames": n_frames, "best_s": seconds, "median_s": seconds, **entries}
 
 
-def parse() -> argparse.Namespace:
-    """Return the options."""
+def main() -> int:
+    """Run all cases and write the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names_of_cases = [case.name for case in CASES]
-    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files")
-    parser.add_argument("--record", type=Path, default=HERE / "record", help="folder of the CSVs")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the files")
+    parser.add_argument("--record", type=Path, default=RECORD, help="the table of all runs")
     parser.add_argument("--no-record", action="store_true", help="append and write nothing")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each case (default 3)")
     parser.add_argument("--copies", type=int, default=50, help="of 98 frames (default 50)")
@@ -328,18 +263,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", choices=names_of_cases, default=names_of_cases)
     parser.add_argument("--without-dask", action="store_true")
     parser.add_argument("--as-rank", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def main() -> int:
-    """Run all cases and write the record."""
-    options = parse()
+    options = parser.parse_args()
     cases = [case for case in CASES if case.name in options.cases]
     if options.as_rank is not None:
         as_ranks(options.as_rank, cases, options.rounds, options.delay)
         return 0
-    if not STORE.exists():
-        raise SystemExit(f"build {STORE.name} first: see the top of this file")
     before = describe_load()
     print(before)
     with TemporaryDirectory() as name:
@@ -351,7 +279,8 @@ def main() -> int:
         # Keeps the index beside the file, which the store shows.
         atoms = tj.open(folder / "adk.psf", source).select("name CA")
         np.save(folder / "truth.npy", tj.rmsd(atoms, pool=tj.LocalPool(threads=1)).values)
-        with mounted(folder):
+        (folder / "rules").write_text("")
+        with mounted(folder / "src", folder / "mnt", folder / "rules"):
             mpiexec = Path(sys.executable).with_name("mpiexec")
             again = [__file__, *sys.argv[1:], "--as-rank", folder]
             subprocess.run([mpiexec, "-n", str(WORKERS), sys.executable, *again], check=True)
@@ -364,7 +293,12 @@ def main() -> int:
     for row in wrong:
         print(f"other bits than one thread: {row}")
     if not (options.no_record or wrong):
-        record(rows, lines, options, before)
+        n_frames = 98 * options.copies
+        record("stragglers", [entries_of(row, n_frames) for row in rows], options.record)
+        size = f"{n_frames:,} frames, {options.delay:g} ms a request, seconds (t_total)"
+        rounds = f"median of {options.rounds} rounds; a request a frame: one round"
+        head = f"{stamp()}; {before}. {size}, {rounds}."
+        write_section("scaling.md", "stragglers", [head, "", *lines])
     return 1 if wrong else 0
 
 

@@ -16,8 +16,7 @@ calpha = traj.select("name CA")
 bilayer = tj.samples.bilayer().open()
 
 # %% RMSD
-# A `Table` of frames against time, with the distribution of its values and the mean with its 95 %
-# interval.
+# A `Table` of frames against time.
 # The RMSD is of the backbone, and of the phenol after superposition on it.
 rmsd = tj.rmsd(traj.select("backbone"), groups=["resname IPH and not name H*"])
 figure = rmsd.plot()
@@ -31,7 +30,7 @@ figure = plt.figure(layout="constrained")
 axes = figure.subplots()
 tj.gyration(traj.select("protein and resid 1:5")).plot(axes, label="first half")
 second = tj.gyration(traj.select("protein and resid 6:10"))
-second.plot(axes, label="second half", color="#D55E00")
+second.plot(axes, label="second half")
 
 # %% A style for journals
 # One column of 85 mm, with text of 8 points; `trajet.styles.talk` is for slides. See
@@ -47,7 +46,7 @@ figure = rmsd.plot(kind="convergence")
 figure = rmsd.plot(kind="histogram")
 
 # %% RMSF
-# A `Table` of atoms against the residue, with standard errors.
+# A `Table` of atoms against the residue.
 figure = tj.rmsf(calpha, align="same", reference="average", errors=True).plot()
 
 # %% RMSDs of all pairs of frames
@@ -80,7 +79,7 @@ figure = tj.dihedrals(traj.select("protein")).plot()
 figure = tj.dssp(traj.select("protein")).plot()
 
 # %% Hydrogen bonds
-# The number of bonds in each frame, and the occupancies of the most frequent ones.
+# The number of bonds in each frame, and its mean with the 95 % interval.
 hbonds = tj.hbonds(traj.select("protein"), "resname HOH", list_bonds=True, lifetimes=True)
 figure = hbonds.plot()
 
@@ -89,6 +88,11 @@ figure = tj.hbonds(traj.select("protein"), by="residue").pairs.plot()
 
 # %% Lifetimes of hydrogen bonds
 figure = hbonds.lifetimes.plot()
+
+# %% Dwell times of water
+# The fraction of the visits of a shell that last longer, beside the rate at which waters leave it.
+shell = traj.select("resname HOH and around 3.5 protein", updating=True)
+figure = tj.survival(shell, by="residue").dwell_times.plot()
 
 # %% Distances
 figure = tj.distances(traj.select("resid 1 and name CA"), "resid 10 and name CA").plot()
@@ -106,6 +110,10 @@ figure = tj.contacts(traj.select("protein"), "resname IPH").plot()
 
 # %% Contact map
 figure = tj.contact_map(traj.select("protein"), heavy_only=True).plot()
+
+# %% Contacts of a ligand
+# A contact map of one residue is a bar chart.
+figure = tj.contact_map(traj.select("protein"), "resname IPH", heavy_only=True).plot(title="phenol")
 
 # %% Native contacts
 figure = tj.native_contacts(traj.select("protein and not name H*"), exclude_neighbors=3).plot()

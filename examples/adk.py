@@ -19,7 +19,7 @@ def make_trajectory(topology: Path, trajectory: Path) -> None:
         sys.exit("MDAnalysisTests is missing: pip install --no-deps MDAnalysisTests")
     data = Path(found.origin).parent / "data"
     shutil.copyfile(data / "adk.psf", topology)
-    # The header of the DCD file counts 500 frames; XTC has no place for the remark on that.
+    # The header of the DCD file counts 500 frames; XTC has no place for the message on that.
     tj.convert(tj.open(None, data / "adk_dims.dcd"), trajectory, allow_loss=True, force=True)
 
 

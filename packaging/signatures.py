@@ -1,24 +1,38 @@
 """Print the signatures of all analyses and transforms, without the options that runs share.
 
-.venv/bin/python packaging/signatures.py    print the lines of docs/signatures.txt anew
+.venv/bin/python packaging/signatures.py            print the lines of docs/signatures.txt anew
+.venv/bin/python packaging/signatures.py --check    compare them instead; exit code 1 if they differ
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import trajet as tj
 
 # In the order of the list: pairs of groups, comparisons, shapes, structure, densities, motion.
 ANALYSES = (
     *("apply", "count", "contacts", "min_distance", "distances", "center_distances", "contact_map"),
-    *("native_contacts", "rdf", "rdf_pairs", "hbonds", "rmsd", "rmsf", "pca", "pairwise_rmsd"),
+    *(
+        "native_contacts",
+        "rdf",
+        "rdf_pairs",
+        "hbonds",
+        "interactions",
+        "rmsd",
+        "rmsf",
+        "pca",
+        "pairwise_rmsd",
+    ),
     *("cluster_rmsd", "gyration", "gyration_moments", "centers", "end_to_end", "dihedrals", "dssp"),
-    *("sasa", "density", "linear_density", "msd", "run"),
+    *("sasa", "density", "linear_density", "msd", "survival", "run"),
 )
 TRANSFORMS = ("whole", "nojump", "cluster", "center", "translate", "wrap", "fit", "repair")
+LIST = Path(__file__).parents[1] / "docs" / "signatures.txt"
 SHARED = ("self", "frames", "pool", "progress")
 
 
@@ -54,4 +68,10 @@ def _text(default: object) -> str:
 
 
 if __name__ == "__main__":
-    print("\n".join(signatures()))
+    lines = [*signatures()]
+    if "--check" not in sys.argv:
+        print("\n".join(lines))
+    elif {*ANALYSES} != {*tj.ANALYSES, "run"}:
+        sys.exit("packaging/signatures.py: ANALYSES are not those of trajet")
+    elif LIST.read_text().splitlines() != lines:
+        sys.exit(f"{LIST}: is not what packaging/signatures.py prints")

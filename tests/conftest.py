@@ -4,7 +4,6 @@ import gc
 import os
 import shutil
 import signal
-import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from helpers.systems import Systems
 from MDAnalysisTests import datafiles
 from threadpoolctl import threadpool_limits
 
-# The fixtures of a Dask cluster.
-pytest_plugins = ["helpers.dask_cluster"]
+# The fixtures of a Dask cluster, and the page of messages.
+pytest_plugins = ["helpers.dask_cluster", "helpers.messages"]
 
 # Files that take longest, longest first: begun last, one would keep the others waiting at the end.
 LONGEST = (
@@ -38,7 +37,13 @@ LONGEST = (
     *("formats/test_refused_memory.py", "periodic/test_positions.py", "cli/test_signals.py"),
     *("topology/test_topology_sidecar.py", "store/test_store_damage.py", "cli/test_cli.py"),
     *("analyses/test_contact_map.py", "docs/test_docstrings.py", "pools/test_map.py"),
-    *("mdanalysis/test_readers.py", "docs/test_store_docs.py", "analyses/test_apply.py"),
+    *("mdanalysis/test_readers.py", "docs/test_pages.py", "analyses/test_apply.py"),
+)
+
+# Warnings of MDAnalysis, and those of our readers instead, at lines of other modules.
+OF_MDANALYSIS = (
+    *("Reader has no dt information", "asel argument to timeseries is deprecated"),
+    ".* is rotated",
 )
 
 
@@ -55,7 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_topologies()
     # A process in the background ignores SIGINT, and so do all of its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("filterwarnings", "ignore:::MDAnalysis")
+    for ignored in (":::MDAnalysis", *(f":{text}" for text in OF_MDANALYSIS)):
+        config.addinivalue_line("filterwarnings", f"ignore{ignored}")
     config.addinivalue_line("markers", "kills(n): how many kills are enough for the gate")
     config.addinivalue_line("markers", "long: runs in `make test-long` only")
     if IS_LONG:
@@ -144,12 +150,10 @@ def adk(tmp_path_factory: pytest.TempPathFactory) -> Adk:
     folder = tmp_path_factory.mktemp("adk")
     psf = Path(shutil.copy(datafiles.PSF, folder / "adk.psf"))
     xtc = folder / "adk.xtc"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        universe = mda.Universe(str(psf), datafiles.DCD)
-        with mda.Writer(str(xtc), n_atoms=universe.atoms.n_atoms) as writer:
-            for _ in universe.trajectory:
-                writer.write(universe.atoms)
+    universe = mda.Universe(str(psf), datafiles.DCD)
+    with mda.Writer(str(xtc), n_atoms=universe.atoms.n_atoms) as writer:
+        for _ in universe.trajectory:
+            writer.write(universe.atoms)
     return Adk(psf, xtc)
 
 

@@ -10,10 +10,11 @@ def main() -> None:
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
     from trajet.cli.tables import EXPECTED, one_line
 
-    from machine import store_command
+    from machine import commands, store_command
 
+    commands.bench.add_command(store_command.store)
     try:
-        store_command.bench(prog_name="benches/machine")
+        commands.bench(prog_name="benches/machine")
     except EXPECTED as error:
         sys.exit(f"trajet: {one_line(error)}")
 

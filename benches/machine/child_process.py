@@ -1,10 +1,11 @@
 """Runs a benchmark job in a process of its own, which writes its answer to a file.
 
-The command is `python -m MODULE JOB.json ANSWER.json`.
+The command is `python -m MODULE JOB ANSWER.json`.
 """
 
 import json
 import os
+import pickle
 import re
 import shlex
 import subprocess
@@ -24,26 +25,15 @@ _BENCHES = str(Path(__file__).resolve().parent.parent)
 _ERROR = re.compile(r"trajet: |[\w.]+Error: ")
 
 
-def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
-    """Run a module in a process of its own, and return its answer to a job, which is JSON.
+def run(module: str, job: object, *, start: Sequence[str] = ()) -> Any:
+    """Run a module, which calls `serve`, and return its answer to a job, an object.
 
-    Parameters
-    ----------
-    module
-        Name of the module, which calls `serve`.
-    job
-        The job, as JSON.
-    start
-        Command before that of Python, such as mpiexec.
-
-    Raises
-    ------
-    WorkerError
-        If the process fails; with its error message.
+    `start` comes before the command, such as mpiexec. A failure is a `WorkerError` with the error
+    message of the process.
     """
     with TemporaryDirectory(prefix="trajet-bench-") as name:
-        job_file, answer_file = Path(name) / "job.json", Path(name) / "answer.json"
-        job_file.write_text(job)
+        job_file, answer_file = Path(name) / "job", Path(name) / "answer.json"
+        job_file.write_bytes(pickle.dumps(job))
         command = [*start, sys.executable, "-m", module, str(job_file), str(answer_file)]
         paths = [_BENCHES, *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -56,8 +46,8 @@ def run(module: str, job: str, *, start: Sequence[str] = ()) -> Any:
         return json.loads(answer_file.read_text())
 
 
-def serve(respond: Callable[[str], object]) -> None:
+def serve(respond: Callable[[Any], object]) -> None:
     """Answer the job on the command line; ranks other than 0 return None and write nothing."""
     job_file, answer_file = (Path(argument) for argument in sys.argv[1:])
-    if (answer := respond(job_file.read_text())) is not None:
+    if (answer := respond(pickle.loads(job_file.read_bytes()))) is not None:
         answer_file.write_text(json.dumps(answer))

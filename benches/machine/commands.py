@@ -3,27 +3,22 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from trajet import h5md, output
 from trajet._trajet import available_threads
-from trajet.cli.bench import (
-    mpiexec_option,
-    pools_option,
-    words,
-    workers_option,
-)
+from trajet.cli.bench import pools_option, workers_option
 from trajet.cli.command import Group
-from trajet.cli.options import amount, whole_numbers
-from trajet.cli.pools import Decorated
+from trajet.cli.options import amount, whole_numbers, words
+from trajet.cli.pools import Decorated, mpiexec_option
 from trajet.output import folder_in
 
-from machine import empty, figures, setups, table
+from machine import figures, setups, table
 from machine.child_process import Row
-from machine.files import Files
+from machine.files import Files, write_empty
 from machine.run import SetupRun, check_same, measured
 from machine.setups import EMPTY, MEMORY, MPIO, Axes, Setup
 
@@ -34,8 +29,8 @@ if TYPE_CHECKING:
 # Of the papers.
 _CORE = "(resid 1:29 or resid 60:121 or resid 160:214) and name CA"
 _LOADS = "1,40,70,100"
-
-
+_topology = click.argument("topology", metavar="TOPOLOGY")
+_trajectories = click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
 _frames = amount(
     "--frames", 10_000, "Frames, those of TRAJECTORY again and again; weak: of each worker."
 )
@@ -78,8 +73,8 @@ def bench() -> None:
 
 
 @bench.command()
-@click.argument("topology", metavar="TOPOLOGY")
-@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
+@_topology
+@_trajectories
 @_frames
 @_select
 @words("--tasks", setups.TASKS, "rmsd", "RMSD; cosines and sines of φ and ψ.")
@@ -104,21 +99,13 @@ def bench() -> None:
 def scaling(
     topology: str,
     trajectories: tuple[str, ...],
-    frames: int,
     select: str,
-    tasks: tuple[str, ...],
-    formats: tuple[str, ...],
-    access: tuple[str, ...],
     files: int,
-    gathering: tuple[str, ...],
-    pools: tuple[str, ...],
-    workers: tuple[int, ...],
-    scaling: tuple[str, ...],
-    cache: tuple[str, ...],
     repeats: int,
     mpiexec: str | None,
     scratch: Path | None,
     folder: Path,
+    **axes: Any,
 ) -> None:
     """Vary task, file, pool and number of workers, every combination.
 
@@ -131,32 +118,20 @@ def scaling(
       benches/machine scaling adk.psf adk.xtc --tasks rmsd,dihedrals --formats xtc,h5md \\
           --access shared,segments --cache cold --scaling strong,weak -o scaling
     """
-    axes = Axes(
-        frames=frames,
-        tasks=tasks,
-        formats=formats,
-        accesses=access,
-        gatherings=gathering,
-        pools=pools,
-        workers=workers,
-        scalings=scaling,
-        caches=cache,
-    )
-    if through := [word for word in access if word in MPIO]:
-        if "h5md" not in formats or "mpi" not in pools:
-            raise click.UsageError(
-                f"--access {','.join(through)} is HDF5 on ranks: --formats h5md --pools mpi"
-            )
-        h5md.parallel_h5py(f"--access {','.join(through)}")
+    if through := [word for word in axes["access"] if word in MPIO]:
+        option = f"--access {','.join(through)}"
+        if "h5md" not in axes["formats"] or "mpi" not in axes["pools"]:
+            raise click.UsageError(f"{option} is HDF5 on ranks: --formats h5md --pools mpi")
+        h5md.parallel_h5py(option)
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, files, scratch or folder) as made:
-        rows = _measure(axes.setups(), made, repeats, mpiexec)
+        rows = _measure(Axes(**axes).setups(), made, repeats, mpiexec)
     _write(folder, rows)
 
 
 @bench.command()
-@click.argument("topology", metavar="TOPOLOGY")
-@click.argument("trajectories", nargs=-1, required=True, metavar="TRAJECTORY...")
+@_topology
+@_trajectories
 @_frames
 @_select
 @click.option(
@@ -176,15 +151,12 @@ def scaling(
 def load(
     topology: str,
     trajectories: tuple[str, ...],
-    frames: int,
     select: str,
-    loads: tuple[int, ...],
-    pools: tuple[str, ...],
-    workers: tuple[int, ...],
     repeats: int,
     mpiexec: str | None,
     scratch: Path | None,
     folder: Path,
+    **axes: Any,
 ) -> None:
     """Compute the RMSD of each frame many times over.
 
@@ -195,8 +167,8 @@ def load(
     Examples:
       benches/machine load adk.psf adk.xtc --pools local,mpi --workers 1,2,4 -o load
     """
-    from_file = Axes(frames=frames, loads=loads, pools=pools, workers=workers)
-    from_memory = replace(from_file, formats=("dcd",), accesses=(MEMORY,))
+    from_file = Axes(**axes)
+    from_memory = replace(from_file, formats=("dcd",), access=(MEMORY,))
     both = [*from_file.setups(), *from_memory.setups()]
     folder.mkdir(parents=True, exist_ok=True)
     with Files(topology, trajectories, select, 1, scratch or folder) as made:
@@ -214,6 +186,7 @@ def load(
     metavar="N",
     help="Workers, or threads of one. Default: the cores.",
 )
+@click.option("--alone", is_flag=True, help="Send each task in its own message, as long ones are.")
 @repeated(10)
 @mpiexec_option
 @into_folder
@@ -221,6 +194,7 @@ def scheduler(
     tasks: int,
     pools: tuple[str, ...],
     workers: int,
+    alone: bool,
     repeats: int,
     mpiexec: str | None,
     folder: Path,
@@ -235,48 +209,34 @@ def scheduler(
       benches/machine scheduler -o scheduler
       benches/machine scheduler --tasks 10000 --pools dask,mpi --workers 16 --repeats 3 -o scheduler
     """
-    sizes = {(1, workers), (workers, 1)}
+    common = {"task": EMPTY, "format": "dcd", "access": "shared", "frames": tasks}
     chosen = [
-        Setup(
-            task=EMPTY,
-            format="dcd",
-            access="shared",
-            gathering="shared" if pool == "mpi" else "",
-            pool=pool,
-            workers=size,
-            threads=threads,
-            frames=tasks,
-        )
-        for pool in pools
-        for size, threads in sorted(sizes)
+        Setup(**common, pool=pool, workers=size, threads=threads, gathering=rows)  # type: ignore[arg-type]
+        for pool, rows in ((pool, "shared" if pool == "mpi" else "") for pool in pools)
+        for size, threads in sorted({(1, workers), (workers, 1)})
         # A local pool has threads only.
         if pool != "local" or size == 1
     ]
     folder.mkdir(parents=True, exist_ok=True)
     with folder_in(folder) as place:
         file = place / "empty.dcd"
-        empty.write(file)
+        write_empty(file)
         rows = []
         for setup in chosen:
-            rows += _run(SetupRun(setup, [str(file)], [], repeats), mpiexec)
+            rows += _run(SetupRun(setup, [str(file)], [], repeats, alone), mpiexec)
     save(folder / "runs.csv", table.long(rows))
     names = ("pool", "workers", "threads", "repeat", "time", "tasks_per_second")
     lines = [[*(row[name] for name in names[:4]), *point] for row in rows for point in row["rates"]]
     save(folder / "rates.csv", table.as_csv([names, *lines]))
     curves: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for row in rows:
-        label = f"{row['workers']} × {_threads(row['threads'])}"
+        label = f"{row['workers']} × {row['threads']} thread{'s' * (row['threads'] > 1)}"
         curves.setdefault(row["pool"], {}).setdefault(label, []).append(np.array(row["rates"]))
     title = f"{tasks:,} empty tasks: mean of {repeats}, one standard deviation on both sides"
     save_figure(folder / "throughput.png", figures.throughput(curves, title=title))
 
 
-def _measure(
-    chosen: Iterable[Setup],
-    made: Files,
-    repeats: int,
-    mpiexec: str | None,
-) -> list[Row]:
+def _measure(chosen: Iterable[Setup], made: Files, repeats: int, mpiexec: str | None) -> list[Row]:
     rows: list[Row] = []
     for setup in chosen:
         files = [str(path) for path in made.of(setup)]
@@ -289,25 +249,12 @@ def _run(job: SetupRun, mpiexec: str | None) -> list[Row]:
     """Measure a setup and print the mean time."""
     rows = measured(job, mpiexec)
     total = table.Figure.of([row["t_total"] for row in rows])
-    s = job.setup
-    workers = f"{s.workers} x {s.threads}"
-    words = (
-        table.task_of(rows[0]),
-        s.format,
-        s.access,
-        s.pool,
-        s.gathering,
-        workers,
-        s.scaling,
-        s.cache,
-    )
+    s, task = job.setup, table.task_of(rows[0])
+    words = f"{task} {s.format} {s.access} {s.pool} {s.gathering} {s.workers} x {s.threads}"
     sd = "" if len(rows) == 1 else f" ± {total.sd:.2g}"
-    click.echo(f"{' '.join(word for word in words if word)}: {total.mean:.4g}{sd} s")
+    each = f", {1e6 * total.mean / s.frames:.1f} µs a task" if s.task == EMPTY else ""
+    click.echo(f"{' '.join(words.split())} {s.scaling} {s.cache}: {total.mean:.4g}{sd} s{each}")
     return rows
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _write(folder: Path, rows: list[Row]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from trajet.plots.drawing import LEGEND_CHARACTERS, bare, shortened, titled
+from trajet.plots.drawing import bare, shortened, width_of, wrapped
 from trajet.plots.look import COLOURS, LINES, MARKS
 
 if TYPE_CHECKING:
@@ -14,140 +14,26 @@ if TYPE_CHECKING:
 
 # Horizontal offset between curves, as a fraction of the axis of workers.
 APART = 0.012
+_PANELS = {
+    "t_io": "reading and decoding, $t_{IO}$ (s)",
+    "t_comp": "computing, $t_{comp}$ (s)",
+    "S": "speed-up S",
+    "E": "efficiency E",
+}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve against the number of workers; curves of the same `row` share axes.
+    """Means and standard deviations of each quantity against the number of workers."""
 
-    Attributes
-    ----------
-    row, label
-        Names of the row of axes and of the curve.
-    workers, figures
-        Numbers of workers; means and standard deviations of each quantity.
-    """
-
-    row: str
     label: str
     workers: Sequence[int]
     figures: Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
-def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
-    """Draw reading, computing, speed-up and efficiency against the number of workers.
-
-    Parameters
-    ----------
-    curves
-        Curves with the quantities t_io, t_comp, S and E, and at most as many labels as there are
-        colours.
-    title
-        Title of the figure.
-    weak
-        Whether the frames grow with the workers.
-    """
-    from matplotlib.figure import Figure
-
-    panels = (
-        ("t_io", "reading and decoding, $t_{IO}$ (s)"),
-        ("t_comp", "computing, $t_{comp}$ (s)"),
-        ("S", "speed-up S"),
-        ("E", "efficiency E"),
-    )
-    rows = list(dict.fromkeys(curve.row for curve in curves))
-    labels = list(dict.fromkeys(curve.label for curve in curves))
-    numbers = sorted({n for curve in curves for n in curve.workers})
-    figure = Figure(figsize=(12.0, 2.2 * len(rows) + 1.6), layout="constrained", dpi=150)
-    grid = figure.subplots(len(rows), len(panels), sharex=True, sharey="col", squeeze=False)
-    # Side by side, so that no deviation hides another.
-    apart = APART * max(1.0, np.log2(numbers[-1] / numbers[0]))
-    handles = dict[str, Any]()  # matplotlib takes containers for artists, its types do not
-    for curve in curves:
-        k = labels.index(curve.label)
-        for axes, (name, _) in zip(grid[rows.index(curve.row)], panels, strict=True):
-            mean, sd = (np.array(values) for values in curve.figures[name])
-            handles[shortened(curve.label)] = axes.errorbar(
-                np.array(curve.workers) * 2 ** (apart * (k - (len(labels) - 1) / 2)),
-                mean,
-                yerr=np.nan_to_num(sd),
-                color=COLOURS[k % len(COLOURS)],
-                marker=MARKS[k % len(MARKS)],
-                markersize=4,
-                linewidth=1.2,
-                capsize=2,
-            )
-    ideal = {"S": numbers, "E": [1] * len(numbers)}
-    for axes_of_row, row in zip(grid, rows, strict=True):
-        axes_of_row[0].set_ylabel(shortened(row))
-        for axes, (name, _) in zip(axes_of_row, panels, strict=True):
-            axes.set_ylim(bottom=0)
-            if name in ideal:
-                (line,) = axes.plot(numbers, ideal[name], color="0.6", ls="--", lw=0.8, zorder=0)
-                handles["ideal"] = line
-            bare(axes)
-    grid[0, 0].set_xscale("log", base=2)
-    grid[0, 0].set_xticks(numbers, [str(n) for n in numbers])
-    grid[0, 0].minorticks_off()
-    for top, bottom, (_, label) in zip(grid[0], grid[-1], panels, strict=True):
-        top.set_title(label, fontsize="medium")
-        bottom.set_xlabel("workers" + (", each with as many frames" if weak else ""))
-    figure.suptitle(shortened(title), fontsize="medium")
-    # The figure is half as wide again as others.
-    across = sum(len(label) + 8 for label in handles) <= 1.5 * LEGEND_CHARACTERS
-    columns, place = len(handles) if across else 3, "outside lower center"
-    figure.legend(handles.values(), handles, loc=place, ncols=columns, frameon=False)
-    return figure
-
-
-def throughput(
-    curves: Mapping[str, Mapping[str, Sequence[NDArray[np.float64]]]], *, title: str
-) -> "Figure":
-    """Draw tasks per second against time.
-
-    Parameters
-    ----------
-    curves
-        By pool and number of workers: an array `(n, 2)` per repeat, with times since its start (s)
-        and rates. The line is the mean over the repeats, the band one standard deviation.
-    title
-        Title of the figure.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8.0, 5.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
-    for k, (pool, by_workers) in enumerate(curves.items()):
-        colour = COLOURS[k % len(COLOURS)]
-        for (workers, repeats), style in zip(by_workers.items(), ("-", "--"), strict=False):
-            times = np.mean(repeats, axis=0)[:, 0]
-            rates = np.array(repeats)[:, :, 1]
-            mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
-            label = f"{pool}, {workers}"
-            axes.plot(times, mean, color=colour, linestyle=style, linewidth=1.5, label=label)
-            low = np.maximum(mean - sd, mean / 10)
-            axes.fill_between(times, low, mean + sd, color=colour, alpha=0.15, linewidth=0)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("time since the begin of the run (s)")
-    axes.set_ylabel("tasks a second")
-    titled(axes, title)
-    bare(axes)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    return figure
-
-
 @dataclass(frozen=True)
 class FrameCurve:
-    """A curve against the number of frames.
-
-    Attributes
-    ----------
-    label, group, kind
-        Name of the curve; the group sets its colour, the kind its mark.
-    frames, values
-        Points of the curve.
-    """
+    """A curve against the number of frames; the group sets its colour, the kind its mark."""
 
     label: str
     group: str
@@ -156,42 +42,101 @@ class FrameCurve:
     values: Sequence[float]
 
 
-def against_frames(curves: Sequence[FrameCurve], *, quantity: str, title: str) -> "Figure":
-    """Draw what grows with the number of frames, on logarithmic axes."""
+def _style(k: int) -> dict[str, Any]:
+    """Return the look of a curve, which no other has."""
+    n = len(COLOURS)
+    marks = MARKS[k % len(MARKS)], LINES[k // n % len(LINES)]
+    return {"color": COLOURS[k % n], "marker": marks[0], "linestyle": marks[1], "linewidth": 1.2}
+
+
+def scaling(curves: Sequence[Curve], *, title: str, weak: bool) -> "Figure":
+    """Draw t_io, t_comp, S and E against the number of workers; `weak`: as many frames for each."""
     from matplotlib.figure import Figure
+
+    numbers = sorted({n for curve in curves for n in curve.workers})
+    figure = Figure(figsize=(12.0, 4.0 + 0.1 * len(curves)), layout="constrained", dpi=150)
+    grid = figure.subplots(1, len(_PANELS), sharex=True)
+    # Side by side, so that no deviation hides another.
+    apart = APART * max(1.0, np.log2(numbers[-1] / numbers[0]))
+    ideal = {"S": numbers, "E": [1] * len(numbers)}
+    for axes, (name, label) in zip(grid, _PANELS.items(), strict=True):
+        for k, curve in enumerate(curves):
+            mean, sd = (np.array(values) for values in curve.figures[name])
+            x = np.array(curve.workers) * 2 ** (apart * (k - (len(curves) - 1) / 2))
+            own = shortened(curve.label)
+            how: dict[str, Any] = {"markersize": 4, "capsize": 2, "label": own, **_style(k)}
+            axes.errorbar(x, mean, yerr=np.nan_to_num(sd), **how)
+        if name in ideal:
+            axes.plot(numbers, ideal[name], color="0.6", ls="--", lw=0.8, zorder=0, label="ideal")
+        axes.set_ylim(bottom=0)
+        axes.set_title(label, fontsize="medium")
+        axes.set_xlabel("workers" + (", each with as many frames" if weak else ""))
+        bare(axes)
+    grid[0].set_xscale("log", base=2)
+    grid[0].set_xticks(numbers, [str(n) for n in numbers])
+    grid[0].minorticks_off()
+    figure.suptitle(shortened(title), fontsize="medium")
+    handles, labels = grid[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def throughput(
+    curves: Mapping[str, Mapping[str, Sequence[NDArray[np.float64]]]], *, title: str
+) -> "Figure":
+    """Draw tasks per second against time: the mean and one standard deviation of the repeats.
+
+    `curves` has, by pool and number of workers, an array `(n, 2)` per repeat: times since its start
+    (s), and rates.
+    """
+    figure, axes = _logarithmic("time since the begin of the run (s)", "tasks a second", title)
+    for k, (pool, by_workers) in enumerate(curves.items()):
+        colour = COLOURS[k % len(COLOURS)]
+        for (workers, repeats), style in zip(by_workers.items(), ("-", "--"), strict=False):
+            times = np.mean(repeats, axis=0)[:, 0]
+            rates = np.array(repeats)[:, :, 1]
+            mean, sd = rates.mean(axis=0), rates.std(axis=0, ddof=min(1, len(rates) - 1))
+            axes.plot(times, mean, color=colour, linestyle=style, label=f"{pool}, {workers}")
+            low = np.maximum(mean - sd, mean / 10)
+            axes.fill_between(times, low, mean + sd, color=colour, alpha=0.15, linewidth=0)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def against_frames(curves: Sequence[FrameCurve], *, quantity: str, title: str) -> "Figure":
+    """Draw what grows with the number of frames."""
     from matplotlib.ticker import LogLocator
 
-    figure = Figure(figsize=(9.0, 5.0), layout="constrained", dpi=150)
-    axes = figure.subplots()
+    figure, axes = _logarithmic("frames", quantity, title)
     groups = list(dict.fromkeys(curve.group for curve in curves))
     kinds = list(dict.fromkeys(curve.kind for curve in curves))
     for curve in curves:
-        group, kind = groups.index(curve.group), kinds.index(curve.kind)
+        colour, kind = COLOURS[groups.index(curve.group) % len(COLOURS)], kinds.index(curve.kind)
+        # Marks of equal curves are seen through each other.
+        fill = {"markerfacecolor": "none", "markersize": 7} if kind else {"markersize": 5}
+        how: dict[str, Any] = {"marker": MARKS[kind % len(MARKS)], "label": shortened(curve.label)}
         axes.plot(
-            curve.frames,
-            curve.values,
-            color=COLOURS[group % len(COLOURS)],
-            marker=MARKS[kind % len(MARKS)],
-            # Marks of equal curves are seen through each other.
-            markerfacecolor="none" if kind else None,
-            markersize=5 if kind == 0 else 7,
-            linestyle=LINES[kind % len(LINES)],
-            linewidth=1.2,
-            label=shortened(curve.label),
+            curve.frames, curve.values, color=colour, ls=LINES[kind % len(LINES)], **how, **fill
         )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     numbers = sorted({n for curve in curves for n in curve.frames})
     axes.set_xticks(numbers, [f"{n:,}" for n in numbers])
     axes.minorticks_off()
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("frames")
-    axes.set_ylabel(quantity)
-    titled(axes, title)
-    bare(axes)
     figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     return figure
+
+
+def _logarithmic(x: str, y: str, title: str) -> tuple["Figure", Any]:
+    """Return a figure with logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained", dpi=150)
+    axes = figure.subplots()
+    axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axes.set_title(wrapped(title, width_of(axes)), loc="left", fontsize="medium")
+    bare(axes)
+    return figure, axes
 
 
 def points_drawn(
@@ -199,10 +144,7 @@ def points_drawn(
 ) -> Callable[[NDArray[np.float32]], None]:
     """Return a function that draws positions (`(n_atoms, 3)`), seen along y, to an image in memory.
 
-    Parameters
-    ----------
-    low, high
-        `(3,)`, corners of the visible box, Å.
+    `low` and `high` are corners of the visible box, Å.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

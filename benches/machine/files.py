@@ -1,12 +1,11 @@
-"""Trajectories for benchmarks, made from the user's trajectory."""
+"""Trajectories for benchmarks: made from the user's trajectory, and of empty tasks."""
 
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,9 @@ from trajet.output import folder_in
 from trajet.pools.shared import in_memory
 
 from machine.setups import MEMORY, Setup
+
+# Frames of empty tasks. With so many atoms (192 kB) a leaf holds one frame: each can be a task.
+_EMPTY_FRAMES, _EMPTY_ATOMS = 64, 16_000
 
 
 class Files:
@@ -36,12 +38,7 @@ class Files:
         """Return self; no file is created yet."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the files."""
         self._kept.close()
 
@@ -97,9 +94,51 @@ class Files:
         return [part.path for part in made]
 
 
-def drop(paths: Sequence[Path]) -> None:
-    """Drop the pages of files from the system's page cache."""
-    for path in paths:
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+def empty_frames(n_tasks: int) -> NDArray[np.int64]:
+    """Return the frame numbers of `n_tasks` empty tasks, which repeat the frames."""
+    return np.arange(n_tasks, dtype=np.int64) % _EMPTY_FRAMES
+
+
+def write_empty(path: Path) -> None:
+    """Write the frames of empty tasks, as DCD."""
+    with path.open("w+b") as file:
+        axes, _ = create_dcd(file, _EMPTY_FRAMES, _EMPTY_ATOMS)
+        axes[:] = np.random.default_rng(0).uniform(0, 50, axes.shape)
+
+
+def create_dcd(
+    file: IO[bytes], n_frames: int, n_atoms: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Create a DCD file whose coordinates and cells are zeros; return both, mapped.
+
+    Coordinates are `(n_frames, 3, n_atoms)`, float32, Å; cells `(n_frames, 6)`, float64: a, γ, b,
+    β, α, c (Å, degrees), zeros for no cell. Without room for the file, an `OSError` is raised.
+    """
+
+    def record(*values: bytes) -> bytes:
+        body = b"".join(values)
+        length = np.int32(len(body)).tobytes()
+        return length + body + length
+
+    def words(*values: int) -> bytes:
+        return np.array(values, "<i4").tobytes()
+
+    step = np.float32(1).tobytes()
+    head = words(n_frames, 0, 1, n_frames, *[0] * 5)
+    header = record(b"CORD", head, step, words(1, *[0] * 8, 24))
+    title = record(words(1), b"bench".ljust(80))
+    file.write(header + title + record(words(n_atoms)))
+    file.flush()
+    begin = file.tell()
+    frame = np.dtype([("cell", _record("<f8", 6)), ("axes", _record("<f4", n_atoms), (3,))])
+    # A write to mapped memory cannot report that the disk is full.
+    os.posix_fallocate(file.fileno(), begin, n_frames * frame.itemsize)
+    frames: np.ndarray = np.memmap(file, frame, "r+", begin, (n_frames,))
+    for name, size in (("cell", 48), ("axes", 4 * n_atoms)):
+        frames[name]["begin"] = frames[name]["end"] = size
+    return frames["axes"]["values"], frames["cell"]["values"]
+
+
+def _record(kind: str, count: int) -> np.dtype:
+    """Return the dtype of a Fortran record: numbers between two markers of its length."""
+    return np.dtype([("begin", "<i4"), ("values", kind, (count,)), ("end", "<i4")])

@@ -12,11 +12,10 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ from trajet.report_entries import StageName, TaskReport, WorkerEntry
 from trajet.result import COUNTS
 from trajet.trajectory import frame_numbers
 
-from machine import dcd
+from machine.files import create_dcd
 
 # Bytes of a request, and of selected positions that are computed at a time.
 _CALL = 2**22
@@ -51,11 +50,6 @@ class MpioPool(MpiPool):
 
     It runs analyses of one pass whose arrays have an entry for each frame, on boxes that are not
     rotated, as in all files of the benchmark. A rank has one thread; `gathering` must be given.
-
-    Attributes
-    ----------
-    collective
-        Whether ranks read collectively.
     """
 
     collective: bool = False
@@ -115,31 +109,15 @@ class _Stages:
     def done(self, host: str, **counts: int) -> TaskOutcome:
         """Return the outcome of the rank with its stages and counters."""
         total = sum(self._seconds.values())
-        worker: dict[str, float] = {
-            **dict.fromkeys(COUNTS, 0),
-            **counts,
-            **self._seconds,
-            "t_total": total,
-        }
+        zeros: dict[str, float] = dict.fromkeys(COUNTS, 0)
+        worker: dict[str, float] = {**zeros, **counts, **self._seconds, "t_total": total}
         report: TaskReport = {"workers": [cast(WorkerEntry, worker)]}
         return TaskOutcome(NO_STATES, report, self._begin, self._begin + total, host, os.getpid())
 
 
 @dataclass(frozen=True)
 class _Job:
-    """The job that rank 0 broadcasts.
-
-    Attributes
-    ----------
-    path, plan, numbers
-        The file, the analysis, and the frames.
-    collective
-        Whether ranks read collectively.
-    arrays
-        Name, dtype and shape of each array.
-    transport
-        How arrays are gathered on rank 0.
-    """
+    """The job that rank 0 broadcasts; `arrays` have a name, a dtype and a shape each."""
 
     path: Path
     plan: Plan
@@ -153,11 +131,7 @@ class _Job:
         self.take(ranks, _Stages(), None, lambda: None)
 
     def take(
-        self,
-        ranks: Communicator,
-        stages: _Stages,
-        sections: Sections | None,
-        found: Callable[[], None],
+        self, ranks: Communicator, stages: _Stages, sections: Sections | None, found: Any
     ) -> list[TaskOutcome]:
         """Read and compute the share of this rank; return what all ranks did, on rank 0.
 
@@ -219,13 +193,10 @@ class _Job:
         shares: list[list[tuple[Task, list[range]]]] = []
         for calls in h5md.shares(len(self.numbers), n_ranks, unit=unit, call=call):
             groups = [calls[k : k + at_once] for k in range(0, len(calls), at_once)]
-            first = len(shares) * len(groups)
-            shares.append(
-                [
-                    (Task(k, (k, k + 1), (group[0].start, group[-1].stop)), group)
-                    for k, group in enumerate(groups, first)
-                ]
-            )
+            share = []
+            for k, group in enumerate(groups, len(shares) * len(groups)):
+                share.append((Task(k, (k, k + 1), (group[0].start, group[-1].stop)), group))
+            shares.append(share)
         return shares
 
 
@@ -234,7 +205,7 @@ class _Memory:
 
     def __init__(self, file: IO[bytes], plan: Plan, n_frames: int) -> None:
         self.atoms, self._plan = plan.atoms, plan.condensed()
-        self._axes, self._cells = dcd.create(file, n_frames, len(self.atoms))
+        self._axes, self._cells = create_dcd(file, n_frames, len(self.atoms))
         self._reader = trajectory.open(None, path_of(file), sidecar=False).source.reader
 
     def put(self, at: int, positions: NDArray[np.float32], cells: NDArray[np.float64]) -> None:

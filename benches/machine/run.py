@@ -1,7 +1,6 @@
 """Measures a setup in a process of its own, or in ranks that `mpiexec` starts."""
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +9,15 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from host import drop_pages
+from numpy.typing import NDArray
 from trajet import trajectory
 from trajet._trajet import WorkerError
 from trajet.analysis.apply import apply
 from trajet.analysis.dihedrals import dihedrals
 from trajet.analysis.rmsd import rmsd
-from trajet.cli.bench import starting_ranks
+from trajet.cli.pools import starting_ranks
+from trajet.pools import task_batches
 from trajet.pools.dask import DaskPool, dask_client
 from trajet.pools.local import LocalPool
 from trajet.pools.mpi import MpiPool
@@ -25,9 +27,9 @@ from trajet.pools.processes import ProcessPool
 from trajet.result import Table, entries_of
 from trajet.trajectory import Trajectory
 
-from machine import child_process, empty
+from machine import child_process
 from machine.child_process import Row
-from machine.files import drop
+from machine.files import empty_frames
 from machine.mpio import MpioPool
 from machine.setups import EMPTY, MPIO, Setup
 
@@ -41,54 +43,27 @@ _BINS = 20
 class SetupRun:
     """A setup with its files, for the process that measures it.
 
-    Attributes
-    ----------
-    setup
-        The setup to measure.
-    files, atoms
-        Files and atom indices; selections are evaluated before, once for all setups.
-    repeats
-        Number of runs that count, after a first run that does not.
+    Selections are evaluated before, once for all setups: `atoms` are indices, or four for each
+    dihedral angle. A first run precedes the `repeats` that count. `alone`: each task has its own
+    message.
     """
 
     setup: Setup
     files: Sequence[str]
-    # indices of atoms, or of four atoms each, by the task
     atoms: list[Any]
     repeats: int
-
-    def to_json(self) -> str:
-        """Return the job as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "SetupRun":
-        """Return the job of a JSON text."""
-        entries = json.loads(text)
-        return cls(**{**entries, "setup": Setup(**entries["setup"])})
+    alone: bool = False
 
 
 def measured(job: SetupRun, mpiexec: str | None) -> list[Row]:
-    """Measure a setup in a process of its own, and return a row per repeat.
-
-    Raises
-    ------
-    WorkerError
-        If the process fails; with its error message.
-    """
+    """Measure a setup in a process of its own, and return a row per repeat."""
     start = starting_ranks(mpiexec, job.setup.workers) if job.setup.pool == "mpi" else []
-    found: list[Row] = child_process.run(__name__, job.to_json(), start=start)
+    found: list[Row] = child_process.run(__name__, job, start=start)
     return found
 
 
 def check_same(rows: Sequence[Row]) -> None:
-    """Raise an error if setups with the same frames have different results.
-
-    Raises
-    ------
-    WorkerError
-        If they have.
-    """
+    """Raise a `WorkerError` if setups with the same frames have different results."""
     first: dict[tuple[object, ...], Row] = {}
     for row in rows:
         task = tuple(row[name] for name in ("task", "load", "format", "frames"))
@@ -106,6 +81,8 @@ def check_same(rows: Sequence[Row]) -> None:
 
 def rows_of(job: SetupRun) -> list[Row]:
     """Measure a setup in this process; MPI ranks other than 0 return nothing."""
+    if job.alone:
+        task_batches.MAX_TASKS = 1
     with _pool(job.setup) as pool:
         if isinstance(pool, MpiPool) and pool.serve():
             return []
@@ -113,7 +90,8 @@ def rows_of(job: SetupRun) -> list[Row]:
         rows = []
         for repeat in range(-1, job.repeats):
             if job.setup.cache == "cold":
-                drop([Path(path) for path in job.files])
+                for path in job.files:
+                    drop_pages(Path(path))
             opened = trajectory.open(None, *job.files)
             begin = time.perf_counter()
             result = compute(job, opened, pool)
@@ -156,9 +134,14 @@ def _dihedrals(job: SetupRun, opened: Trajectory, pool: Pool) -> Table:
     return dihedrals(opened, job.atoms, sin_cos=True, frames=frames, pool=pool)
 
 
+def nothing(_: NDArray[np.float32]) -> float:
+    """Compute nothing."""
+    return 0.0
+
+
 def _empty(job: SetupRun, opened: Trajectory, pool: Pool) -> Table:
-    everything, frames = opened.select(range(opened.n_atoms)), empty.frames_of(job.setup.frames)
-    return apply(everything, empty.nothing, frames=frames, pool=pool)
+    everything, frames = opened.select(range(opened.n_atoms)), empty_frames(job.setup.frames)
+    return apply(everything, nothing, frames=frames, pool=pool)
 
 
 _TASKS: dict[str, Callable[[SetupRun, Trajectory, Pool], Table]] = {
@@ -176,19 +159,14 @@ def _figures(setup: Setup, result: Table, wall: float) -> Row:
     if setup.access not in MPIO:
         # The calling process opens the trajectory; each worker opens the files that it reads.
         t_open += opening["t_open"] + opening["t_index"]
+    overheads = [w["t_overhead"] / w["t_total"] if w["t_total"] else 0.0 for w in workers]
     row: Row = {
         "t_open": t_open,
-        "t_io": means["t_io"],
-        "t_comp": means["t_comp"],
-        "t_comm": means["t_comm"],
-        "t_wait": means["t_wait"],
+        **{name: means[name] for name in ("t_io", "t_comp", "t_comm", "t_wait")},
         "t_N": max(worker["t_total"] for worker in workers),
         "t_total": report["stages"]["t_total"],
         "wall": wall,
-        "unexplained": max(
-            worker["t_overhead"] / worker["t_total"] if worker["t_total"] else 0.0
-            for worker in workers
-        ),
+        "unexplained": max(overheads),
         "requests": report["requests"],
         "stragglers": len(report["stragglers"]),
         DIGEST: hashlib.sha256(result.values.data).hexdigest()[:16],
@@ -205,9 +183,5 @@ def _rates(ends: Sequence[float]) -> list[tuple[float, float]]:
     return list(zip(middles.tolist(), (counts / np.diff(edges)).tolist(), strict=True))
 
 
-def _respond(job: str) -> list[Row] | None:
-    return rows_of(SetupRun.from_json(job)) or None
-
-
 if __name__ == "__main__":
-    child_process.serve(_respond)
+    child_process.serve(lambda job: rows_of(job) or None)

@@ -24,37 +24,19 @@ CACHES = ("warm", "cold")
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Parameters of a benchmark, which its repeats share.
-
-    Attributes
-    ----------
-    task, load
-        The task, and how often it is computed for each frame.
-    format, access
-        Format of the trajectory, and how its files are shared by the workers.
-    gathering
-        How MPI gathers rows; empty for other pools.
-    pool, workers, threads
-        Pool, number of workers, and threads per worker. The workers of `local` are threads.
-    scaling
-        "strong": the number of frames is fixed. "weak": the number of frames per worker is fixed.
-    cache
-        "cold": the file's pages are dropped before each run.
-    frames
-        Number of frames that are analysed, by all workers.
-    """
+    """Parameters of a benchmark, which its repeats share."""
 
     task: str
-    load: int = 1
+    load: int = 1  # how often the task is computed for each frame
     format: str
-    access: str
-    gathering: str
+    access: str  # how the files are shared by the workers
+    gathering: str  # of rows on MPI; empty for other pools
     pool: str
-    workers: int
-    threads: int = 1
-    scaling: str = "strong"
-    cache: str = "warm"
-    frames: int
+    workers: int  # of `local`: threads
+    threads: int = 1  # per worker
+    scaling: str = "strong"  # weak: the number of frames per worker is fixed
+    cache: str = "warm"  # cold: the file's pages are dropped before each run
+    frames: int  # analysed by all workers together
 
     def n_files(self, files_of_chain: int) -> int:
         """Return the number of files of the trajectory."""
@@ -69,24 +51,24 @@ class Axes:
     tasks: Sequence[str] = ("rmsd",)
     loads: Sequence[int] = (1,)
     formats: Sequence[str] = ("xtc",)
-    accesses: Sequence[str] = ("shared",)
-    gatherings: Sequence[str] = ("shared",)
+    access: Sequence[str] = ("shared",)
+    gathering: Sequence[str] = ("shared",)
     pools: Sequence[str] = ("local",)
     workers: Sequence[int] = (1,)
-    scalings: Sequence[str] = ("strong",)
-    caches: Sequence[str] = ("warm",)
+    scaling: Sequence[str] = ("strong",)
+    cache: Sequence[str] = ("warm",)
 
     def setups(self) -> Iterator[Setup]:
         """Yield all combinations, and always those with one worker, for comparison.
 
         MPI-IO is combined with H5MD files and the pool `mpi` only.
         """
-        axes = (self.tasks, self.loads, self.formats, self.accesses, self.pools)
+        axes = (self.tasks, self.loads, self.formats, self.access, self.pools)
         for task, load, format_, access, pool in product(*axes):
             if access in MPIO and (format_, pool) != ("h5md", "mpi"):
                 continue
-            gatherings = self.gatherings if pool == "mpi" else ("",)
-            several = (gatherings, self.scalings, self.caches, sorted({1, *self.workers}))
+            gatherings = self.gathering if pool == "mpi" else ("",)
+            several = (gatherings, self.scaling, self.cache, sorted({1, *self.workers}))
             for gathering, scaling, cache, workers in product(*several):
                 yield Setup(
                     task=task,

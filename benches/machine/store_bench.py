@@ -1,4 +1,4 @@
-"""Benchmark of loading the protein of a membrane system, after Deng et al. 2021 (ADA).
+"""Benchmark of loading the proteins of a large system, after Deng et al. 2021 (ADA).
 
 ADA: doi:10.1145/3472456.3473509, figures 7a to 7c, and the number of frames that fit into memory:
 in ADA, those before the system kills the viewer. A run is limited to a number of bytes besides
@@ -18,9 +18,10 @@ from trajet.store import Store
 
 from machine import store_system
 from machine.child_process import Row
-from machine.store_cases import (
+from machine.store_run import (
     ALL,
     HDF5,
+    NAME,
     PLAIN,
     PROTEIN,
     STORE,
@@ -28,9 +29,8 @@ from machine.store_cases import (
     Case,
     CaseRun,
     cases,
+    measured,
 )
-from machine.store_loaders import NAME
-from machine.store_run import measured
 
 # Seconds added to ten times the usual time of a run before it is killed.
 _PATIENCE = 30
@@ -38,32 +38,13 @@ _PATIENCE = 30
 _CLOSE = 0.03
 # Tiers of a store: the protein, and the atoms that a viewer does not need.
 _ACTIVE, _IDLE = "active", "idle"
-_TAGS = (
-    (PROTEIN, "p", PROTEIN, _ACTIVE),
-    ("lipid", "l", "resname POPC", _IDLE),
-    ("water", "w", "rest", _IDLE),
-)
-_FORMATS = {
-    **{"store-exact": "exact", "store-dcd": "dcd"},
-    **{"store-nc": "ncdf", HDF5: "h5md"},
-}
+_TAGS = ((PROTEIN, PROTEIN, _ACTIVE), ("water", "rest", _IDLE))
+_FORMATS = {"store-exact": "exact", "store-dcd": "dcd", "store-nc": "ncdf", HDF5: "h5md"}
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A storage of the trajectory.
-
-    Attributes
-    ----------
-    source
-        The trajectory or the folder of the store.
-    files
-        The files that hold the protein, and those that hold all atoms, with structure files.
-    size
-        Bytes of all files.
-    seconds
-        Time in which it was made from the compressed file.
-    """
+    """A storage: the files that hold the protein and all atoms, with structures; bytes; seconds."""
 
     source: Path
     files: dict[str, list[Path]]
@@ -96,16 +77,12 @@ def stored(storage: str, topology: Path, plain: Path, folder: Path) -> Stored:
 
 
 def _profile(form: str) -> str:
-    lines = ["[tiers]", *(f'{tier} = "{tier}"' for tier in (_ACTIVE, _IDLE))]
-    for name, short, select, tier in _TAGS:
-        lines += [
-            "[[tags]]",
-            *(f'name = "{name}"', f'short = "{short}"', f'select = "{select}"'),
-            *(f'tier = "{tier}"', f'format = "{form}"'),
-        ]
-        if form != "exact":
-            lines.append("lossy = true")
-    return "\n".join(lines) + "\n"
+    tail = f'format = "{form}"\n' + ("" if form == "exact" else "lossy = true\n")
+    lines = [f'[tiers]\n{_ACTIVE} = "{_ACTIVE}"\n{_IDLE} = "{_IDLE}"\n']
+    for name, select, tier in _TAGS:
+        head = f'[[tags]]\nname = "{name}"\nshort = "{name[0]}"\n'
+        lines.append(f'{head}select = "{select}"\ntier = "{tier}"\n{tail}')
+    return "".join(lines)
 
 
 def _below(folder: Path) -> list[Path]:
@@ -116,20 +93,8 @@ def _below(folder: Path) -> list[Path]:
 class Bench:
     """Parameters that all cases of one size share.
 
-    Attributes
-    ----------
-    data
-        The folder that keeps the system.
-    frames
-        Number of frames.
-    repeats
-        Number of runs that count, after a first run of a single frame.
-    cold
-        Whether files are dropped from the page cache before each run.
-    drawn
-        Number of frames to draw.
-    limit
-        Bytes of memory for which to find the number of frames that fit; None to skip that.
+    `data` keeps the system, `drawn` frames are drawn; `limit` are the bytes of memory for which to
+    find the number of frames that fit, or None.
     """
 
     data: Path
@@ -141,8 +106,7 @@ class Bench:
 
     def rows(self, storages: Sequence[str], tools: Sequence[str]) -> Iterator[list[Row]]:
         """Yield the rows of each case; files of a storage are removed after its last case."""
-        topology = store_system.topology_in(self.data)
-        plain = store_system.trajectory_in(self.data, self.frames)
+        topology, plain = store_system.make(self.data, self.frames)
         for storage in storages:
             chosen = list(cases([storage], tools))
             if not chosen:
@@ -155,15 +119,10 @@ class Bench:
     def _repeats(
         self, case: Case, made: Stored, topology: Path, plain: Path, place: Path
     ) -> list[Row]:
-        job = CaseRun(
-            case=case,
-            topology=str(topology),
-            source=str(made.source),
-            files=[str(path) for path in made.files[case.atoms]],
-            frames=self.frames,
-            cold=self.cold,
-            drawn=self.drawn,
-        )
+        paths = {"topology": str(topology), "source": str(made.source)}
+        files = [str(path) for path in made.files[case.atoms]]
+        how = {"frames": self.frames, "cold": self.cold, "drawn": self.drawn}
+        job = CaseRun(case=case, **paths, files=files, **how)  # type: ignore[arg-type]
         # This run builds indexes and offsets, and reads the files into the page cache.
         measured(replace(job, frames=1, drawn=0))
         about = {"source": plain.stat().st_size, "stored": made.size, "t_store": made.seconds}
@@ -172,10 +131,11 @@ class Bench:
             for repeat in range(self.repeats)
         ]
         if self.limit is not None:
-            patient = replace(job, patience=_PATIENCE + int(10 * rows[0]["t_turnaround"]))
-            reached = frames_reached(
-                lambda n: self._limited(patient, n, place), rows[0], self.limit
-            )
+            first = rows[0]
+            patient = replace(job, patience=_PATIENCE + int(10 * first["t_turnaround"]))
+            a_frame = max(1.0, (first["peak_memory"] - first["idle_memory"]) / first["frames"])
+            within = lambda n: fits(self._limited(patient, n, place))  # noqa: E731
+            reached = most(within, first["frames"], int(self.limit / a_frame))
             rows = [{**row, "frames_reached": reached} for row in rows]
         return rows
 
@@ -189,22 +149,6 @@ class Bench:
         whole = trajectory.open(None, job.source)
         conversion.convert(whole, cut, frames=slice(0, frames), force=True)
         return replace(job, source=str(cut))
-
-
-def frames_reached(job_of: Callable[[int], CaseRun], row: Row, limit: int) -> int:
-    """Return the largest number of frames that a case can load, at most those of the trajectory.
-
-    Parameters
-    ----------
-    job_of
-        Returns the job that loads a number of first frames under the limit.
-    row
-        Measurement of loading all frames, without a limit.
-    limit
-        Limit, bytes.
-    """
-    a_frame = max(1.0, (row["peak_memory"] - row["idle_memory"]) / row["frames"])
-    return most(lambda count: fits(job_of(count)), row["frames"], int(limit / a_frame))
 
 
 def most(within: Callable[[int], bool], top: int, guess: int) -> int:

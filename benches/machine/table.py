@@ -8,12 +8,9 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from itertools import combinations
 from math import hypot, isnan, nan
 from statistics import mean, stdev
 from typing import Any, TypeAlias
-
-from trajet.plots import COLOURS
 
 from machine.child_process import Row
 from machine.figures import Curve
@@ -119,58 +116,31 @@ def wide(found: Sequence[Point]) -> str:
 def curves(found: Sequence[Point]) -> dict[tuple[str, str, str], list[Curve]]:
     """Return the curves to draw: a figure per task, scaling and cache, with a line per setup.
 
-    Rows and labels name the parameters that differ between the lines of a figure.
+    Labels name the parameters that differ between the lines of a figure.
     """
     figures: dict[tuple[str, str, str], dict[Key, list[Point]]] = {}
     for point in sorted(found, key=lambda point: point.workers):
         setup = dict(zip(CURVE, point.curve, strict=True))
         key = task_of(setup), setup["scaling"], setup["cache"]
         figures.setdefault(key, {}).setdefault(point.curve, []).append(point)
-    return {key: _lines(list(lines.values())) for key, lines in figures.items()}
+    return {
+        key: [_curve(line, list(lines)) for line in lines.values()]
+        for key, lines in figures.items()
+    }
 
 
-def _lines(lines: Sequence[Sequence[Point]]) -> list[Curve]:
-    setups = [dict(zip(CURVE, line[0].curve, strict=True)) for line in lines]
-    varied = [name for name in CURVE if len({setup[name] for setup in setups} - {""}) > 1]
-    by_row = _rows(setups, varied)
-    drawn: list[Curve] = []
-    for setup, line in zip(setups, lines, strict=True):
-        figures = {
-            name: ([p.figures[name].mean for p in line], [p.figures[name].sd for p in line])
-            for name in line[0].figures
-        }
-        row, label = (
-            ", ".join(_word(name, setup[name]) for name in names if setup[name])
-            for names in (by_row, [name for name in varied if name not in by_row])
-        )
-        drawn.append(Curve(row, label or setup["pool"], [p.workers for p in line], figures))
-    return drawn
-
-
-def _rows(setups: Sequence[Row], varied: Sequence[str]) -> list[str]:
-    """Return the parameters of the rows of a figure.
-
-    The figure has the fewest rows for which there are enough colours for the lines.
-    """
-    best, fewest = list(varied), len(setups) + 1
-    for count in range(len(varied) + 1):
-        for names in combinations(varied, count):
-            rows: dict[Key, list[Row]] = {}
-            for setup in setups:
-                rows.setdefault(tuple(setup[name] for name in names), []).append(setup)
-            same = [
-                name
-                for name in varied
-                if all(len({setup[name] for setup in row}) == 1 for row in rows.values())
-            ]
-            labels = {tuple(setup[name] for name in varied if name not in same) for setup in setups}
-            if len(labels) <= len(COLOURS) and len(rows) < fewest:
-                best, fewest = same, len(rows)
-    return best
-
-
-def _word(name: str, value: object) -> str:
-    return f"{value} rows" if name == "gathering" else str(value)
+def _curve(line: Sequence[Point], setups: Sequence[Key]) -> Curve:
+    figures = {
+        name: ([p.figures[name].mean for p in line], [p.figures[name].sd for p in line])
+        for name in line[0].figures
+    }
+    words = [
+        f"{value} rows" if name == "gathering" else str(value)
+        for k, (name, value) in enumerate(zip(CURVE, line[0].curve, strict=True))
+        if value and len({setup[k] for setup in setups} - {""}) > 1
+    ]
+    label = ", ".join(words) or dict(zip(CURVE, line[0].curve, strict=True))["pool"]
+    return Curve(label, [p.workers for p in line], figures)
 
 
 def task_of(setup: Row) -> str:

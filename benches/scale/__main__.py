@@ -7,7 +7,6 @@ those of a report (`trajet … --report`), by default of one of adenylate kinase
 """
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -15,8 +14,17 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 
-def parse() -> argparse.Namespace:
-    """Return the options."""
+def main() -> int:
+    """Simulate, print a table, and return 1 if a state has other bits than a merge in order."""
+    sys.path[0] = str(HERE.parent)
+    from host import record
+
+    from scale.cluster import Cluster
+    from scale.dask_run import DaskRun
+    from scale.events import Meter
+    from scale.mpi_run import MpiRun
+    from scale.workload import Costs, Workload, as_table
+
     parser = argparse.ArgumentParser(
         prog="benches/scale", description=(__doc__ or "").split(":", maxsplit=1)[0]
     )
@@ -31,21 +39,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--dying", type=float, default=0.0, help="fraction that dies (Dask)")
     parser.add_argument("--scheduler", type=float, help="seconds of Dask's scheduler a task change")
     parser.add_argument("--row-bytes", type=int, default=2048, help="numbers of a task, bytes")
-    parser.add_argument("--record", type=Path, help="append each outcome to this file, as JSON")
-    return parser.parse_args()
-
-
-def main() -> int:
-    """Simulate, print a table, and return 1 if a state has other bits than a merge in order."""
-    sys.path[0] = str(HERE.parent)
-    from scale.cluster import Cluster
-    from scale.dask_run import DaskRun
-    from scale.events import Meter
-    from scale.mpi_run import MpiRun
-    from scale.outcome import as_table
-    from scale.workload import Costs, Workload
-
-    given = parse()
+    parser.add_argument("--record", action="store_true", help="append to the table of all runs")
+    given = parser.parse_args()
     costs = Costs.of_report(given.report, given.row_bytes, given.seconds)
     changes = {"slow": given.slow, "factor": given.factor, "dying": given.dying}
     if given.scheduler is not None:
@@ -67,10 +62,9 @@ def main() -> int:
             return 1
         rows.append((given.pool, outcome, seconds))
         print("\n".join(as_table(rows[-1:])), flush=True)
-        if given.record is not None:
-            entries = {"pool": given.pool, "task_seconds": given.seconds, **outcome.record()}
-            with given.record.open("a") as file:
-                file.write(json.dumps({**entries, "real_seconds": seconds}) + "\n")
+        if given.record:
+            entries = {"case": "simulated", "tool": given.pool, "task_seconds": given.seconds}
+            record("scale", [{**entries, **outcome.record(), "real_seconds": seconds}])
     print("\n".join(as_table(rows)))
     return 0
 

@@ -10,59 +10,31 @@ from scale.events import Booked
 
 @dataclass(frozen=True)
 class Network:
-    """Messages between two processes.
+    """Messages between two processes: bytes and seconds."""
 
-    Attributes
-    ----------
-    latency
-        Seconds of an empty message.
-    bandwidth
-        Bytes a second of the process with which all others exchange messages.
-    message_seconds
-        Seconds for which a message keeps rank 0 busy: a one-sided operation of MPI.
-    poll_seconds
-        Seconds between two polls of rank 0 while it computes; 0 for networks that carry out
-        one-sided operations in hardware.
-    client_seconds
-        Seconds for which a message of Dask keeps the calling process busy, beside our own code.
-    scheduler_seconds
-        Seconds for which a state change of a task keeps Dask's scheduler busy.
-    """
-
-    latency: float = 5e-6
+    latency: float = 5e-6  # of an empty message
+    # bytes a second of the process with which all others exchange messages
     bandwidth: float = 10e9
+    # for which a message keeps rank 0 busy: a one-sided operation of MPI
     message_seconds: float = 2e-6
+    # between two polls of rank 0 while it computes; 0 if hardware does one-sided operations
     poll_seconds: float = 1e-3
+    # for which a message of Dask keeps the calling process busy, beside our own code
     client_seconds: float = 40e-6
+    # for which a state change of a task keeps Dask's scheduler busy
     scheduler_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Storage:
-    """A file system that all workers read.
-
-    Attributes
-    ----------
-    servers
-        Object servers.
-    stripes
-        Servers on which the trajectory lies.
-    bandwidth
-        Bytes a second of a server.
-    requests
-        Requests a second of a server.
-    latency
-        Seconds of a request.
-    open_seconds
-        Seconds for which opening a file keeps the metadata server busy.
-    """
+    """A file system that all workers read; rates are those of a server."""
 
     servers: int = 64
-    stripes: int = 64
+    stripes: int = 64  # servers on which the trajectory lies
     bandwidth: float = 5e9
     requests: float = 50_000.0
-    latency: float = 5e-4
-    open_seconds: float = 1e-4
+    latency: float = 5e-4  # of a request
+    open_seconds: float = 1e-4  # for which opening a file keeps the metadata server busy
 
 
 @dataclass(frozen=True)
@@ -76,15 +48,7 @@ class Faults:
 
 @dataclass(frozen=True)
 class Cluster:
-    """All of it.
-
-    Attributes
-    ----------
-    n_workers
-        Workers or ranks, of one thread each.
-    seed
-        Of the random numbers.
-    """
+    """Workers or ranks of one thread each, network, storage and faults."""
 
     n_workers: int
     network: Network = field(default_factory=Network)

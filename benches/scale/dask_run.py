@@ -4,7 +4,6 @@ The calling process handles one message after the other, as the adapter does, an
 tasks every `LOOK` seconds. Dask's scheduler gives each worker up to `QUEUED` tasks.
 """
 
-import resource
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,7 @@ from trajet.pools.task_batches import BatchRule
 
 from scale.cluster import Cluster, Disks, Fates
 from scale.events import Events, Meter, Server
-from scale.outcome import Outcome
-from scale.workload import Workload
+from scale.workload import Outcome, Workload
 
 RULE = StragglerRule(min_done=3, grace=0.25)
 # Seconds of a batch, and for each worker.
@@ -102,7 +100,6 @@ class DaskRun:
             repeated=len(self._dispatch.stragglers),
             core_seconds=dict(self._meter.seconds),
             core_calls=dict(self._meter.calls),
-            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             state=self._states.whole().tobytes(),
         )
 
@@ -161,11 +158,10 @@ class DaskRun:
         for instruction in instructions:
             match instruction:
                 case Cancel(copies):
+                    when = self._client.free + self._net.latency
                     for copy in copies:
                         self._cancelled.add(copy)
-                        self.events.at(
-                            self._client.free + self._net.latency, partial(self._cancel, copy)
-                        )
+                        self.events.at(when, partial(self._cancel, copy))
                 case Submit():
                     submitted.append(instruction)
                 case Take(copy):
@@ -246,13 +242,8 @@ class DaskRun:
         copy, now = worker.copies[0], self.events.now
         self._begun[copy] = now
         self._scheduler.serve(now, 0.0)
-        self._tell(
-            partial(
-                self._core,
-                "started",
-                lambda: self._dispatch.started(copy, worker.name, self.events.now),
-            )
-        )
+        started = lambda: self._dispatch.started(copy, worker.name, self.events.now)  # noqa: E731
+        self._tell(partial(self._core, "started", started))
         costs = self._load.costs
         opened = now if worker.has_opened else self._disks.open(now)
         worker.has_opened = True

@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 
 
 class Events:
-    """Events in the order of their times; those of the same time in the order in which they came.
-
-    Attributes
-    ----------
-    now
-        Time of the current event, s.
-    """
+    """Events in the order of their times, then of their coming; `now` is the time, s."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -39,25 +33,16 @@ class Events:
 class Server:
     """Serves requests in the order in which they come, one at a time.
 
-    Attributes
-    ----------
-    free
-        When it has served all requests.
-    busy
-        Seconds of service.
-    requests
-        Number of requests.
+    `free` is when it has served all of them, `busy` the seconds of service.
     """
 
     free: float = 0.0
     busy: float = 0.0
-    requests: int = 0
 
     def serve(self, time: float, seconds: float) -> float:
         """Return when a request that comes at a time and takes some seconds has been served."""
         self.free = max(self.free, time) + seconds
         self.busy += seconds
-        self.requests += 1
         return self.free
 
 
@@ -66,20 +51,12 @@ class Booked:
 
     Time is cut into slots of `SLOT` seconds; a request takes room in the first slots that have any
     from its time on.
-
-    Attributes
-    ----------
-    busy
-        Seconds of service.
-    requests
-        Number of requests.
     """
 
     SLOT = 1e-3
 
     def __init__(self) -> None:
         self.busy = 0.0
-        self.requests = 0
         self._load: dict[int, float] = {}
         # a full slot: a later one to look at
         self._after: dict[int, int] = {}
@@ -87,7 +64,6 @@ class Booked:
     def serve(self, time: float, seconds: float) -> float:
         """Return when a request that comes at a time and takes some seconds has been served."""
         self.busy += seconds
-        self.requests += 1
         slot, left = self._free(int(time / self.SLOT)), seconds
         while (room := self.SLOT - self._load.get(slot, 0.0)) < left:
             left -= room
@@ -113,10 +89,7 @@ class Booked:
 class Meter:
     """Real seconds of this process in the product's code, and calls of it, by method.
 
-    Attributes
-    ----------
-    clock
-        Returns seconds; a constant makes a simulation the same on each machine.
+    `clock` returns seconds; a constant makes a simulation the same on each machine.
     """
 
     clock: Callable[[], float]

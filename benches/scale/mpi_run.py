@@ -4,7 +4,6 @@ An operation on the memory of rank 0 takes a round trip, waits for the next poll
 keeps rank 0 busy for a while; operations come one after the other, as the adapter makes them.
 """
 
-import resource
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -18,8 +17,7 @@ from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 from scale.cluster import Cluster, Disks, Fates
 from scale.events import Booked, Events, Meter
-from scale.outcome import Outcome
-from scale.workload import Workload
+from scale.workload import Outcome, Workload
 
 RULE = StragglerRule(min_done=1, grace=0.05)
 # Seconds between two looks of rank 0 for stragglers, and of idle ranks at their own memory.
@@ -152,7 +150,6 @@ class MpiRun:
             repeated=self._repeated,
             core_seconds=dict(self._meter.seconds),
             core_calls=dict(self._meter.calls),
-            peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
             state=whole.tobytes(),
         )
 

@@ -1,14 +1,16 @@
-"""The tasks of a simulated run: the product's plan, costs of a real run, and states that merge."""
+"""The tasks of a simulated run, their costs and states, and what came out of it."""
 
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import trajet as tj
+from host import as_lines
 from numpy.typing import NDArray
 from trajet._trajet import Pass, Plan, States, task
 from trajet.pools.passes import tasks_of
@@ -21,25 +23,13 @@ _MEAN_BYTES = 24
 
 @dataclass(frozen=True)
 class Costs:
-    """Costs of the tasks of a run.
+    """Costs of the tasks of a run."""
 
-    Attributes
-    ----------
-    seconds
-        Seconds of decoding and computing of a task, of which one is drawn for each.
-    n_bytes, n_requests
-        Bytes and read requests of a task.
-    row_bytes
-        Bytes of the numbers of a task that move to the calling process.
-    task_bytes
-        Bytes of a serialised task.
-    """
-
-    seconds: Sequence[float]
+    seconds: Sequence[float]  # of decoding and computing, of which one is drawn for each task
     n_bytes: float
     n_requests: int
-    row_bytes: int
-    task_bytes: int = 64
+    row_bytes: int  # of the numbers of a task that move to the calling process
+    task_bytes: int = 64  # of a serialised task
 
     @classmethod
     def of_report(cls, path: Path, row_bytes: int, task_seconds: float | None = None) -> "Costs":
@@ -58,15 +48,7 @@ class Costs:
 
 
 class Workload:
-    """A pass whose states are sums of floats, so that another order of merges changes bits.
-
-    Attributes
-    ----------
-    pass_
-        The pass: moments of the positions of one atom.
-    tasks
-        Its tasks, each of whole leaves.
-    """
+    """A pass of moments whose states are sums of floats: another order of merges changes bits."""
 
     def __init__(self, n_tasks: int, n_workers: int, costs: Costs, seed: int = 1) -> None:
         plan = Plan("moments", atoms=[0], align=None, average=False)
@@ -101,6 +83,55 @@ class Workload:
         before, after = self._leaf[: self._at], self._leaf[self._at + _MEAN_BYTES :]
         mean = self._means[leaf].tobytes()
         return np.frombuffer(b"".join((b"\0", _varint(leaf), before, mean, after)), np.uint8)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Times (s) and counts of a simulated run."""
+
+    n_tasks: int
+    n_workers: int
+    seconds: float  # simulated
+    work: float  # that one usual worker would compute
+    root_busy: float  # of rank 0, or the calling process
+    scheduler_busy: float
+    messages: int  # of rank 0; with MPI, one-sided operations on its memory
+    repeated: int  # tasks of stragglers that another worker did as well
+    core_seconds: dict[str, float]  # real ones in the product's code, and calls, by method
+    core_calls: dict[str, int]
+    state: bytes  # merged
+    # of the simulation, with all of its workers
+    peak_bytes: int = field(default_factory=lambda: 1024 * getrusage(RUSAGE_SELF).ru_maxrss)
+
+    @property
+    def efficiency(self) -> float:
+        """The time of as many usual workers without any other cost, over the time of the run."""
+        return self.work / self.n_workers / self.seconds
+
+    def record(self) -> dict[str, object]:
+        """Return a row of the record."""
+        row = {**asdict(self), "efficiency": self.efficiency}
+        del row["state"]
+        seconds = row.pop("seconds")
+        return {**row, "threads": row.pop("n_workers"), "best_s": seconds, "median_s": seconds}
+
+
+def as_table(rows: Sequence[tuple[str, Outcome, float]]) -> list[str]:
+    """Return the lines of a table of Markdown: names, outcomes and real seconds."""
+    head = (
+        *("", "workers", "tasks", "seconds", "efficiency", "rank 0 busy", "scheduler busy"),
+        *("messages a task", "repeated", "core µs a task", "memory, MB", "real seconds"),
+    )
+    lines = []
+    for name, outcome, real in rows:
+        shares = (outcome.efficiency, outcome.root_busy / outcome.seconds)
+        shares += (outcome.scheduler_busy / outcome.seconds,)
+        counts = f"{outcome.messages / outcome.n_tasks:.1f}", str(outcome.repeated)
+        core = 1e6 * sum(outcome.core_seconds.values()) / outcome.n_tasks
+        sizes = f"{core:.1f}", f"{outcome.peak_bytes / 1e6:.0f}", f"{real:.1f}"
+        numbers = f"{outcome.n_workers:,}", f"{outcome.n_tasks:,}", f"{outcome.seconds:.1f}"
+        lines.append([name, *numbers, *(f"{100 * one:.1f} %" for one in shares), *counts, *sizes])
+    return as_lines(head, lines)
 
 
 def _varint(number: int) -> bytes:

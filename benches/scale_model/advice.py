@@ -25,31 +25,13 @@ from scale_model import own
 
 @dataclass(frozen=True)
 class Case:
-    """A case.
+    """A case: a storage by rules of the slow store, and the same for the model."""
 
-    Attributes
-    ----------
-    limit
-        The limit that the advice has to name.
-    rules
-        Rules of the slow store.
-    storage
-        The same for the model.
-    options
-        Options of `trajet rmsd`.
-    ranks
-        Numbers of workers to choose from.
-    file, analysis
-        The trajectory, and the analysis.
-    way
-        The way that has to be advised: threads share their open file.
-    """
-
-    limit: str
+    limit: str  # that the advice has to name
     rules: str
     storage: Storage
-    ranks: Sequence[int]
-    way: WayName = "threads"
+    ranks: Sequence[int]  # numbers of workers to choose from
+    way: WayName = "threads"  # that has to be advised: threads share their open file
     options: tuple[str, ...] = ()
     file: str = "adk.xtc"
     analysis: str = "rmsd"

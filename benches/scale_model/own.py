@@ -9,7 +9,6 @@ and `pip install 'trajet[mpi,processes,dask]' mpich`.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -21,31 +20,22 @@ from tempfile import TemporaryDirectory
 
 import MDAnalysis
 from MDAnalysisTests import datafiles
+from slow_store import mounted
 from trajet.advise import Cluster, Environment, Prediction, Setup, Storage, Workload, predict
 from trajet.advise.scaling import WayName
 from trajet.result import Report, entries_of
 
-STORE = Path(__file__).resolve().parents[1] / "slow-store" / "target" / "release"
-MOUNT_SECONDS = 10.0
-COUNTS: dict[WayName, tuple[int, ...]] = {
-    "threads": (1, 2, 4, 8, 16, 32, 64),
-    "processes": (1, 2, 4, 8, 16, 32, 64),
-    "mpi": (1, 2, 4, 8, 16, 32, 64),
-}
+WAYS: tuple[WayName, ...] = ("threads", "processes", "mpi")
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def make_files(folder: Path, copies: int) -> None:
     """Write `adk.xtc`, whose 98 frames are repeated."""
     one = folder / "one.xtc"
     universe = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD)
-    with MDAnalysis.Writer(str(one), universe.atoms.n_atoms) as writer:
-        for _ in universe.trajectory:
-            writer.write(universe.atoms)
-    frames = one.read_bytes()
+    universe.atoms.write(str(one), frames="all")
+    (folder / "adk.xtc").write_bytes(one.read_bytes() * copies)
     one.unlink()
-    with (folder / "adk.xtc").open("wb") as file:
-        for _ in range(copies):
-            file.write(frames)
 
 
 @contextmanager
@@ -53,20 +43,9 @@ def slow_store(source: Path, rules: str) -> Iterator[Path]:
     """Yield a folder that shows `source` by these rules."""
     with TemporaryDirectory() as folder:
         mount, path = Path(folder) / "mnt", Path(folder) / "rules"
-        mount.mkdir()
         path.write_text(rules)
-        with subprocess.Popen([STORE / "trajet-slow-store", source, mount, path]) as store:
-            try:
-                end = time.monotonic() + MOUNT_SECONDS
-                while not os.path.ismount(mount):
-                    if store.poll() is not None or time.monotonic() > end:
-                        raise SystemExit("the slow store does not start: see above")
-                    time.sleep(0.05)
-                yield mount
-            finally:
-                undo = ["fusermount3", "-uz"] if shutil.which("fusermount3") else ["umount", "-l"]
-                subprocess.run([*undo, mount], check=False)
-                store.terminate()
+        with mounted(source, mount, path):
+            yield mount
 
 
 @dataclass(frozen=True)
@@ -94,9 +73,8 @@ def timed(path: Path, way: WayName, n: int, *options: str, analysis: str = "rmsd
             "dask": ["--pool", "dask", "--workers", str(n), "--threads", "1"],
             "mpi": ["--pool", "mpi"],
         }[way]
-        start = (
-            [str(Path(sys.executable).with_name("mpiexec")), "-n", str(n)] if way == "mpi" else []
-        )
+        mpiexec = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(n)]
+        start = mpiexec if way == "mpi" else []
         command = [*start, *python, *files, *pool, *options, "--quiet", "--report", str(report)]
         begin = time.perf_counter()
         subprocess.run(command, check=True, capture_output=True)
@@ -148,8 +126,8 @@ def _lines(slow: Path, alone: Run, rounds: int) -> Iterator[str]:
     environment = environment_of(alone)
     yield "| pool | workers | analysis: s | model: s | error % | command: s | model: s | error % |"
     yield "|---|---|---|---|---|---|---|---|"
-    for way, counts in COUNTS.items():
-        for n in counts:
+    for way in WAYS:
+        for n in COUNTS:
             run = best_of(rounds, slow / "adk.xtc", way, n)
             found = predict(work, Setup(way, "shared", n), environment)
             pairs = ((run.total, of_analysis(found, work)), (run.wall, found.seconds))
@@ -162,10 +140,6 @@ def _lines(slow: Path, alone: Run, rounds: int) -> Iterator[str]:
 
 def within(lines: Sequence[str], limit: float = 30.0) -> str:
     """Return how many rows are predicted within so many percent."""
-    errors = [
-        abs(float(line.split("|")[5]))
-        for line in lines
-        if line.startswith("| ") and "%" not in line
-    ]
+    errors = [abs(float(line.split("|")[5])) for line in lines[2:]]
     good = sum(error <= limit for error in errors)
     return f"{good} of {len(errors)} analyses within {limit:.0f} %."

@@ -15,7 +15,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -25,49 +25,11 @@ DATA = Path(__file__).with_name("papers.csv")
 FRAMES = 2_512_200
 FRAME_BYTES = 30e9 / FRAMES
 CORES = {"Comet": 24, "Bridges": 28, "SuperMIC": 20}
-MISPRINTS = (
-    (
-        "SuperMIC, HDF5, from 20 ranks on",
-        "The rows of reading and computing are exchanged: 273.5 s of computing / 20 are 13.7 s; the"
-        " row of computing has 23.4 s, that of reading 13.0 s, and so on up to 320 ranks.",
-    ),
-    (
-        "Comet, dihedrals, reading on 1 rank: 2,880 s",
-        "24 ranks take 49 s, which would be 2.4 times the ideal speed-up. The text has 0.4 ms a"
-        " frame, thus 1,005 s, which fits. It has a deviation of 0: one run.",
-    ),
-    (
-        "Text: 40 ms of computing for dihedrals of a frame",
-        "The table's 272,000 s are 108 ms a frame, and its other columns agree with the table.",
-    ),
-    (
-        "SuperMIC, segments",
-        "With 20, 40, 80 and 160 ranks all speed-ups are 1.2 to 1.3 times the ideal ones. With 24,"
-        " 48, 96 and 192, as on Comet, they would be 1.02 to 1.06 times these for computing.",
-    ),
-    (
-        "Head of the table",
-        "SuperMIC has five columns, of which 160 ranks are not named, and 384 besides 320.",
-    ),
-    ("Table A.6 of the draft: 196 segments", "Table 4 of 2020 has 192 with the same seconds."),
-    (
-        "Table 4, 144 ranks: 43.7 s",
-        "More than on 72 ranks (33.7 s) and on 192 (13.5 s); the text calls it a fluctuation.",
-    ),
-)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: seconds by number of ranks.
-
-    Attributes
-    ----------
-    stage
-        "io", "comp" or "total".
-    seconds
-        By ranks, in ascending order.
-    """
+    """A row of a table: a `stage` ("io", "comp", "total"), and its seconds by number of ranks."""
 
     source: str
     cluster: str
@@ -100,15 +62,7 @@ def rows() -> list[Row]:
 
 
 def modelled(row: Row, alone: float, ranks: int, crowding: float, exclusive: float) -> float:
-    """Return the seconds that the model expects of a mean rank.
-
-    Parameters
-    ----------
-    alone
-        Seconds on one rank.
-    crowding, exclusive
-        The parameters of the same names of `Cluster` and `Storage` (`exclusive_seconds`).
-    """
+    """Return the seconds that the model expects of a mean rank, by those of one rank `alone`."""
     work = Workload(FRAMES, 0.0, alone / FRAMES, 0.0, FRAME_BYTES, FRAME_BYTES)
     cluster = Cluster(cores_per_node=CORES[row.cluster], crowding=crowding)
     layout = "shared" if row.is_contended else "segments"
@@ -119,25 +73,24 @@ def modelled(row: Row, alone: float, ranks: int, crowding: float, exclusive: flo
     return found.parts["computing"] + found.parts["shared file"]
 
 
-def fitted_crowding(rows: Sequence[Row], only: int | None = None) -> float:
-    """Return the factor of full nodes: the median over rows without contention.
+def columns(rows: Sequence[Row], only: int | None) -> Iterator[tuple[float, int, float]]:
+    """Yield the seconds of one rank, numbers of ranks and seconds; `only` the first columns."""
+    for row in rows:
+        for ranks, seconds in list(row.seconds.items())[1 : None if only is None else 1 + only]:
+            yield row.seconds[1], ranks, seconds
 
-    `only` takes no more columns than so many after that of one rank.
-    """
-    factors = [
-        seconds * ranks / row.seconds[1]
-        for row in rows
-        for ranks, seconds in list(row.seconds.items())[1 : None if only is None else 1 + only]
-    ]
+
+def fitted_crowding(rows: Sequence[Row], only: int | None = None) -> float:
+    """Return the factor of full nodes: the median over rows without contention."""
+    factors = [seconds * ranks / alone for alone, ranks, seconds in columns(rows, only)]
     return median(factors) if factors else 1.0
 
 
 def fitted_exclusive(rows: Sequence[Row], crowding: float, only: int | None = None) -> float:
     """Return the seconds for which a request to a shared file excludes others: the median."""
     left = [
-        (seconds - crowding * row.seconds[1] / ranks) / FRAMES
-        for row in rows
-        for ranks, seconds in list(row.seconds.items())[1 : None if only is None else 1 + only]
+        (seconds - crowding * alone / ranks) / FRAMES
+        for alone, ranks, seconds in columns(rows, only)
     ]
     return max(0.0, median(left)) if left else 0.0
 
@@ -168,11 +121,8 @@ def from_one_node(table: Sequence[Row]) -> Iterator[Residual]:
         _, *others = list(row.seconds)[1:]
         crowding, exclusive = fitted_crowding([row], 1), 0.0
         if row.is_contended:
-            free = [
-                each
-                for each in table
-                if each.cluster == row.cluster and not each.is_contended and each.stage == "io"
-            ]
+            same = [each for each in table if (each.cluster, each.stage) == (row.cluster, "io")]
+            free = [each for each in same if not each.is_contended]
             crowding = fitted_crowding(free, 1)
             exclusive = fitted_exclusive([row], crowding, 1)
         for ranks in others:
@@ -223,17 +173,12 @@ def repaired(table: Sequence[Row]) -> list[Row]:
     for row in table:
         seconds = dict(row.seconds)
         if (row.cluster, row.files) == ("SuperMIC", "hdf5"):
-            other = next(
-                each
-                for each in table
-                if (each.cluster, each.files) == ("SuperMIC", "hdf5") and each.stage != row.stage
-            )
+            both = [each for each in table if (each.cluster, each.files) == ("SuperMIC", "hdf5")]
+            (other,) = (each for each in both if each.stage != row.stage)
             seconds = {1: seconds[1], **{n: t for n, t in other.seconds.items() if n > 1}}
         if (row.calculation, row.stage) == ("dihedrals", "io"):
             seconds[1] = 0.4e-3 * FRAMES
-        changed.append(
-            Row(row.source, row.cluster, row.calculation, row.gather, row.files, row.stage, seconds)
-        )
+        changed.append(replace(row, seconds=seconds))
     return changed
 
 
@@ -307,5 +252,4 @@ def report() -> list[str]:
     shared_rows = [row for row in repaired(table) if row.is_contended]
     corrected = [one for one in from_one_node(repaired(table)) if one.row in shared_rows]
     lines += ["Reading of a shared file, fitted on one node, corrected:", "", *table_of(corrected)]
-    lines += ["", *other_tables(everything), "", "| likely misprint | why |", "|---|---|"]
-    return [*lines, *(f"| {what} | {why} |" for what, why in MISPRINTS)]
+    return [*lines, "", *other_tables(everything)]

@@ -16,7 +16,7 @@ OF_THE_PACKAGE = {
     *("n_parsed_topologies", "of", "open_files", "topology_key"),
     # Results and reports.
     *("PARTS", "TABLE_PART", "changed", "csv_header", "csv_rows", "feature_names"),
-    *("mean_errors", "record_remarks", "record_scalars", "save_part"),
+    *("mean_errors", "record_messages", "record_scalars", "save_part"),
     # Pools.
     *(
         "await_worker",

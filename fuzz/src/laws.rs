@@ -93,14 +93,16 @@ impl Case<'_> {
         }
     }
 
-    /// Opens the file, with the index built in `pieces` pieces, and checks its remarks, or its error.
+    /// Opens the file, with the index built in `pieces` pieces, and checks its messages, or its error.
     pub(crate) fn open(&self, options: &OpenOptions, pieces: usize) -> Opened {
         let searched = if pieces > 1 { SEARCHED } else { 0 };
         Budget::of(self.most + searched).limited(|| {
             let opened =
                 trajet_files::open_with(self.path, options, &[&self.described], &Pieces(pieces));
             match &opened {
-                Ok(reader) => assert!(reader.remarks().iter().all(|remark| !remark.contains('\n'))),
+                Ok(reader) => {
+                    assert!(reader.messages().iter().all(|message| !message.text.contains('\n')))
+                }
                 Err(error) => {
                     let words = error.to_string();
                     assert!(!words.contains('\n'), "an error of several lines: {words}");

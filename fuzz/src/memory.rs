@@ -1,4 +1,5 @@
-//! Memory limits of a case.
+//! Memory limits of a case. One that needs more ends with "memory allocation of … failed"; `gdb -ex 'b rust_oom' -ex run`
+//! shows the allocation.
 
 use std::alloc::System;
 use std::sync::Once;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::seeds::Drawn;
 use crate::targets::Target;
 
-/// Most bytes of an input, as for libFuzzer in the Makefile.
+/// Most bytes of an input, as for libFuzzer in fuzz.mk.
 const MAX_LEN: usize = 4096;
 /// Fewest changed inputs, also on a busy machine.
 const LEAST: usize = 100;

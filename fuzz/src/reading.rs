@@ -10,7 +10,7 @@ use crate::memory::Budget;
 
 /// Maximal number of vectors of a case, over all frames; later frames are not read. Bounds only the memory of the
 /// harness, and is far above the size of the short inputs of a run.
-const MOST_VECTORS: usize = 1 << 17;
+const MAX_VECTORS: usize = 1 << 17;
 
 /// A way of reading.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ fn wide_bits(value: f64) -> u64 {
 /// Returns the number of frames of a file to read.
 pub(crate) fn n_frames(reader: &dyn Reader) -> usize {
     let index = reader.index();
-    index.n_frames().min((MOST_VECTORS / index.n_atoms()).max(1))
+    index.n_frames().min((MAX_VECTORS / index.n_atoms()).max(1))
 }
 
 /// Reads frame by frame, with one scratch.

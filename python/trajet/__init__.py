@@ -28,12 +28,12 @@ startup.package_imported()
 
 if DEBUG_BUILD:
     warnings.warn(
-        "trajet was built in debug mode and is many times slower: build it with --release",
+        "trajet was built in debug mode and is many times slower: build it with"
+        " maturin develop --release",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
 def __dir__() -> list[str]:
-    """Return the public names, also those that were not used yet, for tab completion."""
     return __all__

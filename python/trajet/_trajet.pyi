@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.messages import Message
 from trajet.report_entries import CountingEntry, Counts, OpeningEntry, RunReport, Stages
 
 __version__: str
@@ -15,25 +16,27 @@ DEBUG_BUILD: bool
 TEST_BUILD: bool
 INSTRUCTION_SET: str
 INSTRUCTION_SETS: list[str]
-REMARKS_ATTRIBUTE: str
+MESSAGES_ATTRIBUTE: str
+# name and meaning of each code of messages, and what to do; empty if nothing
+MESSAGE_CODES: list[tuple[str, str, str]]
 # a cell of which every length is less than this stands for none, Å
 SHORTEST_CELL: float
 # the heaviest hydrogen, to which mass was moved, u
 HEAVIEST_HYDROGEN: float
 MODIFIED_AMINO_ACIDS: list[str]
 # the largest share of residues that lack bonds in a list of all bonds
-MOST_UNCONNECTED: float
+MAX_UNCONNECTED: float
 # the segment of files that name none
 UNNAMED_SEGMENT: str
 # most blocks of frames whose states are kept for errors of a result
-MOST_BLOCKS_OF_ERRORS: int
+MAX_BLOCKS_OF_ERRORS: int
 # bytes between frames that one read request spans, and requests to remote storage at a time
 DEFAULT_REQUEST_SIZE: int
 DEFAULT_CONNECTIONS: int
 # the most bytes into which Deflate expands one
-MOST_OF_A_DEFLATED_BYTE: int
+MAX_OF_A_DEFLATED_BYTE: int
 # tiers of a store; files of a store, and in the folder of each data set
-MOST_TIERS: int
+MAX_TIERS: int
 STORE_SETTINGS: str
 STORE_MANIFEST: str
 STORE_ACCESS_LOG: str
@@ -103,7 +106,7 @@ Loss: TypeAlias = tuple[str, str | None, int, int]
 # Writing of a data set's files.
 class StoreReport(RunReport):
     n_frames: int
-    remarks: list[str]
+    messages: list[Message]
 
 # One file of a trajectory.
 class Segment(TypedDict):
@@ -115,7 +118,7 @@ class Segment(TypedDict):
     n_frames: int
     dropped_frames: int
     truncated_tail: int
-    remarks: list[str]
+    messages: list[Message]
     # the sidecar that was loaded or written
     index_path: Path | None
 
@@ -218,9 +221,9 @@ class TrajectoryLayout(TypedDict):
     positions: SeriesLayout | None
     velocities: SeriesLayout | None
     forces: SeriesLayout | None
-    remarks: list[str]
-    # remarks that the file keeps of its source
-    stored_remarks: str | None
+    messages: list[Message]
+    # messages that the file keeps of its source
+    stored_messages: str | None
     # whether the file states no times, or stores them in single precision
     no_times: bool
     single_times: bool
@@ -244,8 +247,7 @@ class Topology:
         may_lack_bonds: bool = False,
     ) -> Topology: ...
     def with_bonds(self, bonds: NDArray[np.int64]) -> Topology: ...
-    # adds remarks that are shown with each result
-    def with_warnings(self, warnings: list[str]) -> Topology: ...
+    def with_messages(self, messages: list[Message]) -> Topology: ...
     @property
     def n_atoms(self) -> int: ...
     @property
@@ -264,9 +266,7 @@ class Topology:
     @property
     def guessed(self) -> list[str]: ...
     @property
-    def remarks(self) -> list[str]: ...
-    @property
-    def warnings(self) -> list[str]: ...
+    def messages(self) -> list[Message]: ...
     def known_elements(self) -> tuple[NDArray[np.uint32], list[str]]: ...
     def sites(self) -> NDArray[np.bool_] | None: ...
     def named_sites(self) -> NDArray[np.bool_] | None: ...
@@ -294,7 +294,7 @@ class TrajectoryWriter:
     # Leaves the unfinished file where it is, and returns its path; None if it has no frame.
     def keep(self) -> Path | None: ...
     def sync(self) -> None: ...
-    def finish(self) -> tuple[int, list[str]]: ...
+    def finish(self) -> tuple[int, list[Message]]: ...
     def discard(self) -> None: ...
 
 class SelectionText:
@@ -397,14 +397,21 @@ def contact_pairs(
     cutoff: float,
 ) -> NDArray[np.int64]: ...
 
+Dwells: TypeAlias = tuple[list[int], int, int, list[NDArray[np.int64]], list[list[float]]]
+
 class Correlation:
-    """Counts by lag how often pairs are bonded again, and throughout, with gaps filled."""
+    """Counts by lag how often members are present again, and throughout, with gaps filled."""
 
     def __init__(self, n_frames: int, max_lag: int, gap: int) -> None: ...
-    # pair k is bonded in frames[starts[k]:starts[k + 1]]
+    # member k is present in frames[starts[k]:starts[k + 1]]
     def add(self, starts: NDArray[np.int64], frames: NDArray[np.uint32]) -> None: ...
-    # counts by lag, `(max_lag + 1,)` each: bonded, bonded again, bridged, bridged throughout
-    def sums(self) -> list[NDArray[np.int64]]: ...
+    # counts by lag, `(max_lag + 1,)` each: members present, present again, bridged, bridged
+    # throughout, frames with any; and the sum over these of the share that is bridged throughout
+    def sums(self) -> tuple[list[NDArray[np.int64]], NDArray[np.float64]]: ...
+    # numbers of runs inside, cut at the begin, at the end, and at both; frames at risk; exits; and
+    # by age, `(max_lag + 1,)` each: runs that begin inside at risk, and those that end; sums of
+    # exits², exits * at risk and at risk² over frames, and over members
+    def dwells(self) -> Dwells: ...
 
 class Transforms:
     """Steps that change positions after decoding; see `Step` in `crates/trajet-transforms`."""
@@ -450,19 +457,19 @@ class Reader:
     @property
     def size(self) -> int: ...
     @property
-    def remarks(self) -> list[str]: ...
+    def messages(self) -> list[Message]: ...
     @property
-    def chain_remarks(self) -> list[str]: ...
+    def chain_messages(self) -> list[Message]: ...
     # the same frames, `time_step` ps apart
     def with_time_step(self, time_step: float) -> Reader: ...
-    # remarks on files that do not state the times of their frames
+    # messages on files that do not state the times of their frames
     @property
-    def unstated_times(self) -> list[str]: ...
+    def unstated_times(self) -> list[Message]: ...
     # precision of stored times: "single", "double" or "text"
     @property
     def time_precision(self) -> str: ...
-    # remarks that copies to this format store, without naming the source
-    def kept_remarks(self, copied_to: str) -> list[str]: ...
+    # messages that copies to this format store, without naming the source
+    def messages_for_copy(self, copied_to: str) -> list[Message]: ...
     @property
     def truncated_tail(self) -> int: ...
     @property
@@ -506,11 +513,11 @@ class Reader:
     def times(self) -> NDArray[np.float64]: ...
     def steps(self) -> NDArray[np.int64]: ...
     def omitted_fields(self, atoms: NDArray[np.int64] | None) -> list[tuple[str, str]]: ...
-    # losses of frames in a copy of another format, by positions among the frames; and the remark on
-    # a copy in H5MD
+    # losses of frames in a copy of another format, by positions among the frames; and the note on a
+    # copy in H5MD
     def left_out(
         self, frames: Frames, atoms_wanted: NDArray[np.int64] | None
-    ) -> tuple[list[Loss], str | None]: ...
+    ) -> tuple[list[Loss], Message | None]: ...
     # variables and attributes that no other format has a place for
     def further_names(self, frame: int) -> list[str]: ...
     # observables of a frame by name, such as "lambda" of TRR
@@ -647,7 +654,7 @@ def convert(
     threads: int,
     progress: Progress | None,
     within: object = None,
-) -> list[tuple[int, list[str], list[Loss], RunReport]]: ...
+) -> list[tuple[int, list[Message], list[Loss], RunReport]]: ...
 def join_pieces(
     reader: Reader,
     part: tuple[Path, Frames],
@@ -658,7 +665,7 @@ def join_pieces(
     *,
     force: bool,
     progress: Progress | None,
-) -> tuple[int, list[str]]: ...
+) -> tuple[int, list[Message]]: ...
 
 # A pass of a plan over `n_frames` frames, made from the states of the passes before it.
 class Pass:
@@ -785,7 +792,6 @@ class Deviations:
     def products(self, *, threads: int, progress: Progress | None) -> NDArray[np.float64]: ...
 
 def available_threads() -> int: ...
-def time_text(time: float) -> str: ...
 def run(
     reader: Reader,
     plan: Plan,
@@ -922,3 +928,6 @@ def publish_file(path: Path, place: Path, beside: Path, *, force: bool) -> None:
 
 # Removes temporary files and folders of dead processes of this host and user; returns their number.
 def remove_leftovers(folder: Path) -> int: ...
+def end_process(
+    unfinished: list[Path], spared: int | None, by_signal: int | None, code: int
+) -> None: ...

@@ -55,14 +55,14 @@ class Source(TypedDict):
 
     # XXH3 of size, head and tail
     digest: str
+    # Messages on the file that readers of a full copy derive again by themselves
+    messages: NotRequired[list[str]]
     # Number of frames that were added from it
     n_frames: int
     # A file beside the manifest with its contents other than frames (H5MD)
     other_contents: NotRequired[StoredFile]
     # Absolute path
     path: str
-    # Remarks on the file that readers of a full copy derive again by themselves
-    remarks: NotRequired[list[str]]
     # Size in bytes
     size: int
     # XXH3 of the sizes of these frames; `None` if a library that tells no sizes reads them
@@ -110,6 +110,8 @@ class Manifest(TypedDict):
     even_times: bool
     # Format of the original
     format: str
+    # Messages on the frames and their source that every later report repeats
+    messages: NotRequired[list[str]]
     # Links at the former paths of moved files
     moved_links: list[MovedLink]
     # Number of atoms of the original
@@ -118,8 +120,6 @@ class Manifest(TypedDict):
     name: str
     # Fields of the original that lossy tags omit, by tag; tags that omit none are left out
     omitted_fields: dict[str, list[str]]
-    # Remarks on the frames and their source that every later report repeats
-    remarks: NotRequired[list[str]]
     # Version of the schema
     schema: int
     # Total time spent on partitioning, s

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.labels import chains_of
+from trajet.messages import Code, Message
 from trajet.topology import Atoms, Topology
 
 # Most residues that the selection of one location names.
-_MOST_RESIDUES = 30
+_MAX_RESIDUES = 30
 
 
 def exclude_each_other(
@@ -64,8 +65,8 @@ def _several(residues: NDArray[np.int64], locations: NDArray[np.int64]) -> NDArr
     return found[counts > 1]
 
 
-def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str]:
-    """Return a remark if atoms are at several locations each, with the selection of one."""
+def location_messages(topology: Topology, indices: NDArray[np.int64]) -> list[Message]:
+    """Return a message if atoms are at several locations each, with the selection of one."""
     if topology.alternate_locations is None:
         return []
     # Analyses of pairs read an atom several times.
@@ -79,8 +80,12 @@ def location_remarks(topology: Topology, indices: NDArray[np.int64]) -> list[str
         how = "use a topology with one location of each residue"
     n, of = len(atoms) - len(residues.left), len(residues.dropped)
     return [
-        f"atoms at alternate locations count once for each location: {n} of {len(atoms)} are at"
-        f" further locations, in {of} residues: {how}"
+        Message(
+            Code.ALTERNATE_LOCATIONS,
+            f"atoms at alternate locations count once for each location: {n} of {len(atoms)} are at"
+            f" further locations, in {of} residues",
+            how,
+        )
     ]
 
 
@@ -161,7 +166,7 @@ class _Residues:
 
     def _exceptions(self, wanted: dict[int, list[str]]) -> str | None:
         """Return the selection of locations that other residues drop, but these keep."""
-        if len(wanted) > _MOST_RESIDUES:
+        if len(wanted) > _MAX_RESIDUES:
             return None
         examples = np.array([self._example[residue] for residue in wanted], np.int64)
         atoms = Atoms(self._atoms.topology, examples)

@@ -3,8 +3,8 @@
 Names and numbers in the topology of a trajectory and in a reference may differ: force fields use
 different names for atoms and residues, chains may be renumbered, and mutants are compared. So it is
 an error only if names, residues or chains that both structures have are in a different order. Other
-names give a remark. Residue numbers may be shifted by a constant; if the shift changes within a
-chain, a remark says so.
+names give a message. Residue numbers may be shifted by a constant; if the shift changes within a
+chain, a message says so.
 
 Files that name their atoms are read with the topology that was given (`place_in_file`). If chain,
 residue number, residue name and name are unique and the same in both, the atoms are put into the
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.messages import Code, Message
 from trajet.topology import Atoms
 
 # Largest difference of the masses of a pair, u; the default of MDAnalysis' RMSD.
@@ -73,8 +74,8 @@ def _check_same_kind(mobile: Atoms, reference: Atoms, what: str) -> None:
         )
 
 
-def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> list[str]:
-    """Raise an error if two groups cannot be compared atom by atom; return remarks.
+def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> list[Message]:
+    """Raise an error if two groups cannot be compared atom by atom; return messages.
 
     If the order of the atoms was not `given` by the caller but is that of two files, it must be the
     same. Masses do not show it: CHARMM writes CB before C, the PDB after it.
@@ -92,11 +93,15 @@ def check_pairs(mobile: Atoms, reference: Atoms, what: str, *, given: bool) -> l
             " an AtomGroup in that order"
         )
     reasons = [found] if found else [_other_names(mobile, reference), _shifts(mobile, reference)]
-    return [f"{what}: {one}: atoms are compared in their order" for one in reasons if one]
+    return [
+        Message(Code.OTHER_NAMES, f"{what}: {one}: atoms are compared in their order")
+        for one in reasons
+        if one
+    ]
 
 
-def check_same_atoms(atoms: Atoms, others: Atoms, what: str) -> list[str]:
-    """Raise an error if two groups are not the same atoms in the same order; return remarks.
+def check_same_atoms(atoms: Atoms, others: Atoms, what: str) -> list[Message]:
+    """Raise an error if two groups are not the same atoms in the same order; return messages.
 
     Chains and a constant shift of residue numbers do not matter: chains of a homodimer are the same
     atoms.
@@ -110,7 +115,11 @@ def check_same_atoms(atoms: Atoms, others: Atoms, what: str) -> list[str]:
     if (found := _disorder(atoms, others)) is not None:
         raise SelectionError(f"{what}: {found}: select the same atoms in the same order")
     reasons = [_other_names(atoms, others), _shifts(atoms, others)]
-    return [f"{what}: {one}: they are taken for the same atoms" for one in reasons if one]
+    return [
+        Message(Code.OTHER_NAMES, f"{what}: {one}: they are taken for the same atoms")
+        for one in reasons
+        if one
+    ]
 
 
 @dataclass(frozen=True)
@@ -121,12 +130,12 @@ class Placement:
     ----------
     order_in_file
         Index in the file of each atom of the topology, int64; None if the order is the same.
-    remarks
-        Remarks on another order, or on other names.
+    messages
+        Messages on another order, or on other names.
     """
 
     order_in_file: NDArray[np.int64] | None = None
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
 
 
 def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> Placement:
@@ -171,8 +180,11 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
         return Placement(
             order_in_file,
             (
-                f"{what}: {moved} of {len(order_in_file)} atoms are in another order than in"
-                f" {of_topology}: they are read in its order",
+                Message(
+                    Code.ATOM_ORDER,
+                    f"{what}: {moved} of {len(order_in_file)} atoms are in another order than in"
+                    f" {of_topology}: they are read in its order",
+                ),
             ),
         )
     if (found := _disorder(file, topology)) is not None:
@@ -182,9 +194,12 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
         )
     reasons = [_other_names(file, topology), _shifts(file, topology)]
     return Placement(
-        remarks=tuple(
-            f"{what}: {one.replace('the reference', 'the topology')}: atoms are taken to be in the"
-            " order of the topology"
+        messages=tuple(
+            Message(
+                Code.ATOM_ORDER,
+                f"{what}: {one.replace('the reference', 'the topology')}: atoms are taken to be in"
+                " the order of the topology",
+            )
             for one in reasons
             if one
         )

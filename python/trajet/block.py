@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.hints import Hinted
+from trajet.messages import Message, Messages
+
 
 @dataclass(frozen=True, repr=False)
-class Block:
+class Block(Messages, Hinted):
     """Positions of the same atoms in several frames.
 
     Attributes
@@ -30,7 +33,7 @@ class Block:
         `(n_frames, 3, 3)`, float64: box vectors row by row, Å, of frames whose box is rotated: its
         first vector is not along x, or its second not in the x-y plane. NaN in other frames; None
         if no frame has such a box.
-    remarks
+    messages
         Reasons why transformed positions may be wrong, such as steps of uncertain direction. While
         blocks are iterated over, those of all frames so far.
     """
@@ -43,9 +46,8 @@ class Block:
     velocities: NDArray[np.float32] | None = None
     forces: NDArray[np.float32] | None = None
     vectors: NDArray[np.float64] | None = None
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the shape of the positions and the remarks, without the numbers."""
-        notes = "".join(f"; note: {remark}" for remark in self.remarks)
+        notes = "".join([f"; {one.label}: {one}" for one in self.messages])
         return f"<Block: positions {self.positions.shape} Å{notes}>"

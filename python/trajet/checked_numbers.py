@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # Sums of weights and of weighted squares stay far from the limits of float64.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1e-100, 1e100
+_MIN_WEIGHT, _MAX_WEIGHT = 1e-100, 1e100
 # Positions are float32.
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -55,10 +55,10 @@ def checked_weights(weights: ArrayLike, n_atoms: int) -> NDArray[np.float64]:
     if not (np.isfinite(numbers).all() and (numbers >= 0).all() and numbers.any()):
         raise ValueError("weights must be finite, not negative, and not all zero")
     largest = float(numbers.max())
-    if not (largest >= _LEAST_WEIGHT and largest * n_atoms <= _MOST_WEIGHT):
+    if not (largest >= _MIN_WEIGHT and largest * n_atoms <= _MAX_WEIGHT):
         raise ValueError(
-            f"the largest weight is {largest:g}: scale weights to between {_LEAST_WEIGHT:g} and"
-            f" {_MOST_WEIGHT:g}, beyond which sums lose their digits"
+            f"the largest weight is {largest:g}: scale weights to between {_MIN_WEIGHT:g} and"
+            f" {_MAX_WEIGHT:g}, beyond which sums lose their digits"
         )
     return numbers
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from trajet import _trajet
+from trajet import _trajet, signals
 from trajet._trajet import OutputError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def check_new(path: Path) -> None:
     """
     if path.exists():
         raise OutputError(
-            f"{path}: already exists: give another name, or replace it with --force (force=True)"
+            f"{path}: already exists: give another name, or replace it with force=True"
         )
 
 
@@ -176,7 +176,7 @@ def temporary_in(folder: Path, suffix: str = "") -> Path:
 
 
 def unfinished(own: Path) -> Path:
-    """Register a path that `remove_unfinished` will remove if it exists, and return it."""
+    """Register a path that `signals.end` will remove if it exists, and return it."""
     _unfinished[own] = None
     return own
 
@@ -207,9 +207,14 @@ def remove(own: Path) -> None:
         del _unfinished[own]
 
 
+def unfinished_paths() -> list[Path]:
+    """Return all temporary files and folders that this process has not completed."""
+    return list(_unfinished)
+
+
 def remove_unfinished() -> None:
     """Remove all temporary files and folders that this process has not completed."""
-    for own in list(_unfinished):
+    for own in unfinished_paths():
         remove(own)
 
 
@@ -328,7 +333,9 @@ def folder_in(place: Path | None) -> Iterator[Path]:
         folder.mkdir(0o700)
         yield folder
     finally:
-        remove(folder)
+        # Threads and processes of an interrupted command may make files in it until `signals.end`.
+        if signals.received() is None:
+            remove(folder)
 
 
 def temporary_folder() -> Path:
@@ -336,11 +343,15 @@ def temporary_folder() -> Path:
 
     The import of `tempfile` takes several milliseconds, of every command.
     """
-    usual = "/tmp"
-    is_chosen = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    is_usable = os.path.isdir(usual) and os.access(usual, os.W_OK | os.X_OK)
-    if "tempfile" not in sys.modules and not is_chosen and is_usable:
-        return Path(usual)
+    # The first call of `gettempdir` also makes a file to try a folder, which an interrupt leaves.
+    chosen = filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP")))
+    first = next(chosen, "/tmp")
+    if (
+        "tempfile" not in sys.modules
+        and os.path.isdir(first)
+        and os.access(first, os.W_OK | os.X_OK)
+    ):
+        return Path(first).absolute()
     import tempfile
 
     return Path(tempfile.gettempdir())

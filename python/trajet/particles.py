@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import HEAVIEST_HYDROGEN, SelectionError
-from trajet.topology import Atoms, listed
+from trajet.messages import Code, Message
+from trajet.topology import Atoms, first_of
 
 # Symbols of hydrogen and its isotopes.
 HYDROGENS = ("H", "D", "T")
 # Most names of atoms that an error asks to leave out.
-_MOST_LEFT_OUT = 8
+_MAX_LEFT_OUT = 8
 
 
-def equal_weights(parameter: str = "weights", option: str | None = "--weights") -> str:
-    """Return advice that needs no masses, by the names of the weights where they are given."""
-    words = f'{parameter}="equal"' + (f", {option} equal" if option else "")
-    return f"weigh all atoms equally ({words})"
+def equal_weights(how: str = 'weights="equal"') -> str:
+    """Return advice that needs no masses, given how equal weights are written."""
+    return f"weigh all atoms equally ({how})"
 
 
 # Advice of analyses whose weights are `weights`.
 EQUAL_WEIGHTS = equal_weights()
 
 
-def masses(atoms: Atoms, remarks: list[str], instead: str) -> NDArray[np.float64]:
-    """Return the masses of atoms, u; append a remark if they are guessed from names.
+def masses(atoms: Atoms, messages: list[Message], instead: str) -> NDArray[np.float64]:
+    """Return the masses of atoms, u; append a message if they are guessed from names.
 
     Stated masses of 0, as virtual sites have, are masses.
 
@@ -37,10 +37,10 @@ def masses(atoms: Atoms, remarks: list[str], instead: str) -> NDArray[np.float64
     ----------
     atoms
         The atoms.
-    remarks
-        Remarks of the analysis.
+    messages
+        Messages of the analysis.
     instead
-        Advice for the error and the remark: an alternative that needs no masses.
+        Advice for the error and the message: an alternative that needs no masses.
 
     Raises
     ------
@@ -64,11 +64,14 @@ def masses(atoms: Atoms, remarks: list[str], instead: str) -> NDArray[np.float64
             f"{'?' if names is None else names[named][first[k]]} {kinds[k]:.3f}"
             for k in np.lexsort([-kinds, counts])
         ]
-        remarks.append(
-            f"masses{_some(named)} are guessed from the names of atoms, as {where} has neither"
-            f" masses nor elements{_theirs(named)}: {listed(words)}; coarse-grained and united"
-            " atoms have other masses: use a topology with masses, such as a TPR, PSF or PRMTOP, or"
-            f" {instead}"
+        messages.append(
+            Message(
+                Code.GUESSED_MASSES,
+                f"masses{_some(named)} are guessed from the names of atoms ({first_of(words)}), as"
+                f" {where} has neither masses nor elements{_theirs(named)}; coarse-grained and"
+                " united atoms have other masses",
+                f"use a topology with masses, such as a TPR, PSF or PRMTOP, or {instead}",
+            )
         )
     return np.ascontiguousarray(values, np.float64)
 
@@ -85,7 +88,7 @@ def without_element(atoms: Atoms) -> NDArray[np.bool_]:
 
 
 def _some(named: NDArray[np.bool_]) -> str:
-    """Return how many atoms a remark is about, if not all."""
+    """Return how many atoms a message is about, if not all."""
     return "" if named.all() else f" of {int(named.sum())} of {len(named)} atoms"
 
 
@@ -117,7 +120,7 @@ def _leave_out(atoms: Atoms, unknown: NDArray[np.int64]) -> str:
     if names is None:
         return ""
     words = np.unique(names[unknown])
-    if len(words) > _MOST_LEFT_OUT or not words[0] or np.isin(names, words).all():
+    if len(words) > _MAX_LEFT_OUT or not words[0] or np.isin(names, words).all():
         return ""
     return f"leave these atoms out ('… and not name {' '.join(words.tolist())}'), "
 
@@ -149,7 +152,7 @@ def heavy_atoms(atoms: Atoms) -> NDArray[np.bool_]:
         raise SelectionError(
             f"{unknown.size} atoms have neither element nor mass, the first is"
             f" {atoms.describe(int(unknown[0]))}: {_leave_out(atoms, unknown)}choose heavy atoms by"
-            " their names and give heavy_only=False (--no-heavy-only), or use a topology with"
+            " their names and give heavy_only=False, or use a topology with"
             " elements or masses, such as a PDB, TPR or PRMTOP"
         )
     heavy: NDArray[np.bool_] = np.where(named, ~hydrogen, weights > HEAVIEST_HYDROGEN) & ~no_atoms
@@ -172,7 +175,7 @@ def known_elements(atoms: Atoms) -> NDArray[np.str_]:
 
 def masses_as_weights(
     atoms: Atoms,
-    remarks: list[str],
+    messages: list[Message],
     sizes: list[int] | None = None,
     labels: tuple[str, ...] = (),
     instead: str = EQUAL_WEIGHTS,
@@ -185,7 +188,7 @@ def masses_as_weights(
     ----------
     atoms
         The atoms of one group after the other.
-    remarks, instead
+    messages, instead
         As for `masses`.
     sizes, labels
         Number of atoms and name of each group; None for one group of all atoms.
@@ -195,7 +198,7 @@ def masses_as_weights(
     SelectionError
         If a mass is unknown, or the atoms of a group have no mass together.
     """
-    weights = masses(atoms, remarks, instead)
+    weights = masses(atoms, messages, instead)
     groups = np.array([len(atoms)] if sizes is None else sizes, np.int64)
     starts = np.cumsum(groups) - groups
     for k in np.flatnonzero(np.add.reduceat(weights, starts) == 0).tolist():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 from trajet._types import Json
+from trajet.messages import MessageEntries, MessageEntry
 
 # Parameters of an analysis, by its own names; values are of types that JSON has.
 Parameters: TypeAlias = Mapping[str, object]
@@ -30,7 +31,15 @@ CountName: TypeAlias = Literal[
     "empty_frames",
     "atoms_decoded",
 ]
-BeforeName: TypeAlias = Literal["t_import", "t_topology", "t_select", "t_command"]
+OutsideName: TypeAlias = Literal[
+    "t_import",
+    "t_topology",
+    "t_select",
+    "t_result",
+    "t_files",
+    "t_figure",
+    "t_command",
+]
 # A thread among all processes: its worker, and its number there, None where all threads of the
 # worker share a task.
 Lane: TypeAlias = tuple[int, int | None]
@@ -279,26 +288,28 @@ class InputEntry(TypedDict):
     n_frames: NotRequired[int]
     dropped_frames: NotRequired[int]
     truncated_tail: NotRequired[int]
-    remarks: NotRequired[list[str]]
+    messages: NotRequired[list[MessageEntry]]
 
 
-class SecondsBefore(TypedDict, total=False):
-    """Seconds of this process before the run, and of all; reports of older versions lack them."""
+class SecondsOutside(TypedDict, total=False):
+    """Seconds of this process before and after the run, and of all, as far as they were spent."""
 
     t_import: float
     t_topology: float
     t_select: float
+    t_result: float
+    t_files: float
+    t_figure: float
     t_command: float
 
 
-class AnalysisEntries(SecondsBefore):
+class AnalysisEntries(SecondsOutside, MessageEntries):
     """The analysis, its parameters and its input files."""
 
     analysis: str
     # of each analysis its own
     parameters: Parameters
     inputs: list[InputEntry]
-    remarks: list[str]
     # of the arrays of the run, which move to the calling process
     result_bytes: NotRequired[int]
 

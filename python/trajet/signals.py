@@ -66,13 +66,13 @@ def is_command() -> bool:
 def end_at_once_during_imports() -> None:
     """Make signals end the process at once, with a message, while nothing has been started."""
 
-    def end(number: int, _frame: FrameType | None) -> None:
+    def handle(number: int, _frame: FrameType | None) -> None:
         global _received  # noqa: PLW0603
         _received = signal.Signals(number)
         write_message()
-        _end()
+        end()
 
-    _install(end)
+    _install(handle)
     # Registered before the handlers of imported packages, and therefore called after them.
     atexit.register(_ignore)
 
@@ -251,31 +251,27 @@ def _start_tracker() -> None:
         sys.warnoptions.pop()
 
 
-def end_children() -> None:
-    """Kill the child processes of this process, and wait for their end.
+def end() -> NoReturn:
+    """Kill the child processes, remove incomplete outputs, and end the process.
 
-    The resource tracker of multiprocessing is kept: it exits by itself.
+    No other thread of Python runs meanwhile: it could start a process, or make a file, again. The
+    resource tracker of multiprocessing is kept: it exits by itself.
     """
-    module = sys.modules.get(_TRACKER)
-    tracker = getattr(getattr(module, "_resource_tracker", None), "_pid", None)
-    children: list[int] = []
-    with suppress(OSError):
-        for thread in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
-                children += map(int, file.read().split())
-    killed = [child for child in children if child != tracker]
-    for child in killed:
-        with suppress(OSError):
-            os.kill(child, signal.SIGKILL)
-    for child in killed:
-        # Another thread may have waited for it.
-        with suppress(OSError):
-            os.waitpid(child, 0)
+    number = _ending_signal() if threading.current_thread() is threading.main_thread() else None
+    tracker = getattr(sys.modules.get(_TRACKER), "_resource_tracker", None)
+    unfinished = getattr(sys.modules.get("trajet.output"), "unfinished_paths", list)
+    # A process that has not imported this module has started nothing.
+    end_process = getattr(sys.modules.get("trajet._trajet"), "end_process", None)
+    if end_process is not None:
+        end_process(unfinished(), getattr(tracker, "_pid", None), number, exit_code())
+    if number is not None:
+        os.kill(os.getpid(), number)
+    os._exit(exit_code())
 
 
 def end_within(seconds: float) -> None:
     """End the process after some seconds, if it has not ended by then."""
-    timer = threading.Timer(seconds, _end)
+    timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
 
@@ -288,25 +284,18 @@ def remove_memory_of_ranks() -> None:
                 os.unlink(path)
 
 
-def die_as_rank() -> None:
-    """End this process by the signal that it received, if mpiexec has started it.
+def _ending_signal() -> int | None:
+    """Return the signal by which this process ends, which has no handler then, or None: by exit.
 
     The launcher and the other ranks wait forever for a rank that exits before MPI is initialized,
     unless a signal ends it.
     """
-    if any(name in os.environ for name in _RANKS):
-        remove_memory_of_ranks()
-        number = _received or signal.SIGINT
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-
-
-def _end() -> NoReturn:
-    """End this process and its children at once."""
-    end_children()
-    if threading.current_thread() is threading.main_thread():
-        die_as_rank()
-    os._exit(exit_code())
+    if not any(name in os.environ for name in _RANKS):
+        return None
+    remove_memory_of_ranks()
+    number = _received or signal.SIGINT
+    signal.signal(number, signal.SIG_DFL)
+    return number
 
 
 def write_message() -> None:
@@ -329,7 +318,7 @@ def _watch(reading: int) -> None:
             elif time.monotonic() > since + _SAME:
                 if abort_ranks is not None:
                     abort_ranks()
-                _end()
+                end()
 
 
 def _unraisable(args: "sys.UnraisableHookArgs") -> None:

@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,23 @@ if signals.is_command():
 _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 _BEGIN = time.perf_counter()
-_seconds = 0.0
+
+
+def process_seconds() -> float:
+    """Return the seconds since this process was started: what its user has waited for it."""
+    since_import = time.perf_counter() - _BEGIN
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            # The name of the program, which comes before, may contain anything.
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        started = ticks / os.sysconf("SC_CLK_TCK")
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
+    except (OSError, ValueError, IndexError, AttributeError):
+        return since_import
+
+
+# Seconds of imports; the start of Python is one for users of the command line.
+_seconds = process_seconds() if signals.is_command() else 0.0
 # Whether a block that imports something is being timed, so that one within it is not counted twice.
 _is_timed = False
 
@@ -74,7 +91,11 @@ def lazy_names(package: str, module_of: Mapping[str, str]) -> Callable[[str], ob
 
     def load(name: str) -> object:
         if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            # Programs without mistakes do not wait for it.
+            from trajet.hints import hint_on_attribute
+
+            hint = hint_on_attribute([package], name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         with importing(module_of[name]):
             if module_of[name] == package:
                 return importlib.import_module(f"{package}.{name}")
@@ -90,25 +111,27 @@ def import_seconds() -> float:
     return _seconds
 
 
-def process_seconds() -> float:
-    """Return the seconds since this process was started: what its user has waited for it."""
-    since_import = time.perf_counter() - _BEGIN
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            # The name of the program, which comes before, may contain anything.
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
-        started = ticks / os.sysconf("SC_CLK_TCK")
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
-    except (OSError, ValueError, IndexError, AttributeError):
-        return since_import
+class _Measured(threading.local):
+    """Seconds that the stopwatches of a thread have measured."""
+
+    seconds = 0.0
+
+
+_measured = _Measured()
 
 
 class Stopwatch:
-    """Measures the time since it was made, without that of `importing` blocks."""
+    """Measures the time since it was made, without imports and other stopwatches meanwhile.
+
+    The thread that made it asks it.
+    """
 
     def __init__(self) -> None:
-        self._begin, self._imports = time.perf_counter(), _seconds
+        self._begin = time.perf_counter() - _seconds - _measured.seconds
 
     def seconds(self) -> float:
-        """Return the seconds so far."""
-        return time.perf_counter() - self._begin - (_seconds - self._imports)
+        """Return the seconds since the stopwatch was made or asked."""
+        # Imports of other threads count for all.
+        seconds = max(0.0, time.perf_counter() - _seconds - _measured.seconds - self._begin)
+        _measured.seconds += seconds
+        return seconds

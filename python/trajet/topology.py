@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from trajet import _trajet, cache, universes
 from trajet._trajet import SelectionError
 from trajet.box import Box
+from trajet.hints import hint_on_attribute
+from trajet.messages import Message, Messages
 from trajet.quoting import quoted
 from trajet.selection_text import explained_error, needs_positions, parsed
 from trajet.structure_files import read_structure
@@ -20,8 +22,8 @@ from trajet.structure_files import read_structure
 if TYPE_CHECKING:
     from trajet.universes import Universe
 
-# Most kinds of masses that a remark names.
-_MOST_NAMED = 5
+# Most kinds of masses that a message names.
+_MAX_NAMED = 5
 
 
 # Columns by the types of their elements: texts, int64 and float64.
@@ -125,7 +127,7 @@ class _Parts:
         return cls(residues, places, order[np.unique(residues[order], return_index=True)[1]])
 
 
-class Topology(_Columns, _ResidueColumns):
+class Topology(Messages, _Columns, _ResidueColumns):
     """The atoms of a system; `Trajectory.topology`.
 
     A residue is a place in its chain, also if the file states it in several parts: at alternate
@@ -178,11 +180,9 @@ class Topology(_Columns, _ResidueColumns):
         self.bonds_path: Path | None = None
 
     def __len__(self) -> int:
-        """Return the number of atoms."""
         return self.n_atoms
 
     def __repr__(self) -> str:
-        """Return the file and the sizes."""
         name = "" if self.path is None else f" {self.path}"
         return (
             f"<Topology{name}: {self.n_atoms} atoms, {self.n_residues} residues,"
@@ -190,27 +190,29 @@ class Topology(_Columns, _ResidueColumns):
         )
 
     def __fspath__(self) -> str:
-        """Return the path of the file."""
         if self.path is None:
             raise TypeError("this topology is that of a Universe: it has no file")
         return os.fspath(self.path)
 
     def __str__(self) -> str:
-        """Return the path of the file."""
         return "the Universe" if self.path is None else str(self.path)
 
     def __getattr__(self, name: str) -> Column:
-        """Return a column of the atoms."""
         if name not in COLUMNS:
-            raise AttributeError(f"a topology has no attribute {name!r}")
+            hint = hint_on_attribute(["Topology"], name)
+            raise AttributeError(f"a topology has no attribute {name!r}{hint}")
         if (values := self.atoms.column(name)) is None:
             raise AttributeError(f"{self} has no {name}")
         return values
 
+    def __dir__(self) -> list[str]:
+        present = [name for name in COLUMNS if self.native.column(name) is not None]
+        return [*super().__dir__(), *present]
+
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """Remarks on the file, such as numbers or bonds that are not certain."""
-        return tuple(self.native.remarks)
+    def messages(self) -> tuple[Message, ...]:
+        """Messages on the file, such as numbers or bonds that are not certain."""
+        return tuple(self.native.messages)
 
     @property
     def n_atoms(self) -> int:
@@ -505,7 +507,7 @@ class Topology(_Columns, _ResidueColumns):
         self, text: str, where: str, among: NDArray[np.int64] | None
     ) -> SelectionError:
         n_among = self.n_atoms if among is None else len(among)
-        listed = "its names" if self.path is None else f"`trajet info {self.path} --residues`"
+        listed = "its names" if self.path is None else f"`trajet info {self.path}`"
         return SelectionError(
             f"selection {quoted(text)} matches none of the {n_among} atoms of {where}: compare it"
             f" with {listed}"
@@ -528,11 +530,9 @@ class Atoms(_Columns):
         self.indices = indices
 
     def __len__(self) -> int:
-        """Return the number of atoms."""
         return len(self.indices)
 
     def __getitem__(self, chosen: "NDArray[np.integer | np.bool_]") -> "Atoms":
-        """Return some of the atoms, by their positions in the group or by a mask."""
         return Atoms(self.topology, self.indices[chosen])
 
     def _column(self, name: str) -> Column | None:
@@ -613,11 +613,14 @@ class Residues(_ResidueColumns):
         self._topology = topology
 
     def __len__(self) -> int:
-        """Return the number of residues."""
         return self._topology.n_residues
 
+    def __dir__(self) -> list[str]:
+        native = self._topology.native
+        present = [n for n in (*OF_RESIDUES, "segids") if native.column(n) is not None]
+        return [*super().__dir__(), *present]
+
     def __getattr__(self, name: str) -> Column:
-        """Return a column of the residues."""
         topology = self._topology
         if name == "segids":
             values = _array(topology.native.column(name), topology.residue_segments)
@@ -768,5 +771,10 @@ def of_universe(universe: "Universe") -> Structure:
 
 def listed(names: list[str]) -> str:
     """Return the number of names and the first of them as text."""
-    more = ["…"] if len(names) > _MOST_NAMED else []
-    return f"{len(names)} ({', '.join(names[:_MOST_NAMED] + more)})"
+    return f"{len(names)} ({first_of(names)})"
+
+
+def first_of(names: list[str]) -> str:
+    """Return the first of some names as text."""
+    more = ["…"] if len(names) > _MAX_NAMED else []
+    return ", ".join(names[:_MAX_NAMED] + more)

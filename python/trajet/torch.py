@@ -10,7 +10,6 @@ Import it by name; nothing else of trajet imports PyTorch:
 
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import MissingPackageError
 from trajet.checked_numbers import whole_number
+from trajet.messages import emit
 from trajet.trajectory import FrameBatches, FrameChoice, Selection
 
 try:
@@ -101,23 +101,19 @@ class _Epochs:
         seed: int = 0,
     ) -> None:
         self._batches = FrameBatches(atoms, frames, batch, shuffle=shuffle, seed=seed)
-        for remark in self._batches.remarks:
-            warnings.warn(remark, stacklevel=2)
+        emit(self._batches.messages)
         # In shared memory, so that workers that outlive an epoch see the next one.
         self._epoch: Tensor = torch.zeros((), dtype=torch.int64).share_memory_()
         self._ahead = _ReadAhead()
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs."""
         return {name: value for name, value in self.__dict__.items() if name != "_ahead"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take over the state of another process."""
         self.__dict__.update(state)
         self._ahead = _ReadAhead()
 
     def __len__(self) -> int:
-        """Return the number of batches."""
         return len(self._batches)
 
     @property
@@ -234,7 +230,6 @@ class IterableFrameDataset(_Epochs, IterableDataset):  # type: ignore[misc]
     """
 
     def __iter__(self) -> Iterator[Tensor]:
-        """Iterate over the batches of the current epoch: all, or this worker's."""
         worker = get_worker_info()
         first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
         for batch in range(first, len(self), step):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, startup
 from trajet._trajet import FormatError, MissingPackageError, OutputError, SelectionError
+from trajet.messages import Code, Message
 
 if TYPE_CHECKING:
     import MDAnalysis
@@ -31,8 +32,21 @@ Universe: TypeAlias = "MDAnalysis.Universe"
 
 # Columns that topologies have here, by their names in MDAnalysis.
 _OF_ATOMS = (
-    *("names", "types", "elements", "altLocs", "record_types", "chainIDs", "ids", "masses"),
-    *("charges", "formalcharges", "occupancies", "tempfactors", "radii", "molnums", "moltypes"),
+    "names",
+    "types",
+    "elements",
+    "altLocs",
+    "record_types",
+    "chainIDs",
+    "ids",
+    "masses",
+    "charges",
+    "formalcharges",
+    "occupancies",
+    "tempfactors",
+    "radii",
+    "molnums",
+    "moltypes",
 )
 _OF_RESIDUES = ("resnames", "resids", "icodes")
 _OF_SEGMENTS = ("segids",)
@@ -176,7 +190,7 @@ def read_structure(path: Path, reason: str) -> _trajet.StructureFile:
     universe = load(path, f"{path}: {reason}; reading it otherwise", guess=False)
     cell = cell_of(universe)
     try:
-        native = topology_of(universe).with_warnings(_end_remarks(path))
+        native = topology_of(universe).with_messages(_end_messages(path))
     except ValueError as error:
         raise FormatError(f"{path}: its topology is not consistent: {error}") from error
     return _trajet.StructureFile.of(
@@ -193,8 +207,8 @@ _LAST_RECORDS = {
 }
 
 
-def _end_remarks(path: Path) -> list[str]:
-    """Return a remark on the end of a text file that may have been cut."""
+def _end_messages(path: Path) -> list[Message]:
+    """Return a message on the end of a text file that may have been cut."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 4096))
         tail = file.read()
@@ -204,9 +218,11 @@ def _end_remarks(path: Path) -> list[str]:
     expected = _LAST_RECORDS.get(path.suffix.lower())
     if expected is not None and last != [] and last[0] not in expected:
         names = " or ".join(record.decode() for record in expected if record != b"ENDMDL")
-        return [f"the file ends without {names}: if it was cut, atoms are missing at its end"]
+        text = f"the file ends without {names}: if it was cut, atoms are missing at its end"
+        return [Message(Code.TOPOLOGY_MAY_BE_CUT, text)]
     if not tail.endswith(b"\n"):
-        return ["the last line has no end: if the file was cut, records are missing at its end"]
+        text = "the last line has no end: if the file was cut, records are missing at its end"
+        return [Message(Code.TOPOLOGY_MAY_BE_CUT, text)]
     return []
 
 

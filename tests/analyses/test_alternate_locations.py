@@ -1,4 +1,4 @@
-"""Atoms at alternate locations count once each, with a remark whose selection takes one."""
+"""Atoms at alternate locations count once each, with a message whose selection takes one."""
 
 import re
 from pathlib import Path
@@ -63,14 +63,14 @@ def opened(folder: Path, residues: list[Residue]) -> tj.Trajectory:
 
 
 def advice(report: tj.Report) -> list[str]:
-    """Return the selections of the remarks on alternate locations."""
-    found = [re.search(r"'… and (.*)'", one) for one in report["remarks"] if "alternate" in one]
+    """Return the selections of the messages on alternate locations."""
+    found = [re.search(r"'… and (.*)'", one) for one in report.messages if "alternate" in one]
     return [one[1] if one else "" for one in found]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_advised_selection_has_each_atom_once(name: str, tmp_path: Path) -> None:
-    """Whichever locations the residues have; then nothing is remarked."""
+    """Whichever locations the residues have; then nothing is reported."""
     residues, expected = SYSTEMS[name]
     traj = opened(tmp_path, residues)
     (text,) = advice(tj.gyration(traj.select("all"), weights="equal").report)
@@ -91,7 +91,7 @@ def test_the_advised_selection_has_each_atom_once(name: str, tmp_path: Path) -> 
     assert advice(tj.gyration(one, weights="equal").report) == []
 
 
-def test_every_analysis_that_counts_them_remarks(tmp_path: Path) -> None:
+def test_every_analysis_that_counts_them_warns(tmp_path: Path) -> None:
     """Analyses of one selection, of two, and in several runs; not with one location selected."""
     traj = opened(tmp_path, SYSTEMS["one residue"][0])
     every, one = traj.select("all"), traj.select("not altloc B")

@@ -1,4 +1,4 @@
-"""Molecules that are broken across the box give a remark if positions are taken as written."""
+"""Molecules that are broken across the box give a message if positions are taken as written."""
 
 import warnings
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers import plain_geometry as plain
+from helpers.commands import unwrapped
 from helpers.systems import Systems
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,9 +55,9 @@ def written(
     return top, path
 
 
-def remarks_on(report: Report) -> list[str]:
-    """Return the remarks on broken molecules."""
-    return [remark for remark in report["remarks"] if BROKEN in remark]
+def messages_on(report: Report) -> list[str]:
+    """Return the messages on broken molecules."""
+    return [message for message in report.messages if BROKEN in message]
 
 
 def radius(positions: np.ndarray) -> float:
@@ -77,7 +78,7 @@ ANALYSES: dict[str, Callable[[tj.Selection], Report]] = {
 @pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
 @pytest.mark.parametrize("text", ["name CA", "protein", "backbone", "name CA CB"])
 @pytest.mark.parametrize("by", ["atoms", "residues"])
-def test_molecules_broken_in_every_frame_give_one_remark(
+def test_molecules_broken_in_every_frame_give_one_message(
     tmp_path: Path, cell: tuple[float, ...], text: str, by: str
 ) -> None:
     """Every analysis of positions gives it once, and names neighbours."""
@@ -85,60 +86,63 @@ def test_molecules_broken_in_every_frame_give_one_remark(
     traj = tj.open(top, path)
     chosen = traj.select(text)
     for name, analyse in ANALYSES.items():
-        found = remarks_on(analyse(chosen))
+        found = messages_on(analyse(chosen))
         assert len(found) == 1, name
         # The first pair may be of the selection that is fitted.
         assert repr(text) in found[0] or name == "rmsd, group"
         assert f", {N_FRAMES} of {N_FRAMES} frames, the first is frame 0: " in found[0]
-        assert " Å as nearest images: make molecules whole with --whole" in found[0]
+        assert " Å as nearest images: make molecules whole with selection.whole()" in found[0]
     for quiet in (tj.distances(chosen), tj.dihedrals(chosen)):
-        assert not remarks_on(quiet.report)
+        assert not messages_on(quiet.report)
     # A function that gets cells may take images itself.
-    assert not remarks_on(tj.apply(chosen, lambda x, _: radius(x), cells=True).report)
+    assert not messages_on(tj.apply(chosen, lambda x, _: radius(x), cells=True).report)
 
 
 @pytest.mark.parametrize("cell", [*CELLS.values(), None], ids=[*CELLS, "none"])
-def test_whole_molecules_give_no_remark(tmp_path: Path, cell: tuple[float, ...] | None) -> None:
+def test_whole_molecules_give_no_message(tmp_path: Path, cell: tuple[float, ...] | None) -> None:
     """Neither do molecules without a cell, nor whole ones anywhere in the box."""
     top, path = written(tmp_path, cell, set())
     for text in ("name CA", "protein", "name N"):
         for analyse in ANALYSES.values():
-            remarks = analyse(tj.open(top, path).select(text))["remarks"]
-            assert [one for one in remarks if "nothing was fitted" not in one] == []
+            messages = analyse(tj.open(top, path).select(text)).messages
+            assert [one for one in messages if "nothing was fitted" not in one] == []
 
 
-def test_molecules_broken_in_later_frames_give_a_remark(tmp_path: Path) -> None:
+def test_molecules_broken_in_later_frames_give_a_message(tmp_path: Path) -> None:
     """All chosen frames are checked, and the reference; reads and numbers do not change."""
     top, path = written(tmp_path, CELLS["cube"], {3, 6})
     traj, plain_one = tj.open(top, path), tj.open(None, path)
     chosen = traj.select("name CA")
     result = tj.rmsd(chosen)
-    (remark,) = remarks_on(result.report)
-    assert "selection 'name CA', 2 of 7 frames, the first is frame 3: " in remark
+    (message,) = messages_on(result.report)
+    assert "selection 'name CA', 2 of 7 frames, the first is frame 3: " in message
     same = tj.rmsd(plain_one.select(chosen.indices))
     assert same.values.tobytes() == result.values.tobytes()
     for count in ("requests", "opens", "bytes_read", "frames"):
         assert same.report[count] == result.report[count]
-    assert remarks_on(same.report) == []
-    (remark,) = remarks_on(tj.rmsf(chosen).report)
-    assert "2 of 7 frames, the first is frame 3: " in remark
-    assert remarks_on(tj.rmsd(chosen, frames=[0, 1, 2, 4]).report) == []
-    assert remarks_on(tj.rmsf(chosen, frames=slice(0, 3)).report) == []
+    assert messages_on(same.report) == []
+    (message,) = messages_on(tj.rmsf(chosen).report)
+    assert "2 of 7 frames, the first is frame 3: " in message
+    assert messages_on(tj.rmsd(chosen, frames=[0, 1, 2, 4]).report) == []
+    assert messages_on(tj.rmsf(chosen, frames=slice(0, 3)).report) == []
     assert (
         "1 of 2 frames, the first is frame 3: "
-        in remarks_on(tj.rmsd(chosen, frames=[1, 3]).report)[0]
+        in messages_on(tj.rmsd(chosen, frames=[1, 3]).report)[0]
     )
-    assert "'name CA', frame 3: " in remarks_on(tj.rmsd(chosen, frames=[3]).report)[0]
+    assert "'name CA', frame 3: " in messages_on(tj.rmsd(chosen, frames=[3]).report)[0]
     # The reference is none of the chosen frames.
-    assert "frame 6: " in remarks_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
+    assert "frame 6: " in messages_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
     arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
-    assert f"note: {remarks_on(result.report)[0]}" in CliRunner().invoke(commands, arguments).output
-    # Remarks on many files do not hide it either.
+    printed = unwrapped(CliRunner().invoke(commands, arguments).output)
+    shown = messages_on(result.report)[0].replace("selection.whole()", "--whole")
+    shown = shown.replace("trajectory.repair(...)", "--repair SELECTION")
+    assert f"warning: {shown}" in printed
+    # Messages on many files do not hide it either.
     several = tj.open(top, *[path] * 8)
-    remarks = tj.rmsd(several.select("name CA")).report["remarks"]
-    assert several.remarks
-    assert BROKEN in remarks[0]
-    assert remarks[1:] == list(several.remarks)
+    messages = tj.rmsd(several.select("name CA")).messages
+    assert several.messages
+    assert BROKEN in messages[0]
+    assert messages[1:] == list(several.messages)
 
 
 # Analyses that take positions of "protein" as they are written.
@@ -181,7 +185,7 @@ def test_each_frame_is_checked_on_any_number_of_threads(
     top, path = written(tmp_path, CELLS["cube"], {2, 4}, "residues")
     chosen = tj.open(top, path).select("protein")
     found = [
-        remarks_on(analyse(chosen, tj.LocalPool(threads=n, task_frames=task)))
+        messages_on(analyse(chosen, tj.LocalPool(threads=n, task_frames=task)))
         for n, task in ((1, 7), (2, 1))
     ]
     assert len(found[0]) == 1
@@ -190,10 +194,10 @@ def test_each_frame_is_checked_on_any_number_of_threads(
 
 
 def test_processes_and_joint_runs_check_each_frame(tmp_path: Path) -> None:
-    """Each analysis of a joint run has the remark of a run of its own."""
+    """Each analysis of a joint run has the message of a run of its own."""
     top, path = written(tmp_path, CELLS["dodecahedron"], {2, 4}, "residues")
     chosen = tj.open(top, path).select("protein")
-    alone = [remarks_on(tj.gyration(chosen).report), remarks_on(tj.rmsf(chosen).report)]
+    alone = [messages_on(tj.gyration(chosen).report), messages_on(tj.rmsf(chosen).report)]
     jobs = [
         tj.gyration.job(chosen),
         tj.rmsf.job(chosen),
@@ -201,8 +205,8 @@ def test_processes_and_joint_runs_check_each_frame(tmp_path: Path) -> None:
     ]
     for pool in (None, tj.ProcessPool(workers=2)):
         gyration, rmsf, whole = tj.run(jobs, pool=pool)
-        assert [remarks_on(gyration.report), remarks_on(rmsf.report)] == alone
-        assert remarks_on(whole.report) == []
+        assert [messages_on(gyration.report), messages_on(rmsf.report)] == alone
+        assert messages_on(whole.report) == []
 
 
 @settings(max_examples=25, deadline=None)
@@ -233,14 +237,14 @@ def test_a_run_finds_what_a_loop_over_frames_finds(
         block = chosen.read_uncounted(frame)
         box = Box.of(block)
         expected += find_broken_molecules(chosen, block.positions[0], box, f"frame {frame}")
-    found = remarks_on(tj.gyration(chosen).report)
+    found = messages_on(tj.gyration(chosen).report)
     assert len(found) == bool(expected)
     if expected:
         count = f"{len(expected)} of {n_frames} frames, the first is " if n_frames > 1 else ""
         assert found[0] == expected[0].replace(", frame", f", {count}frame", 1)
 
 
-def test_broken_references_give_a_remark(tmp_path: Path) -> None:
+def test_broken_references_give_a_message(tmp_path: Path) -> None:
     """A file, an AtomGroup and another trajectory may be broken."""
     (tmp_path / "whole").mkdir()
     top, path = written(tmp_path, CELLS["cube"], set(range(N_FRAMES)))
@@ -253,16 +257,16 @@ def test_broken_references_give_a_remark(tmp_path: Path) -> None:
         (universe.select_atoms("name CA"), "the reference's Universe: "),
         (tj.open(top, path).select("name CA"), "frame 0 of reference 'name CA': "),
     ):
-        (remark,) = remarks_on(tj.rmsd(whole, reference=reference).report)
-        assert where in remark
+        (message,) = messages_on(tj.rmsd(whole, reference=reference).report)
+        assert where in message
 
 
-def test_published_systems_give_the_right_remarks(systems: Systems) -> None:
+def test_published_systems_give_the_right_messages(systems: Systems) -> None:
     """ADK in water is broken as GROMACS wrote it; waters are no neighbours of each other."""
     solvated = systems["solvated.xtc"].trajectory
-    assert remarks_on(tj.rmsd(solvated.select("name CA"), frames=slice(3)).report)
-    assert tj.rmsd(solvated.select("name OW"), frames=slice(3)).report["remarks"] == []
-    assert tj.rmsd(systems["adk.xtc"].trajectory.select("protein")).report["remarks"] == []
+    assert messages_on(tj.rmsd(solvated.select("name CA"), frames=slice(3)).report)
+    assert tj.rmsd(solvated.select("name OW"), frames=slice(3)).messages == []
+    assert tj.rmsd(systems["adk.xtc"].trajectory.select("protein")).messages == []
 
 
 def test_chains_far_from_each_other_are_whole(tmp_path: Path) -> None:
@@ -278,7 +282,7 @@ def test_chains_far_from_each_other_are_whole(tmp_path: Path) -> None:
         both.atoms.write(tmp_path / "both.gro")
         both.atoms.write(tmp_path / "both.xtc")
     traj = tj.open(tmp_path / "both.gro", tmp_path / "both.xtc")
-    assert tj.rmsd(traj.select("protein")).report["remarks"] == []
+    assert tj.rmsd(traj.select("protein")).messages == []
 
 
 def chains(folder: Path, places: np.ndarray, length: int = 12) -> tj.Selection:
@@ -299,13 +303,13 @@ def chains(folder: Path, places: np.ndarray, length: int = 12) -> tj.Selection:
 
 
 def on_chains(report: Report) -> list[str]:
-    """Return the remarks on chains in different images."""
-    return [remark for remark in report["remarks"] if "different images" in remark]
+    """Return the messages on chains in different images."""
+    return [message for message in report.messages if "different images" in message]
 
 
 @settings(max_examples=30, deadline=None)
 @given(moved=st.lists(st.lists(st.integers(-1, 1), min_size=3, max_size=3), min_size=2, max_size=6))
-def test_chains_in_different_images_give_a_remark(
+def test_chains_in_different_images_give_a_message(
     tmp_path_factory: pytest.TempPathFactory, moved: list[list[int]]
 ) -> None:
     """If one of two chains that touch lies in another image, in any frame, the first included."""
@@ -322,8 +326,53 @@ def test_chains_in_different_images_give_a_remark(
         assert not on_chains(tj.gyration(chosen.trajectory.select("chainID B")).report)
 
 
+@pytest.fixture(scope="module")
+def beside() -> tuple[tj.Trajectory, list[str]]:
+    """Return a peptide with the ligand beside it, and selections of both."""
+    traj = tj.samples.peptide_in_water().open().repair("protein")
+    return traj, ["backbone", "resname IPH and not name H*"]
+
+
+@settings(max_examples=20, deadline=None)
+@given(moved=st.lists(st.lists(st.integers(-1, 1), min_size=3, max_size=3), min_size=2, max_size=6))
+def test_ligands_in_other_images_give_a_warning(
+    tmp_path_factory: pytest.TempPathFactory,
+    beside: tuple[tj.Trajectory, list[str]],
+    moved: list[list[int]],
+) -> None:
+    """In the selection of the protein or in a group; `repair` puts them together."""
+    traj, (backbone, ligand) = beside
+    block = traj.read(frames=slice(len(moved)))
+    positions, edges = block.positions.copy(), block.cells[:, :3]
+    shifts = np.array(moved) * edges
+    positions[:, traj.select("resname IPH").indices] += shifts[:, np.newaxis]
+    path = tmp_path_factory.mktemp("ligand") / "moved.xtc"
+    tj.write(path, positions, cells=block.cells, times=block.times)
+    written = tj.open(tj.samples.peptide_in_water().topology, path)
+    apart = [k for k, image in enumerate(moved) if any(image)]
+    where = f"frame {apart[0]}" if apart else ""
+    for result in (
+        tj.rmsd(written.select(backbone), groups=[ligand]),
+        tj.gyration(written.select(f"({backbone}) or ({ligand})")),
+    ):
+        found = on_chains(result.report)
+        assert len(found) == bool(apart)
+        assert all(where in message and "IPH1" in message for message in found)
+    together = written.repair("protein")
+    assert not on_chains(tj.rmsd(together.select(backbone), groups=[ligand]).report)
+    # The last frame as a reference, which is none of the frames of the run.
+    last = len(moved) - 1
+    result = tj.rmsd(written.select(backbone), groups=[ligand], reference=last, frames=[0])
+    assert [f"frame {last}: " in message for message in on_chains(result.report)] == [
+        is_last for k, is_last in ((0, False), (last, True)) if any(moved[k])
+    ]
+    # Each by itself is whole, and a solvent lies in all images.
+    for alone in (backbone, ligand, "protein or water"):
+        assert not on_chains(tj.rmsd(written.select(alone)).report)
+
+
 def test_a_broken_molecule_is_named_beside_chains_in_other_images(tmp_path: Path) -> None:
-    """Two remarks, each with its own frames; chains are named."""
+    """Two messages, each with its own frames; chains are named."""
     places = np.zeros((6, 2, 3))
     places[:, 1, 1] = 66
     chosen = chains(tmp_path, places)
@@ -332,13 +381,30 @@ def test_a_broken_molecule_is_named_beside_chains_in_other_images(tmp_path: Path
     cell = [60.0, 60, 60, 90, 90, 90]
     tj.write(tmp_path / "torn.xtc", positions, cells=cell)
     torn = tj.open(tmp_path / "chains.pdb", tmp_path / "torn.xtc").select("name CA")
-    remarks = tj.gyration(torn).report["remarks"]
-    (broken,) = [each for each in remarks if BROKEN in each]
+    messages = tj.gyration(torn).messages
+    (broken,) = [each for each in messages if BROKEN in each]
     assert "1 of 6 frames, the first is frame 4" in broken
-    (moved,) = [each for each in remarks if "different images" in each]
+    (moved,) = [each for each in messages if "different images" in each]
     assert "of 6 frames, the first is frame 0" in moved
     assert " of A and " in moved
-    assert " of B, chains that touch" in moved
+    assert " of B, near each other in frame 0" in moved
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.8, 0.6])
+def test_cells_that_shrink_are_compared_too(
+    tmp_path: Path, beside: tuple[tj.Trajectory, list[str]], scale: float
+) -> None:
+    """As far as half of the cell is more than 11 Å, or than any pair."""
+    traj, (backbone, ligand) = beside
+    block = traj.read(frames=slice(2))
+    positions, cells = block.positions.copy(), block.cells.copy()
+    cells[:, :3] *= 2.0
+    cells[1, :3] *= scale
+    positions[1, traj.select("resname IPH").indices] += cells[1, :3]
+    tj.write(tmp_path / "run.xtc", positions, cells=cells)
+    written = tj.open(tj.samples.peptide_in_water().topology, tmp_path / "run.xtc")
+    (message,) = on_chains(tj.rmsd(written.select(backbone), groups=[ligand]).report)
+    assert "1 of 2 frames, the first is frame 1" in message
 
 
 def test_a_fibril_over_the_box_is_no_chain_in_another_image(tmp_path: Path) -> None:
@@ -347,5 +413,5 @@ def test_a_fibril_over_the_box_is_no_chain_in_another_image(tmp_path: Path) -> N
     places[:, :, 1] = 7.5 * np.arange(8)
     assert not on_chains(tj.rmsd(chains(tmp_path, places)).report)
     places[2, 5:, 1] -= 60
-    (remark,) = on_chains(tj.rmsd(chains(tmp_path, places)).report)
-    assert "1 of 3 frames, the first is frame 2" in remark
+    (message,) = on_chains(tj.rmsd(chains(tmp_path, places)).report)
+    assert "1 of 3 frames, the first is frame 2" in message

@@ -83,24 +83,24 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
 
 def _about_cells(result: Any) -> list[str]:
     words = ("unit cell", "half of the distance")
-    return [one for one in result.report["remarks"] if any(word in one for word in words)]
+    return [one for one in result.messages if any(word in one for word in words)]
 
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_frames_without_a_cell_are_counted(name: str, holes: tj.Trajectory) -> None:
-    """On any division of the frames; a stride that leaves them out has no remark."""
+    """On any division of the frames; a stride that leaves them out has no message."""
     run, first = ANALYSES[name], "4 of 1200 frames have no unit cell (the first is frame 5)"
     for pool in (None, tj.LocalPool(threads=3, task_frames=100)):
-        (remark,) = _about_cells(run(holes, pool=pool))
-        assert remark.startswith(first)
-    (remark,) = _about_cells(run(holes, frames=[700, 2, 5]))
-    assert remark.startswith("2 of 3 frames have no unit cell (the first is frame 700)")
+        (message,) = _about_cells(run(holes, pool=pool))
+        assert message.startswith(first)
+    (message,) = _about_cells(run(holes, frames=[700, 2, 5]))
+    assert message.startswith("2 of 3 frames have no unit cell (the first is frame 700)")
     assert _about_cells(run(holes, frames=slice(0, None, 2)))[0].startswith("2 of 600 frames")
     assert _about_cells(run(holes, frames=slice(0, 5))) == []
 
 
 def test_a_trajectory_without_any_cell_is_ordinary_within_molecules(tmp_path: Path) -> None:
-    """A remark follows only where neighbours across the box were asked for."""
+    """A message follows only where neighbours across the box were asked for."""
     bare = _system(tmp_path, None)
     for name, run in ANALYSES.items():
         quiet = name in ("distances", "dihedrals")
@@ -113,11 +113,11 @@ def test_a_trajectory_without_any_cell_is_ordinary_within_molecules(tmp_path: Pa
 def test_frames_with_a_small_cell_are_counted(name: str, narrow: tj.Trajectory) -> None:
     """The smallest is named, by its shortest lattice vector."""
     run, short = SMALLER[name], 2 * 8 * np.sin(np.radians(25)) / 2
-    (remark,) = _about_cells(run(narrow, pool=tj.LocalPool(threads=2, task_frames=300)))
-    assert "is less in 3 of 1200 frames, first in frame 3: " in remark
-    assert f": {short:.1f} Å in frame 1100: " in remark
-    (remark,) = _about_cells(run(narrow, frames=[640, 7]))
-    assert "is less in 1 of 2 frames: 3.5 Å in frame 640: " in remark
+    (message,) = _about_cells(run(narrow, pool=tj.LocalPool(threads=2, task_frames=300)))
+    assert "is less in 3 of 1200 frames, first in frame 3: " in message
+    assert f": {short:.1f} Å in frame 1100: " in message
+    (message,) = _about_cells(run(narrow, frames=[640, 7]))
+    assert "is less in 1 of 2 frames: 3.5 Å in frame 640: " in message
     assert _about_cells(run(narrow, frames=slice(4, 600))) == []
 
 

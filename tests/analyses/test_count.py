@@ -1,6 +1,6 @@
 """`count`, and selections that follow the frame: MDAnalysis' updating groups.
 
-`test_plain_analyses.py` and `helpers.pool_laws` hold the laws of every analysis.
+`tests/laws` and `helpers.pool_laws` hold the laws of every analysis.
 """
 
 from collections.abc import Callable
@@ -11,9 +11,9 @@ import pytest
 import trajet as tj
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool
 from helpers.golden_files import Adk
 from helpers.made_stores import make_store
+from helpers.messages import raises
 from helpers.systems import Systems
 
 # Regions, columns and bonds that the atoms of a frame decide about.
@@ -93,20 +93,13 @@ def test_functions_get_the_atoms_of_the_frame(long_adk: Adk) -> None:
     assert not tj.count(none, frames=slice(10)).values.any()
     assert tj.apply(none, len, frames=slice(10)).values.tolist() == [0] * 10
     assert none[3].positions.shape == (0, 3)
-    with pytest.raises(tj.SelectionError, match="selects no atom in frame 3"):
+    with raises(tj.SelectionError):
         none.at(3)
     # Of other selections, the same atoms in every frame.
     calpha = traj.select("name CA")
     fixed = tj.apply(calpha, lambda _, atoms: atoms.sum(), indices=True, frames=[5])
     assert fixed.values.tolist() == [calpha.indices.sum()]
     assert tj.count(calpha, frames=slice(4)).values.tolist() == [214] * 4
-
-
-def test_threads_tasks_and_frames_change_no_number(adk: Adk) -> None:
-    """Every division of the work, and every choice of frames."""
-    near = tj.open(adk.psf, adk.xtc).select("byres around 5 resid 10", updating=True)
-    assert_same_bits_on_any_pool(lambda pool: tj.count(near, pool=pool).values)
-    assert_rows_follow_frames(lambda frames: tj.count(near, frames=frames), 98)
 
 
 def test_only_needed_atoms_are_read(adk: Adk) -> None:
@@ -172,29 +165,29 @@ def test_analyses_that_need_the_same_atoms_refuse(
 ) -> None:
     """They say so, and what takes such a selection."""
     near = tj.open(adk.psf, adk.xtc).select("around 5 resid 10", updating=True)
-    with pytest.raises(tj.SelectionError, match=r"other atoms in each frame.*count\(\.\.\.\)"):
+    with raises(tj.SelectionError):
         use(near)
 
 
 def test_what_cannot_be_selected_is_an_error(adk: Adk, tmp_path: Path) -> None:
     """Texts, arguments, frames without positions and cells without volume."""
     traj = tj.open(adk.psf, adk.xtc)
-    with pytest.raises(tj.SelectionError, match="unknown keyword"):
+    with raises(tj.SelectionError):
         traj.select("arund 5 resid 10", updating=True)
-    with pytest.raises(tj.SelectionError, match="matches none of the 3341 atoms"):
+    with raises(tj.SelectionError):
         traj.select("resname NONE", updating=True)
-    with pytest.raises(TypeError, match="indices do not change"):
+    with raises(TypeError):
         traj.select([1, 2], updating=True)  # type: ignore[call-overload]
     near = traj.select("around 5 resid 10", updating=True)
-    with pytest.raises(ValueError, match="other atoms in each frame"):
+    with raises(ValueError):
         tj.apply(near, len, per="block")
-    with pytest.raises(TypeError, match="a selection text or a Selection"):
+    with raises(TypeError):
         traj.center(near)  # type: ignore[arg-type]
     x = np.random.default_rng(1).uniform(0, 3, (3, 3341, 3))
     cells = [plain.cell_vectors(np.array([30.0] * 3 + [90.0] * 3)) / 10] * 3
     path = trr_bytes.write_trr(tmp_path / "few.trr", [x[0], None, x[2]], boxes=cells)
     near = tj.open(adk.psf, path).select("around 5 resid 10", updating=True)
-    with pytest.raises(tj.AnalysisError, match=r"frame 1: an atom on which the selection depends"):
+    with raises(tj.AnalysisError):
         tj.count(near)
-    with pytest.raises(tj.SelectionError, match=r"frame 1: an atom on which the selection depends"):
+    with raises(tj.SelectionError):
         near.read()

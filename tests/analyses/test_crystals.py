@@ -9,7 +9,7 @@ import pytest
 import trajet as tj
 from helpers.golden_files import DATA
 
-REMARK = (
+CRYSTAL = (
     "the CRYST1 record is the unit cell of a crystal (P 1 21 1), not the box of a simulation: no"
     " periodic images are taken"
 )
@@ -40,13 +40,13 @@ def test_interfaces_have_no_contacts_of_the_lattice(dimer: Path, in_box: Path) -
     traj = tj.open(dimer)
     one, other = (traj.select(chain) for chain in CHAINS)
     assert np.isnan(traj.read().cells).all()
-    assert REMARK in traj.remarks
+    assert CRYSTAL in traj.messages
     found = tj.contact_map(one, other)
-    assert REMARK in found.report["remarks"]
+    assert CRYSTAL in found.messages
     assert np.array_equal(found.values, tj.contact_map(one, other, pbc=False).values)
     boxed = tj.open(in_box)
     assert boxed.read().cells[0].tolist() == [58.123, 64.444, 69.954, 90, 95.74, 90]
-    assert REMARK not in boxed.remarks
+    assert CRYSTAL not in boxed.messages
     over_lattice = tj.contact_map(boxed.select(CHAINS[0]), boxed.select(CHAINS[1]))
     assert over_lattice.values.sum() > found.values.sum() > 0
     near = "protein and chainID B and around 4.5 (protein and chainID A)"
@@ -75,6 +75,6 @@ def test_crystals_as_references_give_the_contacts_of_the_molecule(
     universe.dimensions = [58.123, 64.444, 69.954, 90, 95.74, 90.01]
     of_box = tj.native_contacts(chosen, reference=atoms, method="hard")
     assert len(of_box.pairs) > len(result.pairs)
-    (remark,) = result.report["remarks"]
-    assert f"{dimer} has no unit cell" in remark
-    assert "that of a crystal is no box" in remark
+    (message,) = result.messages
+    assert f"{dimer} has no unit cell" in message
+    assert "that of a crystal is no box" in message

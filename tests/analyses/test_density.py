@@ -1,6 +1,5 @@
 """Densities on a grid and along an axis: MDAnalysis' and NumPy's numbers, files and laws."""
 
-import json
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -10,9 +9,9 @@ import trajet as tj
 from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.analysis_laws import assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
 from helpers.made_files import random_vectors, write_dcd
+from helpers.messages import raises
 from helpers.result_laws import assert_result_laws
 from helpers.systems import Systems
 from MDAnalysis.analysis.density import Density as OpenDX
@@ -76,7 +75,7 @@ def test_voxels_are_those_of_numpy(wet: tj.Trajectory, quantity: str) -> None:
     assert np.abs(result.values - expected * factor).max() < 1e-9
     inside = np.histogramdd(x.reshape(-1, 3), result.edges)[0].sum()
     share = 100 * (1 - inside / x[..., 0].size)
-    assert f"{share:.3g} % of the atoms" in " ".join(result.report["remarks"])
+    assert f"{share:.3g} % of the atoms" in " ".join(result.messages)
 
 
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
@@ -156,15 +155,10 @@ def test_charges_of_a_neutral_system_cancel(wet: tj.Trajectory) -> None:
     assert abs(mass.values.mean() - total / volume * GRAMS) < 1e-9
 
 
-def test_threads_and_tasks_change_no_bit(wet: tj.Trajectory, thrice_adk: Adk) -> None:
-    """Sums of masses are rounded; frames have any order."""
-    some = wet.select("protein")
-    assert_same_bits_on_any_pool(lambda pool: tj.linear_density(some, bins=20, pool=pool).values)
-    dry = tj.open(thrice_adk.psf, thrice_adk.xtc).select("backbone")
-    assert_same_bits_on_any_pool(
-        lambda pool: tj.density(dry, spacing=8, quantity="mass", pool=pool).values
-    )
+def test_order_of_frames_changes_no_bit(adk: Adk) -> None:
+    """Counts are integers."""
     given = {"spacing": 8.0, "grid_center": (0, 0, 0), "grid_size": 90.0}
+    dry = tj.open(adk.psf, adk.xtc).select("backbone")
     there = tj.density(dry, frames=slice(0, 40), **given).values  # type: ignore[arg-type]
     back = tj.density(dry, frames=slice(39, None, -1), **given).values  # type: ignore[arg-type]
     assert np.array_equal(there, back)
@@ -181,36 +175,36 @@ def test_transforms_come_first(wet: tj.Trajectory) -> None:
 def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -> None:
     """No cell, no charges, grids without voxels or with too many, unknown words."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
-    with pytest.raises(tj.AnalysisError, match=r"adk\.xtc: frame 0: it has no unit cell"):
+    with raises(tj.AnalysisError):
         tj.linear_density(calpha)
     gro = tj.open(datafiles.GRO, datafiles.XTC).select("protein")
-    with pytest.raises(tj.SelectionError, match="has no charges .*such as a TPR"):  # noqa: RUF043
+    with raises(tj.SelectionError):
         tj.density(gro, quantity="charge")
-    for options, words in (
-        ({"spacing": 0}, "spacing must be a length above 0"),
-        ({"padding": -1}, "padding must be"),
-        ({"grid_size": (1, 2)}, "size"),
-        ({"grid_size": -3.0}, "grid_size must be one or three lengths above 0"),
-        ({"grid_center": (0, 0)}, "grid_center must be three finite numbers"),
-        ({"spacing": 1e-3}, "GiB: choose a larger spacing or a smaller grid_size"),
-        ({"quantity": "colour"}, "quantity must be 'number', 'mass' or 'charge'"),
+    for options in (
+        {"spacing": 0},
+        {"padding": -1},
+        {"grid_size": (1, 2)},
+        {"grid_size": -3.0},
+        {"grid_center": (0, 0)},
+        {"spacing": 1e-3},
+        {"quantity": "colour"},
     ):
-        with pytest.raises(ValueError, match=words):
+        with raises(ValueError):
             tj.density(calpha, **options)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="axis must be 'x', 'y' or 'z'"):
+    with raises(ValueError):
         tj.linear_density(gro, axis="w")  # type: ignore[arg-type]
     for bins in (0, 10**12):
-        with pytest.raises(ValueError, match="bins must be from 1 to 10,000,000"):
+        with raises(ValueError):
             tj.linear_density(gro, bins=bins)
     x = np.random.default_rng(5).uniform(0, 3, (3, 4, 3))
     x[0, 2, 0] = np.nan
     path = trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=[np.eye(3) * 3] * 3)
     lost = tj.open(None, path).select(range(4))
-    with pytest.raises(tj.AnalysisError, match="no position"):
+    with raises(tj.AnalysisError):
         tj.density(lost)
-    with pytest.raises(tj.AnalysisError, match="frame 0: .*no position"):  # noqa: RUF043
+    with raises(tj.AnalysisError):
         tj.density(lost, grid_center=(15, 15, 15), grid_size=30.0)
-    with pytest.raises(tj.AnalysisError, match="frame 0: atom 2 .*no position"):  # noqa: RUF043
+    with raises(tj.AnalysisError):
         tj.linear_density(lost, quantity="number")
     assert np.isnan(tj.linear_density(lost, quantity="number", frames=[]).values).all()
     one = tj.density(lost, frames=[1], grid_size=6.0, spacing=4.0)
@@ -225,15 +219,20 @@ def test_charges_that_are_all_zero_are_unknown(tmp_path: Path) -> None:
         lines[k] = f"{lines[k][:34]}{0:10.6f}{lines[k][44:]}"
     (tmp_path / "zero.psf").write_text("\n".join([*lines, ""]))
     everything = tj.open(tmp_path / "zero.psf", datafiles.DCD).select("all")
-    with pytest.raises(tj.SelectionError, match=r"all charges of .*zero\.psf are 0"):
+    with raises(tj.SelectionError):
         tj.linear_density(everything, quantity="charge")
 
 
 def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> None:
-    """OpenDX is read by another program; NPZ and CSV hold all digits."""
+    """OpenDX, by function and command, is read by another program."""
     result = tj.density(wet.select("name CA"), spacing=3.7)
-    for ending in ("dx", "npz", "csv"):
-        result.save(tmp_path / f"ca.{ending}")
+    result.save(tmp_path / "ca.dx")
+    words = [datafiles.TPR, datafiles.XTC, "--select", "name CA", "--spacing", "3.7"]
+    save = ["--save", f"grid={tmp_path}/command.dx"]
+    done = CliRunner().invoke(commands, ["density", *words, *save])
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path / "command.dx") in done.output
+    assert (tmp_path / "command.dx").read_bytes() == (tmp_path / "ca.dx").read_bytes()
     read = OpenDX(str(tmp_path / "ca.dx"))
     assert read.grid.shape == result.values.shape
     assert np.abs(read.grid - result.values).max() < 1e-10
@@ -241,55 +240,20 @@ def test_grids_are_written_for_viewers(wet: tj.Trajectory, tmp_path: Path) -> No
     assert np.abs(read.delta - 3.7).max() < 1e-12
     for own, other in zip(result.edges, read.edges, strict=True):
         assert np.abs(own - other).max() < 1e-9
-    with np.load(tmp_path / "ca.npz", allow_pickle=False) as saved:
-        assert saved["values"].tobytes() == result.values.tobytes()
-        assert saved["axis0.edges"].tobytes() == result.edges[0].tobytes()
-    head, rows = table(tmp_path / "ca.csv")
-    assert head == ["x_A", "y_A", "z_A", "number_density_1/A3"]
-    assert np.array_equal(rows[:, 3], result.values.ravel())
-    assert np.allclose(rows[0, :3], result.origin)
-    with pytest.raises(ValueError, match=r"must end in \.dx or \.npz or \.json or \.csv"):
+    with raises(ValueError):
         result.save(tmp_path / "ca.ccp4")
     assert [axes.get_xlabel() for axes in result.plot().axes[:3]] == ["x (Å)", "x (Å)", "y (Å)"]
-    assert_result_laws(result, tmp_path)
+
+
+def test_slices_have_the_edges_of_their_bins(wet: tj.Trajectory, tmp_path: Path) -> None:
+    """Of a grid and of a profile, whose bins must follow one another."""
+    result = tj.density(wet.select("name CA"), spacing=3.7)
     assert result[1:3].x.tolist() == result.x[1:4].tolist()
     assert abs(result[1:3].origin[0] - result.origin[0] - 3.7) < 1e-9
     profile = tj.linear_density([wet.select("protein"), "name OW"], bins=9, quantity="number")
-    profile.save(tmp_path / "z.csv")
-    head, rows = table(tmp_path / "z.csv")
-    assert head == ["position_A", "number_density_1/A3:protein", "number_density_1/A3:name_OW"]
-    assert np.array_equal(rows[:, 1:], profile.values)
     assert profile.plot().axes[0].get_xlabel() == "z (Å)"
-    assert_result_laws(profile, tmp_path)
     assert_result_laws(tj.linear_density(wet.select("protein"), bins=5), tmp_path)
     assert profile[2:5].edges.tolist() == profile.edges[2:6].tolist()
     for one in (result, profile):
-        with pytest.raises(ValueError, match="the bins must follow one another"):
+        with raises(ValueError):
             one[::2]
-
-
-def test_commands_give_the_numbers_of_the_functions(tmp_path: Path) -> None:
-    """With options, files and tables."""
-    files = [datafiles.TPR, datafiles.XTC, "--stop", "3", "-o", str(tmp_path / "r.csv")]
-    report = ["--report", str(tmp_path / "r.json")]
-    traj = tj.open(datafiles.TPR, datafiles.XTC)
-    words = ["--select", "protein", "--select", "name OW", "--axis", "x", "--quantity", "number"]
-    done = CliRunner().invoke(commands, ["linear-density", *files, *report, *words, "--bins", "7"])
-    assert done.exit_code == 0, done.output
-    expected = tj.linear_density(
-        [traj.select("protein"), "name OW"],
-        axis="x",
-        quantity="number",
-        bins=7,
-        frames=slice(0, 3),
-    )
-    assert np.array_equal(table(tmp_path / "r.csv")[1][:, 1:], expected.values)
-    assert f"{expected.values[:, 1].mean():.4g}" in done.output
-    assert json.loads((tmp_path / "r.json").read_text())["analysis"] == "linear_density"
-    words = ["--select", "name CA", "--spacing", "4", "--save", f"grid={tmp_path}/ca.dx"]
-    done = CliRunner().invoke(commands, ["density", *files, *report, *words])
-    assert done.exit_code == 0, done.output
-    grid = tj.density(traj.select("name CA"), spacing=4, frames=slice(0, 3))
-    assert np.array_equal(table(tmp_path / "r.csv")[1][:, 3], grid.values.ravel())
-    assert np.abs(OpenDX(str(tmp_path / "ca.dx")).grid - grid.values).max() < 1e-10
-    assert str(tmp_path / "ca.dx") in done.output

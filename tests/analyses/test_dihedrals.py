@@ -8,7 +8,6 @@ two shortest images gives either of two angles, and is left out.
 """
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,9 @@ import pytest
 import trajet as tj
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
-from helpers.golden_files import Adk
+from helpers.analysis_laws import table
 from helpers.made_coordinates import MADE, Made
+from helpers.messages import raises
 from helpers.systems import NAMES, Systems, in_changing_cells
 from MDAnalysis.analysis import dihedrals as mdanalysis
 from MDAnalysis.lib.distances import calc_bonds, calc_dihedrals
@@ -165,7 +164,7 @@ def test_made_coordinates_equal_the_twin(made: Made, tmp_path: Path) -> None:
     path = xtc_bytes.write_xtc(tmp_path / "m.xtc", made.coordinates(), precision=made.precision)
     traj = tj.open(None, path)
     if traj.n_atoms < 4:
-        with pytest.raises(tj.SelectionError, match="out of range"):
+        with raises(tj.SelectionError):
             tj.dihedrals(traj, [[0, 1, 2, 3]])
         return
     result = tj.dihedrals(traj, quadruples_of(traj.n_atoms, 50))
@@ -301,15 +300,6 @@ def test_features_are_cosine_and_sine(systems: Systems, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("features", [False, True])
-def test_same_bits_on_any_pool(thrice_adk: Adk, features: bool) -> None:
-    """Threads and tasks change no bit."""
-    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("resid 20-50")
-    assert_same_bits_on_any_pool(
-        lambda pool: tj.dihedrals(selection, sin_cos=features, pool=pool).values
-    )
-
-
 def test_order_of_quadruples_permutes_columns(systems: Systems) -> None:
     """Another order, or repeats, choose columns and change no bit of them."""
     for name in ("adk.xtc", "solvated.xtc", "skewed.dcd"):
@@ -341,15 +331,6 @@ def test_atoms_may_be_numbers_of_any_kind(systems: Systems) -> None:
     assert tj.dihedrals(traj.select("name CA"), fours).values.tobytes() == expected
 
 
-@pytest.mark.parametrize("features", [False, True])
-def test_rows_follow_frames(systems: Systems, features: bool) -> None:
-    """Any choice of frames gives their rows."""
-    selection = systems["adk.xtc"].trajectory.select("resid 5-25")
-    assert_rows_follow_frames(
-        lambda frames: tj.dihedrals(selection, sin_cos=features, frames=frames), 98
-    )
-
-
 def test_frames_without_positions_give_nan(tmp_path: Path) -> None:
     """The rows of frames without positions are NaN, and the report counts them."""
     frames = list(np.random.default_rng(35).normal(0, 1, (9, 7, 3)))
@@ -375,36 +356,31 @@ def test_selections_without_residues_are_errors(systems: Systems) -> None:
         ("solvated.xtc", "resname NA+"),
     ):
         traj = systems[name].trajectory
-        with pytest.raises(tj.SelectionError, match=re.escape(repr(text))) as caught:
+        with raises(tj.SelectionError):
             tj.dihedrals(traj.select(text))
-        message = str(caught.value)
-        assert "\n" not in message
-        assert "φ" in message
-        assert "ψ" in message
-        assert "quadruples" in message
-    with pytest.raises(tj.SelectionError, match="without a topology"):
+    with raises(tj.SelectionError):
         tj.dihedrals(tj.open(None, systems["adk.xtc"].path))
-    with pytest.raises(TypeError, match="selection"):
+    with raises(TypeError):
         tj.dihedrals("protein")
 
 
 @pytest.mark.parametrize(("name", "atom"), [("adk.xtc", 3340), ("solvated.xtc", 47680)])
 def test_last_residue_of_a_chain_alone_is_an_error(systems: Systems, name: str, atom: int) -> None:
     """The end of a chain, or of the system, has no ψ: it is a SelectionError as for others."""
-    with pytest.raises(tj.SelectionError, match="neighbours in the sequence"):
+    with raises(tj.SelectionError):
         tj.dihedrals(systems[name].trajectory.select([atom]))
 
 
 @pytest.mark.parametrize("none", [[], [[]], np.empty((0, 4), np.int64)])
 def test_no_quadruple_is_an_error(systems: Systems, none: object) -> None:
     """There is nothing to compute."""
-    with pytest.raises(tj.SelectionError, match="no quadruple"):
+    with raises(tj.SelectionError):
         tj.dihedrals(systems["adk.xtc"].trajectory, none)
 
 
 def test_an_atom_that_a_quadruple_has_twice_is_an_error(systems: Systems) -> None:
     """It has no angle; the first such quadruple is named."""
-    with pytest.raises(tj.SelectionError, match=r"quadruple \[3, 1, 2, 3\] has an atom twice"):
+    with raises(tj.SelectionError):
         tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3], [3, 1, 2, 3], [4, 4, 5, 6]])
 
 
@@ -423,55 +399,21 @@ def test_an_atom_that_a_quadruple_has_twice_is_an_error(systems: Systems) -> Non
 )
 def test_malformed_quadruples_are_errors(systems: Systems, wrong: object) -> None:
     """Quadruples must be rows of four integers."""
-    with pytest.raises(TypeError, match=r"whole numbers of shape \(n, 4\)"):
+    with raises(TypeError):
         tj.dihedrals(systems["adk.xtc"].trajectory, wrong)
 
 
 @pytest.mark.parametrize("atom", [-1, 3341, 10**12])
 def test_atoms_out_of_range(systems: Systems, atom: int) -> None:
     """The error names the atom and the range."""
-    with pytest.raises(tj.SelectionError, match=rf"atom {atom} is out of range.*0 to 3340"):
+    with raises(tj.SelectionError):
         tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3], [0, 1, 2, atom]])
 
 
 def test_frames_out_of_range(systems: Systems) -> None:
     """The error names the frame and the range."""
-    with pytest.raises(tj.FrameError, match="frame 98 is out of range"):
+    with raises(tj.FrameError):
         tj.dihedrals(systems["adk.xtc"].trajectory, [[0, 1, 2, 3]], frames=[0, 98])
-
-
-@pytest.mark.parametrize("features", [False, True])
-@pytest.mark.parametrize("backbone", [False, True])
-def test_saved(systems: Systems, tmp_path: Path, features: bool, backbone: bool) -> None:
-    """NPZ holds everything without pickle; CSV holds every digit under the names of the angles."""
-    traj = systems["adk.xtc"].trajectory
-    fours = None if backbone else [[0, 4, 6, 8], [9, 77, 3, 2000]]
-    what = traj.select("resid 2-4") if backbone else traj
-    result = tj.dihedrals(what, fours, sin_cos=features, frames=slice(3, 60, 7))
-    result.save(tmp_path / "d.npz")
-    with np.load(tmp_path / "d.npz", allow_pickle=False) as saved:
-        atoms = saved["axis1.of.atom"][saved["axis1.members"]]
-        assert np.array_equal(atoms[:: 1 + features], result.atoms)
-        assert saved["values"].tobytes() == result.values.tobytes()
-        assert np.array_equal(saved["axis0.time"], result.times)
-        assert np.array_equal(saved["axis0.frame"], np.arange(98)[3:60:7])
-        assert str(saved["units"]) == ("" if features else "degrees")
-        assert saved["axis1.label"].tolist() == result.axes[1].labels()
-    result.save(tmp_path / "d.csv")
-    head, numbers = table(tmp_path / "d.csv")
-    names = ["0-4-6-8", "9-77-3-2000"]
-    if backbone:
-        names = [f"{angle}_{name}" for name in ("ARG2", "ILE3", "ILE4") for angle in ("phi", "psi")]
-    if features:
-        names = [f"{function}:{name}" for name in names for function in ("cos", "sin")]
-    else:
-        names = [f"angle_degrees:{name}" for name in names]
-    assert head == ["frame", "time_ps", *names]
-    assert np.array_equal(numbers[:, 0], result.frames)
-    # The file stores times as float32: the shortest decimals that give these.
-    assert np.array_equal(numbers[:, 1].astype(np.float32), result.times)
-    assert numbers[:, 2:].tobytes() == result.values.tobytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "d.npz"]
 
 
 def test_saved_without_a_number(tmp_path: Path) -> None:
@@ -521,7 +463,6 @@ def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> 
     assert axes.get_xlabel() == "φ (degrees)"
     assert axes.get_ylabel() == "ψ (degrees)"
     assert bar.get_ylabel() == "count"
-    assert axes.get_title(loc="left") == "φ and ψ of 212 residues, 98 frames"
     assert axes.get_xlim() == axes.get_ylim() == (-180, 180)
     counts = axes.collections[0].get_array().filled(0)
     assert counts.sum() == 98 * 212
@@ -533,20 +474,14 @@ def test_ramachandran_plot(systems: Systems, tmp_path: Path, features: bool) -> 
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("features", [False, True])
-def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> None:
-    """Up to six angles are drawn as points, in degrees even if features were requested."""
-    traj = systems["adk.xtc"].trajectory
+def test_plot_against_time(systems: Systems) -> None:
+    """Up to six angles are drawn as points, named by their atoms."""
     for n in (2, 9):
         fours = quadruples_of(3341, n)
-        result = tj.dihedrals(traj, fours, sin_cos=features)
+        result = tj.dihedrals(systems["adk.xtc"].trajectory, fours)
         figure = result.plot()
         (axes,) = figure.axes
-        assert axes.get_xlabel() == "time (ps)"
-        assert axes.get_ylabel() == "angle (degrees)"
         assert axes.get_ylim() == (-180, 180)
-        title = axes.get_title(loc="left")
-        assert title == ("dihedral angles" if n == 2 else "the first 6 of 9 dihedral angles")
         assert len(axes.collections) == min(n, 6)
         for column, points in enumerate(axes.collections):
             x, y = points.get_offsets().data.T
@@ -555,8 +490,7 @@ def test_plot_against_time(systems: Systems, tmp_path: Path, features: bool) -> 
         (legend,) = figure.legends
         labels = ["-".join(map(str, four)) for four in fours[:6].tolist()]
         assert [text.get_text() for text in legend.get_texts()] == labels
-    figure.savefig(tmp_path / "d.png")
-    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+        assert legend.get_title().get_text() == ("" if n == 2 else "first 6 of 9 series")
 
 
 def test_plot_of_frames_without_angles(tmp_path: Path) -> None:

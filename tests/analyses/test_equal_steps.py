@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.messages import raises
 
 SINGLE = ("xtc", "trr", "nc")
 
@@ -36,7 +37,7 @@ def test_rounded_times_pass_and_lost_frames_do_not(
         left = np.delete(whole, lost)
         path = tmp_path / f"lost{lost[0]}.{kind}"
         atoms = written(path, left, begin + step * left)
-        with pytest.raises(tj.AnalysisError, match=r"not equally spaced|cannot be decided"):
+        with raises(tj.AnalysisError, path):
             tj.msd(atoms, unwrapped=True)
 
 
@@ -48,15 +49,15 @@ def test_steps_decide_where_times_cannot(tmp_path: Path, kind: str) -> None:
     steps = 500 * numbers
     atoms = written(tmp_path / f"a.{kind}", numbers, begin + numbers, steps=steps)
     assert tj.msd(atoms).lags[1] == pytest.approx(1, rel=0.01)
-    with pytest.raises(tj.AnalysisError, match=r"ps within 0\.069 ps only.*--time-step"):
+    with raises(tj.AnalysisError):
         tj.msd(atoms, frames=slice(0, 30))
     left = np.delete(numbers, [12])
     atoms = written(tmp_path / f"b.{kind}", left, begin + left, steps=500 * left)
-    with pytest.raises(tj.AnalysisError, match="1000 steps from frame 11 to frame 12, and 500"):
+    with raises(tj.AnalysisError):
         tj.msd(atoms)
     path = tmp_path / f"c.{kind}"
     atoms = written(path, numbers, begin + numbers)
-    with pytest.raises(tj.AnalysisError, match=r"cannot be decided.*only number.*--time-step"):
+    with raises(tj.AnalysisError):
         tj.msd(atoms)
     assert tj.msd(tj.open(None, path, time_step=1.0).all_atoms()).lags[1] == 1
 
@@ -66,12 +67,12 @@ def test_advice_on_a_gap_can_be_followed(tmp_path: Path) -> None:
     left = np.delete(np.arange(30), [12])
     path = tmp_path / "gap.xtc"
     atoms = written(path, left, 2.0 * left)
-    with pytest.raises(tj.AnalysisError, match=r"--stop 12 or --start 12\), or.*time_step="):
+    with raises(tj.AnalysisError):
         tj.msd(atoms)
     assert tj.msd(atoms, frames=slice(None, 12)).lags[1] == 2
     assert tj.msd(atoms, frames=slice(12, None)).lags[1] == 2
     assert tj.msd(tj.open(None, path, time_step=2).all_atoms()).lags[1] == 2
-    with pytest.raises(tj.AnalysisError, match="choose frames at equal intervals"):
+    with raises(tj.AnalysisError):
         tj.msd(atoms, frames=[0, 1, 2, 4])
 
 

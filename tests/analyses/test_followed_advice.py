@@ -1,4 +1,4 @@
-"""Advice of errors and remarks of analyses is executed: after it, the message is gone."""
+"""Advice of errors and messages of analyses is executed: after it, the message is gone."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +15,6 @@ from helpers.advised_calls import (
     advised_location,
     beads,
     check_followed,
-    command,
     flat,
     gro,
     least_memory,
@@ -30,8 +29,9 @@ from helpers.advised_calls import (
     two_of_one,
     wet_without_bonds,
 )
+from helpers.commands import invoke as command
 
-NO_CELL = r"give pbc=False \(--no-pbc\)"
+NO_CELL = "give pbc=False if"
 NAME_TOPOLOGY = "have other masses: use a topology with masses"
 
 
@@ -61,8 +61,7 @@ def masses(
 ) -> Advice:
     """Return the advice on unknown or guessed masses: weights or a quantity that need none."""
     ((parameter, word),) = instead.items()
-    option = f"--{parameter.replace('_', '-')}"
-    pattern = rf"\({parameter}=[\"']{word}[\"'], {option} {word}\)"
+    pattern = rf"\({parameter}=[\"']{word}[\"']\)"
     return Advice(
         lambda folder: run(beads(folder, names)),
         (NAME_TOPOLOGY + ".*" if is_known else "mass of .* is unknown in .*") + pattern,
@@ -105,7 +104,7 @@ OF_MASSES: dict[str, tuple[Callable[..., object], dict[str, str]]] = {
 
 
 def centers(traj: tj.Trajectory) -> tj.Table:
-    """Analyse a transformed trajectory, whose transforms have their remarks in the report."""
+    """Analyse a transformed trajectory, whose transforms have their messages in the report."""
     return tj.centers(traj.select("all"), weights="equal")
 
 
@@ -123,12 +122,12 @@ def transform(
 TRANSFORMS: dict[str, tuple[Callable[..., tj.Trajectory], str]] = {
     "fit": (
         lambda traj, **more: traj.fit("all", **more),
-        r'\(weights="equal", --fit-weights equal\)',
+        r'\(fit\(weights="equal"\)\)',
     ),
-    "center": (lambda traj, **more: traj.center("all", **more), r'\(weights="equal"\)'),
+    "center": (lambda traj, **more: traj.center("all", **more), r'\(center\(weights="equal"\)\)'),
     "wrap": (
         lambda traj, **more: traj.wrap(by="residue", **more),
-        r'\(weights="equal", --wrap-weights equal\)',
+        r'\(wrap\(weights="equal"\)\)',
     ),
 }
 
@@ -156,21 +155,19 @@ ADVICE: dict[str, Advice] = {
     "distances without some cells": without_some_cells(tj.distances),
     "contacts in nm": Advice(
         lambda at: tj.contacts(flat(at), cutoff=0.35),
-        r"give cutoff=3\.5 \(--cutoff 0\.35nm\)",
+        r"give cutoff=3\.5 if 0\.35 nm",
         lambda at: tj.contacts(flat(at), cutoff=3.5),
     ),
     "contacts in nm, by the command": Advice(
         lambda at: command(
             "contacts", gro(at, BEADS), trr(at), "--select", "all", "--cutoff", 0.35
         ),
-        r"--cutoff 0\.35nm",
-        lambda at: command(
-            "contacts", gro(at, BEADS), trr(at), "--select", "all", "--cutoff", "0.35nm"
-        ),
+        r"--cutoff 3\.5 if 0\.35 nm",
+        lambda at: command("contacts", gro(at, BEADS), trr(at), "--select", "all", "--cutoff", 3.5),
     ),
     "rdf in nm": Advice(
         lambda at: tj.rdf(flat(at), range=(0, 0.9), bins=9),
-        r"give range=\(0, 9\) \(--range 0nm 0\.9nm\)",
+        r"give range=\(0, 9\) if nm",
         lambda at: tj.rdf(flat(at), range=(0, 9), bins=9),
     ),
     "rdf beyond the cell": Advice(
@@ -180,7 +177,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "rdf without some cells": Advice(
         lambda at: tj.rdf(some_cells(at)[0], range=(0, 9), bins=9),
-        "leave such frames out",
+        "choose frames that have one",
         lambda at: tj.rdf(some_cells(at)[0], range=(0, 9), bins=9, frames=[0, 1, 4, 5]),
     ),
     "position that is missing": Advice(
@@ -190,22 +187,22 @@ ADVICE: dict[str, Advice] = {
     ),
     "msd over a gap, before it": Advice(
         lambda at: tj.msd(flat(at, times=GAP)),
-        r"one side of the gap with frames= \(--stop 3 or --start 3\)",
+        r"one side of the gap \(frames=slice\(3\) or",
         lambda at: tj.msd(flat(at, times=GAP), frames=slice(None, 3)),
     ),
     "msd over a gap, behind it": Advice(
         lambda at: tj.msd(flat(at, times=GAP)),
-        r"--start 3",
+        r"or frames=slice\(3, None\)\)",
         lambda at: tj.msd(flat(at, times=GAP), frames=slice(3, None)),
     ),
     "msd over a gap that is none": Advice(
         lambda at: tj.msd(flat(at, times=GAP)),
-        r"give the time between frames with time_step= \(--time-step PS\)",
+        "give the time between frames with time_step=PS",
         lambda at: tj.msd(tj.open(None, trr(at, GAP), time_step=1.0).select(range(6))),
     ),
     "msd of a continued run": Advice(
         lambda at: tj.msd(flat(at, times=(0, 1, 2, 2, 3, 4))),
-        r"continuous=True \(--continuous\)",
+        "with continuous=True",
         lambda at: tj.msd(
             tj.open(None, trr(at, (0, 1, 2, 2, 3, 4)), continuous=True).select(range(6))
         ),
@@ -217,12 +214,12 @@ ADVICE: dict[str, Advice] = {
     ),
     "msd of wrapped atoms": Advice(
         lambda at: tj.msd(flat(at, step=1.1)),
-        r"give unwrapped=True \(--unwrapped\)",
+        "give unwrapped=True if",
         lambda at: tj.msd(flat(at, step=1.1), unwrapped=True),
     ),
     "msd of wrapped atoms, with their jumps removed": Advice(
         lambda at: tj.msd(flat(at, step=1.1)),
-        r"selection\.nojump\(\) \(--nojump\)",
+        r"with selection\.nojump\(\), or",
         lambda at: tj.msd(flat(at, step=1.1).nojump()),
     ),
     "locations": Advice(
@@ -277,12 +274,12 @@ ADVICE: dict[str, Advice] = {
     ),
     "hydrogen bonds without bonds": Advice(
         lambda at: tj.hbonds(wet_without_bonds(at).select("protein")),
-        r"guess_bonds=True \(--guess-bonds\)",
+        "with guess_bonds=True",
         lambda at: tj.hbonds(wet_without_bonds(at).select("protein"), guess_bonds=True),
     ),
     "molecules without bonds": Advice(
         lambda at: wet_without_bonds(at).whole(),
-        r"guess_bonds=True \(--guess-bonds\)",
+        "with guess_bonds=True",
         lambda at: wet_without_bonds(at).whole(guess_bonds=True),
     ),
     "clustering without bonds": Advice(
@@ -396,7 +393,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "memory of hydrogen bonds": Advice(
         lambda at: tj.hbonds(peptide(at).select("protein"), max_memory=10),
-        r"max_memory=10 bytes \(--max-memory\): raise it",
+        "max_memory=10: raise it",
         lambda at: tj.hbonds(peptide(at).select("protein"), max_memory=10**9),
     ),
     "heavy atoms that are unknown": Advice(
@@ -434,7 +431,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "dihedrals without residues": Advice(
         lambda at: tj.dihedrals(beads(at).select("all")),
-        r"give four atoms of each angle \(quadruples=, --quadruples\)",
+        r"give four atoms of each angle \(quadruples=\)",
         lambda at: tj.dihedrals(beads(at), quadruples=[[0, 1, 2, 3]]),
     ),
     "no dihedrals": Advice(
@@ -503,7 +500,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "hydrogens in no selection": Advice(
         lambda at: tj.hbonds(peptide(at).select("protein and name CA")),
-        "choose other atoms, donors= ",
+        "give other atoms, donors= ",
         lambda at: tj.hbonds(peptide(at).select("protein")),
     ),
     "times that are all equal, by the command": Advice(
@@ -530,7 +527,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "native contacts beyond the cell": Advice(
         lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=14.0),
-        r"pbc=False, --no-pbc",
+        r"\(pbc=False\)",
         lambda at: tj.native_contacts(peptide(at).select("protein"), cutoff=14.0, pbc=False),
     ),
     "native contacts of a shorter cut-off": Advice(
@@ -566,5 +563,5 @@ ADVICE: dict[str, Advice] = {
 
 @pytest.mark.parametrize("name", ADVICE)
 def test_message_is_gone_after_its_advice(name: str, tmp_path: Path) -> None:
-    """The call with the advice returns, and its remarks do not have the advice again."""
+    """The call with the advice returns, and its messages do not have the advice again."""
     check_followed(ADVICE[name], tmp_path)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.messages import raises
 
 By = Literal["residue", "molecule", "chain"]
 # Every pair of atoms is in the one bin.
@@ -44,7 +45,7 @@ def test_pairs_of_one_group_are_left_out(tmp_path: Path, chains: str, exclude: B
             result = tj.rdf_pairs(pairs, exclude=exclude, **ALL)  # type: ignore[arg-type]
             assert result.counts.sum() == 2 * kept.sum()
         else:
-            with pytest.raises(tj.SelectionError, match=f"not of one {exclude}"):
+            with raises(tj.SelectionError):
                 tj.rdf_pairs(pairs, exclude=exclude, **ALL)  # type: ignore[arg-type]
 
 
@@ -67,7 +68,7 @@ def test_exclude_finer_than_by_is_refused(
 ) -> None:
     """A site would be in several of the groups that are left out."""
     traj = system(tmp_path, np.random.default_rng(2), "AB")
-    with pytest.raises(ValueError, match=f"exclude='{exclude}' is finer than by='{by}'"):
+    with raises(ValueError):
         tj.rdf_pairs([(traj.all_atoms(), "all")], by=by, exclude=exclude)
 
 
@@ -78,7 +79,7 @@ def test_molecules_of_several_chains_are_not_left_out_by_chain(tmp_path: Path) -
         file.write("CONECT    2    3\n")
     traj = tj.open(tmp_path / "top.pdb", tmp_path / "run.trr", sidecar=False)
     pairs = [(traj.all_atoms(), "all")]
-    with pytest.raises(tj.SelectionError, match="ALA1-ALA2 has atoms of several chains"):
+    with raises(tj.SelectionError):
         tj.rdf_pairs(pairs, by="molecule", exclude="chain", **ALL)  # type: ignore[arg-type]
     result = tj.rdf_pairs(pairs, by="residue", exclude="chain", **ALL)  # type: ignore[arg-type]
     assert result.counts.sum() == 2 * 10

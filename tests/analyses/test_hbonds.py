@@ -13,10 +13,11 @@ import pytest
 import trajet as tj
 from helpers import commands
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from MDAnalysis.analysis.hydrogenbonds import HydrogenBondAnalysis
 from MDAnalysis.lib.correlations import autocorrelation, correct_intermittency
 from MDAnalysisTests import datafiles
-from trajet.analysis import bond_search, runner
+from trajet.analysis import hbonds, runner
 
 # MDAnalysis computes distances from coordinates that it rounds to float32.
 ROUNDING = 2e-5
@@ -254,7 +255,7 @@ def test_lifetimes_equal_their_definition_and_mdanalysis(adk: Adk, gap: int) -> 
     # The integral by trapezoids, of lags that are 1 ps apart.
     area = found.continuous.sum() - (found.continuous[0] + found.continuous[-1]) / 2
     assert np.isclose(found.continuous_lifetime, area, rtol=1e-5)
-    assert "is still" in " ".join(result.report["remarks"])
+    assert "is still" in " ".join(result.messages)
 
 
 def test_lifetimes_have_the_same_bits_in_parts(adk: Adk) -> None:
@@ -291,9 +292,9 @@ def test_guessed_bonds_find_the_same_hydrogen_bonds(solvated: tuple[Path, Path])
         tj.open(gro, xtc).select(WET), guess_bonds=True, list_bonds=True, frames=[3]
     )
     assert found_here(guessed) == found_here(stated)
-    remarks = " ".join(guessed.report["remarks"])
-    assert "elements that are guessed from the names of atoms, as" in remarks
-    assert "bonds that are guessed from distances" in remarks
+    messages = " ".join(guessed.messages)
+    assert "elements that are guessed from the names of atoms, as" in messages
+    assert "bonds that are guessed from distances" in messages
 
 
 def test_given_atoms_replace_those_of_elements(adk: Adk) -> None:
@@ -322,54 +323,51 @@ def test_bad_input_says_what_to_do(adk: Adk, solvated: tuple[Path, Path]) -> Non
     """Missing bonds, hydrogens, donors and acceptors, and impossible limits."""
     traj = tj.open(adk.psf, adk.xtc)
     gro = Path(shutil.copy(datafiles.GRO, solvated[0].parent))
-    with pytest.raises(tj.SelectionError, match=r"has no bonds.*--guess-bonds"):
+    with raises(tj.SelectionError):
         tj.hbonds(tj.open(gro, solvated[1]))
-    with pytest.raises(
-        tj.SelectionError, match=r"'name CA'.* has no donor of hydrogen bonds \(N, O\)"
-    ):
+    with raises(tj.SelectionError):
         tj.hbonds(traj.select("name CA"))
     heavy = mda.Universe(adk.psf, adk.xtc).select_atoms("not name H*")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         heavy.write(solvated[0].parent / "heavy.pdb")
-    with pytest.raises(tj.SelectionError, match=r"has no hydrogens, whose positions.*all-atom"):
+    with raises(tj.SelectionError):
         tj.hbonds(tj.open(solvated[0].parent / "heavy.pdb"), guess_bonds=True)
-    with pytest.raises(
-        tj.SelectionError, match=r"'name O HN'.* no hydrogen that is bonded to a donor.*guess bonds"
-    ):
+    with raises(tj.SelectionError):
         tj.hbonds(traj.select("name O HN"))
-    with pytest.raises(tj.SelectionError, match=r"has no acceptor of hydrogen bonds"):
+    with raises(tj.SelectionError):
         tj.hbonds(traj.select("name N"), acceptors="name O")
-    with pytest.raises(tj.SelectionError, match="neither group has a donor"):
+    with raises(tj.SelectionError):
         tj.hbonds(traj.select("name N"), "name C")
-    with pytest.raises(tj.SelectionError, match="was opened without a topology"):
+    with raises(tj.SelectionError):
         tj.hbonds(tj.open(None, adk.xtc))
-    for wrong, message in (
-        ({"cutoff": 0.0}, "cut-off of a distance must be positive"),
-        ({"cutoff": float("nan")}, "cut-off of a distance must be positive"),
-        ({"angle": 181.0}, "between 0 and 180 degrees"),
-        ({"by": "atom"}, "by is one of 'bond', 'pair', 'residue'"),
-        ({"distance": "donor"}, "distance is one of"),
-        ({"lifetimes": True, "max_lag": 98.0}, r"max_lag=98 ps .*the frames cover 97 ps"),
-        ({"lifetimes": True, "max_lag": -1.0}, "from 0 to that"),
-        ({"lifetimes": True, "intermittency": -1}, "intermittency is a number of frames"),
-        ({"max_lag": 5.0}, "set lifetimes=True"),
+    for wrong in (
+        {"cutoff": 0.0},
+        {"cutoff": float("nan")},
+        {"angle": 181.0},
+        {"by": "atom"},
+        {"distance": "donor"},
+        {"lifetimes": True, "max_lag": 98.0},
+        {"lifetimes": True, "max_lag": -1.0},
+        {"lifetimes": True, "intermittency": -1},
+        {"max_lag": 5.0},
     ):
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             tj.hbonds(traj, **wrong)
 
 
-def test_cutoff_beyond_half_of_the_cell_is_remarked(solvated: tuple[Path, Path]) -> None:
+def test_cutoff_beyond_half_of_the_cell_is_reported(solvated: tuple[Path, Path]) -> None:
     """The cell of the dodecahedron is 80 Å wide."""
     few = tj.open(*solvated).select("resid 1:3 and protein")
     for cutoff, pbc, expected in ((39.0, True, False), (41.0, True, True), (41.0, False, False)):
-        remarks = tj.hbonds(few, cutoff=cutoff, pbc=pbc, frames=[0]).report["remarks"]
+        messages = tj.hbonds(few, cutoff=cutoff, pbc=pbc, frames=[0]).messages
         assert (
-            any("half of the distance between an atom" in remark for remark in remarks) == expected
+            any("half of the distance between an atom" in message for message in messages)
+            == expected
         )
 
 
-def test_frames_without_a_cell_are_remarked(adk: Adk, solvated: tuple[Path, Path]) -> None:
+def test_frames_without_a_cell_are_reported(adk: Adk, solvated: tuple[Path, Path]) -> None:
     """Bonds in frames without a cell are those of the positions as they are."""
     bare = tj.open(adk.psf, adk.xtc).select("resid 1:20")
     for traj, frames, expected in (
@@ -377,28 +375,22 @@ def test_frames_without_a_cell_are_remarked(adk: Adk, solvated: tuple[Path, Path
         (bare, [5], "1 of 1 frames have no unit cell"),
         (tj.open(*solvated).select("protein and resid 1:3"), [0, 9], None),
     ):
-        remarks = tj.hbonds(traj, frames=frames).report["remarks"]
-        about = [remark for remark in remarks if "no unit cell" in remark]
-        assert [str(expected) in remark for remark in about] == [True] * (expected is not None)
-        remarks = tj.hbonds(traj, frames=frames, pbc=False).report["remarks"]
-        assert not any("no unit cell" in remark for remark in remarks)
+        messages = tj.hbonds(traj, frames=frames).messages
+        about = [message for message in messages if "no unit cell" in message]
+        assert [str(expected) in message for message in about] == [True] * (expected is not None)
+        messages = tj.hbonds(traj, frames=frames, pbc=False).messages
+        assert not any("no unit cell" in message for message in messages)
 
 
 def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
     """Frames out of order, of changing steps, and a single one have no time axis."""
     traj = tj.open(adk.psf, adk.xtc)
-    for frames, message in (
-        (
-            [0, 1, 2, 4],
-            "not equally spaced: 2 ps from frame 2 to frame 4, and 1 ps between most frames",
-        ),
-        (
-            [3, 2, 1],
-            "times do not rise: -1 ps from frame 3 to frame 2: choose frames from the first",
-        ),
-        ([5], "at least two frames, not 1"),
+    for frames in (
+        [0, 1, 2, 4],
+        [3, 2, 1],
+        [5],
     ):
-        with pytest.raises(tj.AnalysisError, match=message):
+        with raises(tj.AnalysisError):
             tj.hbonds(traj, lifetimes=True, frames=frames)
     # No bonds at all: nothing to correlate.
     none = tj.hbonds(traj, lifetimes=True, cutoff=0.5, frames=slice(0, 5))
@@ -418,16 +410,16 @@ def test_results_larger_than_the_memory_are_refused(adk: Adk) -> None:
     for pool in (tj.LocalPool(threads=1), tj.LocalPool(threads=3, task_frames=4)):
         options: dict[str, Any] = {"frames": frames, "pool": pool}
         assert len(tj.hbonds(traj, max_memory=64 * n_pairs, **options).pairs) == n_pairs
-        with pytest.raises(MemoryError, match=r"different pairs.*max_memory.*by=\"residue\""):
+        with raises(MemoryError):
             tj.hbonds(traj, max_memory=64 * n_pairs - 1, **options)
         # With their errors, tables of up to 128 blocks count.
         least = (64 + 24 * 128) * n_pairs
         assert len(tj.hbonds(traj, max_memory=least, errors=True, **options).pairs) == n_pairs
-        with pytest.raises(MemoryError, match=r"different pairs.*or leave errors out"):
+        with raises(MemoryError):
             tj.hbonds(traj, max_memory=least - 1, errors=True, **options)
         options["list_bonds"] = True
         assert len(tj.hbonds(traj, max_memory=160 * n_bonds, **options).bonds) == n_bonds
-        with pytest.raises(MemoryError, match=f"a list of {n_bonds} hydrogen bonds.*--max-memory"):
+        with raises(MemoryError):
             tj.hbonds(traj, max_memory=160 * n_bonds - 1, **options)
 
 
@@ -438,20 +430,14 @@ def test_incomplete_second_runs_are_errors(adk: Adk, monkeypatch: pytest.MonkeyP
     n_pairs = len(tj.hbonds(traj, **options).pairs)
     with monkeypatch.context() as patch:
         # All donors at once, whose bonds take more than the memory that is allowed.
-        patch.setattr(bond_search.BondSearch, "parts", lambda self, *_: [(0, len(self._donors))])
-        with pytest.raises(
-            MemoryError, match=r"adk\.xtc: the \d+ hydrogen .*fewer atoms"
-        ) as caught:
+        patch.setattr(hbonds, "within_memory", lambda counts, *_: [(0, len(counts))])
+        with raises(MemoryError):
             tj.hbonds(traj, lifetimes=True, max_memory=64 * n_pairs, **options)
-        assert "\n" not in str(caught.value)
     for option, name in (("lifetimes", "keys"), ("list_bonds", "distances")):
         steps = tj.hbonds.job(traj, by="pair", **{option: True}).start(frames=slice(0, 20))
         outcome = runner.run(next(steps))
         outcome = runner.run(steps.send(outcome))
-        number = int(outcome.integers("count").sum())
-        with pytest.raises(
-            tj.AnalysisError, match=f"have {number} hydrogen bonds, but {number - 1} were collected"
-        ):
+        with raises(tj.AnalysisError):
             steps.send(replace(outcome, arrays={**outcome.arrays, name: outcome.arrays[name][1:]}))
 
 
@@ -523,7 +509,7 @@ def test_slices_never_have_bonds_of_other_frames(adk: Adk) -> None:
     whole = tj.hbonds(tj.open(adk.psf, adk.xtc), frames=slice(0, 8), list_bonds=True)
     axes = (whole.axes[0].some(slice(5, None)),)
     others = {"values": whole.values[5:], "axes": axes}
-    with pytest.raises(ValueError, match="pairs are those of 8 frames, and values of 3"):
+    with raises(ValueError):
         replace(whole, **others)
     some = replace(whole, **others, parts={"bonds": whole.parts["bonds"]})[1:]
     assert (some.pairs, some.bonds) == (None, None)
@@ -565,12 +551,13 @@ def test_command_gives_the_numbers_of_the_function(adk: Adk, tmp_path: Path) -> 
     last = [result.bonds.frames, result.bonds.donors, result.bonds.distances, result.bonds.angles]
     fields = bonds[-1].split(",")
     assert [float(fields[k]) for k in (0, 1, 8, 9)] == [column[-1] for column in last]
-    assert lifetimes[0] == "time_ps,intermittent,continuous"
+    functions = ["intermittent", "continuous", "continuous_mean_of_ratios"]
+    names = ["time_ps", *functions, *(f"n_starts:{name}" for name in functions)]
+    assert lifetimes[0].split(",") == names
     assert len(lifetimes) == 9
-    last = [result.lifetimes.times, result.lifetimes.intermittent, result.lifetimes.continuous]
     time, *numbers = map(float, lifetimes[-1].split(","))
-    assert (time, numbers) == (7.0, [column[-1] for column in last[1:]])
-    assert time == pytest.approx(last[0][-1], rel=1e-6)
+    assert numbers == [*result.lifetimes.values[-1], *result.lifetimes.n_starts[-1]]
+    assert time == 7.0 == pytest.approx(result.lifetimes.times[-1], rel=1e-6)
     assert f"{result.lifetimes.continuous_lifetime:.3g} ps (continuous)" in "\n".join(shown)
     assert (tmp_path / "bonds.png").stat().st_size > 10_000
     with np.load(_saved(result, tmp_path / "all.npz")) as saved:

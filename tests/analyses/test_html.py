@@ -11,6 +11,7 @@ import trajet as tj
 from helpers import made_reports
 from helpers.golden_files import Adk
 from helpers.made_reports import task, worker
+from helpers.messages import raises
 
 VOID = {"meta", "path", "line", "br"}
 
@@ -84,7 +85,7 @@ def test_page_has_advice_workers_inputs_and_versions(
         assert sentence in page.text
     for name in ("t_open", "t_decode", "t_comp", str(adk.xtc), "name CA", np.__version__):
         assert name in page.text
-    with pytest.raises(ValueError, match=r"\.json or \.html"):
+    with raises(ValueError):
         report.save(tmp_path / "report.pdf")
 
 

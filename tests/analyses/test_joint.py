@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.periodic_systems import Solvated
 from trajet.analysis.job import Job
 
@@ -117,16 +118,16 @@ def test_frames_are_read_once(trajectory: tj.Trajectory) -> None:
 def test_other_things_than_jobs_are_refused(trajectory: tj.Trajectory, adk: Adk) -> None:
     """Results, misspelt arguments and other trajectories are errors."""
     calpha = trajectory.select("name CA")
-    with pytest.raises(TypeError, match="is not a job"):
+    with raises(TypeError):
         tj.run([tj.rmsd(calpha)])
-    with pytest.raises(ValueError, match="there are no jobs"):
+    with raises(ValueError):
         tj.run([])
-    with pytest.raises(TypeError, match=r"give it to tj\.run"):
+    with raises(TypeError):
         tj.rmsd.job(calpha, frames=slice(3))
-    with pytest.raises(TypeError, match="unexpected keyword"):
+    with raises(TypeError):
         tj.rmsd.job(calpha, refrence=3)
     other = tj.open(adk.psf, adk.xtc).select("name CA")
-    with pytest.raises(ValueError, match="different trajectories"):
+    with raises(ValueError):
         tj.run([tj.rmsd.job(calpha), tj.rmsd.job(other)])
     assert isinstance(tj.rmsd.job(calpha), Job)
 
@@ -141,7 +142,7 @@ def test_the_exception_of_one_analysis_ends_the_run(trajectory: tj.Trajectory) -
         return 1.0
 
     first = calpha.read(frames=[0]).positions[0, 0, 0]
-    with pytest.raises(ZeroDivisionError, match="of the function"):
+    with raises(ZeroDivisionError):
         tj.run([tj.rmsd.job(calpha), tj.apply.job(calpha, fails)])
 
 
@@ -276,5 +277,5 @@ def test_jobs_of_atomgroups_share_the_files_of_their_universe(adk: Adk) -> None:
     assert np.array_equal(rmsd.values, tj.rmsd(few, groups=["name CA"]).values)
     assert distances.values.shape == (98, 5, 1)
     assert rmsd.report["parameters"]["analyses_of_run"] == ["gyration", "rmsd", "distances"]
-    with pytest.raises(ValueError, match="of different trajectories"):
+    with raises(ValueError):
         tj.run([jobs[0], tj.gyration.job(mda.Universe(adk.psf, adk.xtc).atoms)])

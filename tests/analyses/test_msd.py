@@ -11,11 +11,10 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.extent import examples
 from helpers.golden_files import Adk
-from helpers.result_laws import assert_result_laws
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from MDAnalysis.analysis.msd import EinsteinMSD
@@ -23,7 +22,6 @@ from MDAnalysisTests import datafiles
 from trajet.analysis.displacements import Displacements, Shape, fast_length, size_of_blocks
 from trajet.analysis.msd import Particles
 from trajet.analysis.origin_blocks import OriginBlocks
-from trajet.cli.group import commands
 from trajet.result.profiles import profile_of
 from trajet.uncertainty.estimates import estimates_of_blocks
 
@@ -160,7 +158,7 @@ def test_threads_tasks_and_memory_change_no_bit(unwrapped: tj.Trajectory) -> Non
     assert parts.diffusion == whole.diffusion
     assert done[-1] == (400 * n_reads, 400 * n_reads)
     assert done == sorted(done)
-    assert f"read {n_reads} times" in parts.report["remarks"][0]
+    assert f"read {n_reads} times" in parts.messages[0]
 
 
 def test_diffusion_coefficient_of_a_random_walk(unwrapped: tj.Trajectory) -> None:
@@ -174,7 +172,7 @@ def test_diffusion_coefficient_of_a_random_walk(unwrapped: tj.Trajectory) -> Non
         assert found.diffusion_cm2_per_s == pytest.approx(1e-4 * found.diffusion)
         assert found.diffusion_error_cm2_per_s == pytest.approx(1e-4 * found.diffusion_error)
         assert abs(found.exponent - 1) < 0.1
-        assert "little" not in str(found.report["remarks"])
+        assert "little" not in str(found.messages)
 
 
 def test_fit_is_that_of_numpy(unwrapped: tj.Trajectory) -> None:
@@ -280,23 +278,23 @@ def test_errors_of_few_particles_are_those_of_blocks_of_time_origins(
     assert_same_bits_on_any_pool(
         lambda pool: tj.msd(few, unwrapped=True, max_lag=100.0, pool=pool).half_widths
     )
-    # At half of the trajectory two windows are left, and the remarks say so.
+    # At half of the trajectory two windows are left, and the messages say so.
     whole = tj.msd(few, unwrapped=True)
-    (of_fit, of_lags) = (one for one in whole.report["remarks"] if "not resolved" in one)
+    (of_fit, of_lags) = (one for one in whole.messages if "not resolved" in one)
     assert "effective blocks are fewer than 20: choose a shorter fit_range=" in of_fit
     assert "at 3" in of_lags
     assert whole.half_widths[200] > whole.half_widths[5]
 
 
-def test_particles_that_move_together_get_a_remark(walk: np.ndarray, tmp_path: Path) -> None:
+def test_particles_that_move_together_get_a_message(walk: np.ndarray, tmp_path: Path) -> None:
     """Their errors would be too small: the groups of a rigid body agree."""
     rng = np.random.default_rng(3)
     body = walk[:, :1] + rng.normal(0, 0.2, (400, 64, 3)).astype(np.float32)
     rigid = tj.open(None, write(tmp_path / "rigid.dcd", body)).all_atoms()
     text = "particles move together: at a lag of 16 ps, 95 % intervals from time origins are"
-    assert text in str(tj.msd(rigid, unwrapped=True).report["remarks"])
+    assert text in str(tj.msd(rigid, unwrapped=True).messages)
     free = tj.open(None, write(tmp_path / "free.dcd", walk)).all_atoms()
-    assert "together" not in str(tj.msd(free, unwrapped=True).report["remarks"])
+    assert "together" not in str(tj.msd(free, unwrapped=True).messages)
 
 
 def test_errors_are_in_files_figures_and_slices(unwrapped: tj.Trajectory, tmp_path: Path) -> None:
@@ -312,28 +310,29 @@ def test_errors_are_in_files_figures_and_slices(unwrapped: tj.Trajectory, tmp_pa
         scalars = result.scalars()
         assert scalars["diffusion_half_width_95_A2_per_ps"] == result.diffusion_half_width
         texts = [one.get_text() for one in result.plot().legends[0].get_texts()]
-        assert texts[1] == "95 % interval"
-        assert "(95 %, from " in texts[2]
+        assert texts[0] == "MSD" and texts[1].startswith("fit,")
+        known = result.half_widths[1:]
+        assert bool(result.plot(band=True).axes[0].collections) == bool(np.isfinite(known).any())
         found = profile_of(result)
         assert np.array_equal(found.errors, result.standard_errors, equal_nan=True)
 
 
 @pytest.mark.parametrize("n_atoms", [1, 9])
 def test_another_fit_has_the_report_of_its_range(unwrapped: tj.Trajectory, n_atoms: int) -> None:
-    """Remarks, parameters and numbers are those of a run with this range."""
+    """Messages, parameters and numbers are those of a run with this range."""
     atoms = unwrapped.select(np.arange(n_atoms))
     result = tj.msd(atoms, unwrapped=True)
     for fit in ((2, 8), (4, 6), (20, 700)):
         expected = tj.msd(atoms, unwrapped=True, fit_range=fit)
         for found in (result.fit(*fit), result.fit(5, 50).fit(*fit)):
-            assert sorted(found.report["remarks"]) == sorted(expected.report["remarks"])
+            assert sorted(found.messages) == sorted(expected.messages)
             for name in ("scalars", "parameters"):
                 assert found.report[name] == expected.report[name]
         assert result.report["scalars"] == tj.msd(atoms, unwrapped=True).report["scalars"]
 
 
 def test_errors_are_left_out_where_memory_is_short(unwrapped: tj.Trajectory) -> None:
-    """Blocks of time origins may take half of it; a remark and the figure say that they lack."""
+    """Blocks of time origins may take half of it; a message says that they lack."""
     atom = unwrapped.select([3])
     whole = tj.msd(atom, unwrapped=True)
     assert whole.blocks is not None
@@ -342,7 +341,7 @@ def test_errors_are_left_out_where_memory_is_short(unwrapped: tj.Trajectory) -> 
     assert short.values.tobytes() == whole.values.tobytes()
     assert short.blocks is None
     assert np.isnan(short.half_widths).all()
-    assert "there are no errors" in str(short.report["remarks"])
+    assert "there are no errors" in str(short.messages)
     assert "nan" not in str(short)
     assert "nan" not in short.plot().legends[0].get_texts()[-1].get_text()
     assert tj.msd(atom, unwrapped=True, max_memory=2 * n_bytes).blocks is not None
@@ -357,7 +356,7 @@ def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path:
         tj.msd(traj.all_atoms())
     named = re.search(
         r"atom (\d+) moves by ([0-9.]+) Å along ([xyz]) from frame (\d+) to frame (\d+), more than"
-        r" half of the cell \(20\.0 Å\).*selection\.nojump\(\) \(--nojump\)",
+        r" half of the cell \(20\.0 Å\).*selection\.nojump\(\)",
         str(caught.value),
     )
     assert named
@@ -370,19 +369,19 @@ def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path:
     assert np.allclose(found.values, expected, rtol=1e-3)
     # The walk is too slow along x to jump, but for atoms at the border.
     assert tj.msd(traj.all_atoms(), axes="x", unwrapped=True).directions == "x"
-    with pytest.raises(tj.AnalysisError, match="along z"):
+    with raises(tj.AnalysisError):
         tj.msd(traj.nojump().wrap(by="atom").all_atoms(), axes="z")
     # Unwrapped positions are right, and no frame has a cell.
     assert tj.msd(tj.open(None, write(tmp_path / f"u.{ending}", walk)).all_atoms()).n_particles
 
 
-def test_frames_without_a_cell_get_a_remark(walk: np.ndarray, tmp_path: Path) -> None:
-    """Nothing can be checked there, which a remark says."""
+def test_frames_without_a_cell_get_a_message(walk: np.ndarray, tmp_path: Path) -> None:
+    """Nothing can be checked there, which a message says."""
     traj = tj.open(None, write(tmp_path / "none.xtc", walk, box=None))
     found = tj.msd(traj.all_atoms(), frames=slice(0, 30))
-    assert "frames that have no cell or a rotated one (30 of 30)" in found.report["remarks"][0]
+    assert "frames that have no cell or a rotated one (30 of 30)" in found.messages[0]
     quiet = tj.msd(traj.all_atoms(), frames=slice(0, 30), unwrapped=True)
-    assert "cell" not in str(quiet.report["remarks"])
+    assert "cell" not in str(quiet.messages)
 
 
 @pytest.mark.parametrize("by", ["residue", "molecule"])
@@ -390,7 +389,7 @@ def test_centres_of_molecules(by: Particles) -> None:
     """They are weighted by mass or equally; broken molecules are an error."""
     traj = tj.open(datafiles.TPR, datafiles.XTC)
     text = "resname SOL and resid 300:420 and not name MW"
-    with pytest.raises(tj.AnalysisError, match=r"more than half of the cell"):
+    with raises(tj.AnalysisError):
         tj.msd(traj.select(text), by=by)
     steady = traj.whole().nojump().select(text)
     positions = steady.read().positions.astype(np.float64)
@@ -439,7 +438,7 @@ def test_wrapping_atoms_after_whole_breaks_molecules_again(adk: Adk, tmp_path: P
         atoms.whole().wrap(by="atom").wrap(by="molecule"),
         atoms.whole().nojump().wrap(by="atom"),
     ):
-        with pytest.raises(tj.AnalysisError, match=r"frame \d+: 1 of 1 particles extend over more"):
+        with raises(tj.AnalysisError):
             tj.msd(broken, by="molecule")
 
 
@@ -447,92 +446,61 @@ def test_errors_say_what_to_do(adk: Adk, unwrapped: tj.Trajectory, tmp_path: Pat
     """Lags, frames, axes, ranges and memory that do not fit."""
     atoms = unwrapped.select(np.arange(64))
 
-    def assert_refused(
-        match: str, kind: type[Exception] = ValueError, /, **options: object
-    ) -> None:
-        with pytest.raises(kind, match=match):
+    def assert_refused(kind: type[Exception] = ValueError, /, **options: object) -> None:
+        with raises(kind):
             tj.msd(atoms, **options)
 
-    too_long = r"max_lag of 900 ps does not fit .*walk.dcd, whose 400 frames take 798 ps"
-    assert_refused(too_long, max_lag=900.0)
-    assert_refused("choose a lag above 0", max_lag=-1.0)
-    assert_refused("shorter than the step between frames, 2 ps", max_lag=1.0)
+    for lag in (900.0, -1.0, 1.0):
+        assert_refused(max_lag=lag)
     assert tj.msd(atoms, max_lag=798.0, unwrapped=True).lags[-1] == pytest.approx(798.0)
     for axes in ("", "xx", "xyzx", "a", "XY"):
-        assert_refused("axes are some of x, y and z", axes=axes)
+        assert_refused(axes=axes)
     for fit in ((0.0, 1.0), (700.0, 790.0), (50.0, 20.0)):
-        assert_refused(
-            "has fewer than two lags: lags go from 0 to 600 ps", fit_range=fit, max_lag=600.0
-        )
-    assert_refused("at least two frames, not 1", tj.AnalysisError, frames=[7])
-    assert_refused("by must be 'atom'", by="atoms")
-    with pytest.raises(ValueError, match="too little for 400 frames: give at least") as caught:
+        assert_refused(fit_range=fit, max_lag=600.0)
+    assert_refused(tj.AnalysisError, frames=[7])
+    assert_refused(by="atoms")
+    with raises(ValueError) as caught:
         tj.msd(atoms, max_memory=1000)
     least = int(re.search(r"at least (\d+)", str(caught.value))[1])
     assert tj.msd(atoms, max_memory=least, unwrapped=True).report["parameters"]["n_reads"] == 64
-    assert_refused("too little", max_memory=least - 1, unwrapped=True)
-    uneven = "times are not equally spaced.*choose frames at equal intervals"
-    for frames in ([0, 1, 2, 4], [5, 6, 6, 7]):
-        assert_refused(uneven, tj.AnalysisError, frames=frames)
-    falling = "times do not rise: .* ps from frame 3 to frame 2: choose frames from the first to"
-    assert_refused(falling, tj.AnalysisError, frames=[3, 2, 1])
-    equal = "times do not rise: 0 ps from frame 0 to frame 0: choose frames at equal intervals"
-    assert_refused(equal, tj.AnalysisError, frames=[0, 0, 0])
-    usual = "2 ps between most frames: choose frames at equal intervals"
-    assert_refused(usual, tj.AnalysisError, frames=[*range(10), 30])
+    assert_refused(max_memory=least - 1, unwrapped=True)
+    uneven = ([0, 1, 2, 4], [5, 6, 6, 7], [3, 2, 1], [0, 0, 0], [*range(10), 30])
+    for frames in uneven:
+        assert_refused(tj.AnalysisError, frames=frames)
     twice = tj.open(adk.psf, adk.xtc, adk.xtc)
-    with pytest.raises(tj.AnalysisError, match=r"-97 ps from frame 97 to frame 98.*continuous"):
+    with raises(tj.AnalysisError):
         tj.msd(twice.select("name CA"))
-    with pytest.raises(tj.SelectionError, match="bonds"):
+    with raises(tj.SelectionError):
         tj.msd(tj.open(datafiles.GRO, datafiles.XTC).nojump().select("name OW"), by="molecule")
 
 
-def test_movement_that_is_no_diffusion_gets_a_remark(adk: Adk) -> None:
-    """Its exponent is in the remarks; too few lags are not fitted."""
+def test_movement_that_is_no_diffusion_gets_a_message(adk: Adk) -> None:
+    """Its exponent is in the messages; too few lags are not fitted."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
     found = tj.msd(calpha, unwrapped=True)
     assert found.exponent > 1.2
-    assert f"with the power {found.exponent:.2f} of the lag" in found.report["remarks"][0]
+    assert f"with the power {found.exponent:.2f} of the lag" in found.messages[0]
     short = tj.msd(calpha, frames=slice(0, 3), unwrapped=True)
     assert np.isnan([short.diffusion, short.diffusion_error, short.exponent]).all()
-    assert "is not fitted" in short.report["remarks"][0]
+    assert "is not fitted" in short.messages[0]
     assert "not fitted" in repr(short)
     assert short.plot().axes[0].has_data()
 
 
-def test_result_is_saved_drawn_and_cut(unwrapped: tj.Trajectory, tmp_path: Path) -> None:
-    """The laws of results; the figure has logarithmic axes and the line."""
+def test_figure_has_logarithmic_axes_and_the_line(unwrapped: tj.Trajectory) -> None:
+    """The line of the fit, and the diffusion coefficient in the legend."""
     found = tj.msd(unwrapped.select(np.arange(64)), unwrapped=True, max_lag=50.0)
-    assert_result_laws(found, tmp_path)
     axes = found.plot().axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("lag (ps)", "MSD (Å²)")
-    assert "cm²/s" in found.plot().legends[0].get_texts()[2].get_text()
+    assert "cm²/s" in found.plot().legends[0].get_texts()[1].get_text()
     line = axes.lines[1]
-    expected = found.intercept + 6 * found.diffusion * found.lags[1:]
+    fitted = (found.lags >= found.fit_first) & (found.lags <= found.fit_last)
+    expected = found.intercept + 6 * found.diffusion * found.lags[fitted]
     assert np.allclose(line.get_ydata(), expected)
 
 
-def test_command_gives_the_numbers_of_the_function(
-    unwrapped: tj.Trajectory, adk: Adk, tmp_path: Path
-) -> None:
-    """Table, CSV and figure; options reach the function."""
-    files = [datafiles.TPR, datafiles.XTC, "--select", "resname SOL and not name MW"]
-    outputs = ["-o", str(tmp_path / "m.csv"), "--plot", str(tmp_path / "m.png")]
-    options = ["--by", "molecule", "--nojump", "--axes", "xy", "--fit-range", "200", "600"]
-    done = CliRunner().invoke(commands, ["msd", *files, *options, *outputs])
-    assert done.exit_code == 0, done.output
-    chosen = tj.open(datafiles.TPR, datafiles.XTC).nojump().select(files[3])
-    expected = tj.msd(chosen, by="molecule", axes="xy", fit_range=(200, 600))
-    rows = np.loadtxt(tmp_path / "m.csv", delimiter=",", skiprows=1)
-    assert rows[:, 1].tolist() == expected.values.tolist()
-    assert f"{expected.diffusion_cm2_per_s * 1e5:.4f}" in done.output
-    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
-    done = CliRunner().invoke(commands, ["msd", *files, "--no-fft", "--max-memory", "1KiB"])
-    assert done.exit_code != 0
-
-
-def test_moved_frames_are_a_remark() -> None:
+def test_moved_frames_are_a_message() -> None:
     """A superposition turns what is far away; centring removes the motion of the atoms."""
     traj = tj.open(datafiles.TPR, datafiles.XTC).nojump()
     rotated, moved = "frames are rotated to fit 'name CA'", "frames are moved to keep 'name CA'"
@@ -544,8 +512,8 @@ def test_moved_frames_are_a_remark() -> None:
         (traj.fit("name CA"), [rotated]),
         (traj.fit("name CA", motion="plane"), [rotated]),
     ):
-        remarks = tj.msd(chosen.select("name OW and resid 1000:1010")).report["remarks"]
-        found = [text for text in (rotated, moved) if any(text in each for each in remarks)]
+        messages = tj.msd(chosen.select("name OW and resid 1000:1010")).messages
+        found = [text for text in (rotated, moved) if any(text in each for each in messages)]
         assert found == expected
 
 

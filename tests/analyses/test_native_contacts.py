@@ -8,15 +8,12 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import trr_bytes
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool, table
 from helpers.golden_files import Adk
-from helpers.result_laws import assert_result_laws
+from helpers.messages import raises
 from helpers.systems import Systems
 from MDAnalysis.analysis.contacts import Contacts
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 ACIDS = "resname ASP GLU and name OD1 OD2 OE1 OE2"
 BASES = "resname ARG LYS and name NH1 NH2 NZ"
@@ -139,39 +136,21 @@ def test_references_of_every_kind_agree(adk: Adk, tmp_path: Path) -> None:
     assert np.abs(both.values - file.values).max() < 1e-3
 
 
-def test_threads_tasks_and_frames_change_no_bit(thrice_adk: Adk) -> None:
-    """Rows are those of their frames, in any number of threads and tasks."""
-    traj = tj.open(thrice_adk.psf, thrice_adk.xtc)
-    ca = traj.select("name CA")
-    for method in ("soft", "hard"):
-        assert_same_bits_on_any_pool(
-            lambda pool, method=method: (
-                tj.native_contacts(ca, cutoff=8, method=method, pool=pool).values
-            )
-        )
-    assert_rows_follow_frames(lambda frames: tj.native_contacts(ca, frames=frames), traj.n_frames)
-
-
 def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
     """Each has one line that says what to do; an atom without position gives NaN."""
     ca = tj.open(adk.psf, adk.xtc).select("name CA")
-    for error, words, options in (
-        (tj.SelectionError, "no pair of atoms is within 2 Å in frame 0", {"cutoff": 2.0}),
-        (
-            tj.SelectionError,
-            "214 apart: give a lower exclude_nei",
-            {"exclude_neighbors": 214},
-        ),
-        (ValueError, "cutoff must be a number above 0", {"cutoff": 0.0}),
-        (ValueError, "beta must be a number above 0", {"beta": -1.0}),
-        (ValueError, "factor must be a number above 0", {"factor": float("nan")}),
-        (ValueError, "'soft', 'hard' or 'radius'", {"method": "mean"}),
-        (ValueError, "average structure", {"reference": "average"}),
-        (tj.SelectionError, "positions of shape", {"reference": np.zeros((3, 3))}),
+    for error, options in (
+        (tj.SelectionError, {"cutoff": 2.0}),
+        (tj.SelectionError, {"exclude_neighbors": 214}),
+        (ValueError, {"cutoff": 0.0}),
+        (ValueError, {"beta": -1.0}),
+        (ValueError, {"factor": float("nan")}),
+        (ValueError, {"method": "mean"}),
+        (ValueError, {"reference": "average"}),
+        (tj.SelectionError, {"reference": np.zeros((3, 3))}),
     ):
-        with pytest.raises(error, match=words) as caught:
+        with raises(error):
             tj.native_contacts(ca, **options)
-        assert "\n" not in str(caught.value)
     x = np.random.default_rng(3).uniform(0, 1, (3, 9, 3))
     x[1, 4, 2] = np.nan
     path = trr_bytes.write_trr(tmp_path / "nan.trr", x)
@@ -179,7 +158,7 @@ def test_unusable_requests_are_errors(adk: Adk, tmp_path: Path) -> None:
     for method in ("soft", "hard"):
         values = tj.native_contacts(atoms, cutoff=9.0, method=method).values
         assert np.isfinite(values).tolist() == [True, False, True]
-    with pytest.raises(tj.AnalysisError, match="choose another frame as reference"):
+    with raises(tj.AnalysisError):
         tj.native_contacts(atoms, reference=1)
 
 
@@ -191,22 +170,21 @@ def test_contacts_beyond_half_of_the_cell_are_errors(tmp_path: Path) -> None:
     atoms = tj.open(None, path).select(range(30))
     radius: dict[str, Any] = {"method": "radius", "frames": [0, 1]}
     tj.native_contacts(atoms, cutoff=15.0, **radius)
-    for where, options in (
-        (r"^frame 0: .* 15\.1000 Å .*\(15\.000 Å\)", {"cutoff": 15.1, **radius}),
-        (r"^frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, **radius, "reference": 2}),
-        (r"cells\.trr: frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, "method": "radius"}),
+    for options in (
+        {"cutoff": 15.1, **radius},
+        {"cutoff": 10.1, **radius, "reference": 2},
+        {"cutoff": 10.1, "method": "radius"},
         # Also a frame between others.
-        (r"cells\.trr: frame 2: .*\(10\.000 Å\)", {"cutoff": 10.1, **radius, "frames": [0, 2, 1]}),
-        (r"cells\.trr: frame 0: .* 15\.3000 Å", {"cutoff": 9.0, "factor": 1.7, **radius}),
-        (r"cells\.trr: frame 0: .*smaller factor.*--no-pbc", {"cutoff": 14.0, "frames": [0]}),
+        {"cutoff": 10.1, **radius, "frames": [0, 2, 1]},
+        {"cutoff": 9.0, "factor": 1.7, **radius},
+        {"cutoff": 14.0, "frames": [0]},
     ):
-        with pytest.raises(tj.AnalysisError, match=where) as caught:
+        with raises(tj.AnalysisError):
             tj.native_contacts(atoms, **options)
-        assert "\n" not in str(caught.value)
         tj.native_contacts(atoms, pbc=False, **options)
 
 
-def test_missing_cells_are_remarked(tmp_path: Path) -> None:
+def test_missing_cells_are_reported(tmp_path: Path) -> None:
     """In frames, and in a reference to which frames with a cell are compared."""
     x = np.random.default_rng(6).uniform(0, 3, (3, 30, 3))
     boxes = [np.eye(3) * 3, None, np.eye(3) * 3]
@@ -222,33 +200,13 @@ def test_missing_cells_are_remarked(tmp_path: Path) -> None:
     ):
         options: dict[str, Any] = {"reference": reference, "frames": frames, "cutoff": 6.0}
         result = tj.native_contacts(atoms, **options)
-        assert len(result.report["remarks"]) == len(expected)
-        for words, remark in zip(expected, result.report["remarks"], strict=True):
-            assert words in remark
-        assert tj.native_contacts(atoms, pbc=False, **options).report["remarks"] == []
+        assert len(result.messages) == len(expected)
+        for words, message in zip(expected, result.messages, strict=True):
+            assert words in message
+        assert tj.native_contacts(atoms, pbc=False, **options).messages == []
     # Pairs across the box are native with a cell only.
     given = tj.native_contacts(atoms, reference=positions, cutoff=6.0)
     assert len(given.pairs) < len(tj.native_contacts(atoms, reference=0, cutoff=6.0).pairs)
-
-
-def test_results_are_saved_drawn_and_reported(adk: Adk, tmp_path: Path) -> None:
-    """The command gives the numbers of the function."""
-    traj = tj.open(adk.psf, adk.xtc)
-    result = tj.native_contacts(traj.select("name CA"), cutoff=8.0, method="hard", factor=1.1)
-    path = tmp_path / "q.csv"
-    words = ["--select", "name CA", "--cutoff", "8", "--method", "hard", "--factor", "1.1"]
-    done = CliRunner().invoke(
-        commands, ["native-contacts", str(adk.psf), str(adk.xtc), *words, "-o", str(path)]
-    )
-    assert done.exit_code == 0, done.output
-    header, numbers = table(path)
-    assert header == ["frame", "time_ps", "q"]
-    assert np.array_equal(numbers[:, 2], result.values)
-    assert_result_laws(result, tmp_path)
-    assert result.plot().axes[0].get_ylabel() == "Q"
-    parameters = result.report["parameters"]
-    assert parameters["n_native"] == len(result.pairs)
-    assert (parameters["method"], parameters["factor"], parameters["beta"]) == ("hard", 1.1, None)
 
 
 def test_pairs_without_options_depend_on_the_selection(adk: Adk, tmp_path: Path) -> None:
@@ -263,7 +221,7 @@ def test_pairs_without_options_depend_on_the_selection(adk: Adk, tmp_path: Path)
         assert np.array_equal(found.pairs, tj.native_contacts(chosen, cutoff=8.0, **options).pairs)
     nameless = tj.open(None, adk.xtc).select(range(30))
     assert len(tj.native_contacts(nameless).pairs) > 0
-    with pytest.raises(ValueError, match=r"exclude_neighbors must be from -1"):
+    with raises(ValueError):
         tj.native_contacts(ca, exclude_neighbors=-2)
 
 
@@ -297,3 +255,12 @@ def test_advice_on_pairs_that_are_left_out_can_be_followed(
             assert len(found.pairs)
             return
     pytest.fail("the advice leads nowhere")
+
+
+def test_report_has_the_options_of_the_method(adk: Adk) -> None:
+    """A hard cutoff has no beta."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    result = tj.native_contacts(atoms, cutoff=8.0, method="hard", factor=1.1)
+    parameters = result.report["parameters"]
+    assert parameters["n_native"] == len(result.pairs)
+    assert (parameters["method"], parameters["factor"], parameters["beta"]) == ("hard", 1.1, None)

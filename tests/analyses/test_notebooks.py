@@ -1,6 +1,9 @@
 """What notebooks show of trajectories, selections, reports and figures, and bars of progress."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +11,13 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.kernels import run_cells
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from trajet.html import facts
 
 
@@ -50,21 +57,98 @@ class _Named:
         self.trajectory, self.text = trajectory, text
 
 
-def test_notebooks_show_a_figure_once(adk: Adk) -> None:
-    """A figure of ours has one picture and is not known to pyplot; axes of a user have none."""
+# Cells, and the numbers of pictures that notebooks show below them.
+_CELLS = {
+    "figure = result.plot()": 0,
+    "result.plot()": 1,
+    "import matplotlib.pyplot as plt": 0,
+    "result.plot() ": 1,
+    "result.plot();": 1,
+    "result.plot()\nplt.title('mine')": 1,
+    "result.plot()\nplt.savefig('saved.png')": 1,
+    "display(result.plot())": 1,
+    "figure = result.plot() ": 1,
+    "figure": 1,
+    "figure.savefig('saved.png')": 0,
+    "result.plot()\nresult.plot()": 2,
+    # Files have all but the last.
+    "for _ in range(30): result.plot().savefig('saved.png')": 1,
+    "_, axes = plt.subplots()\nresult.plot(axes)": 1,
+}
+
+
+def test_notebooks_show_each_figure_once(adk: Adk, tmp_path: Path) -> None:
+    """Whether pyplot is imported or not; it keeps no figure, and does not warn of many."""
+    first = (
+        f"import os, trajet as tj; os.chdir({str(tmp_path)!r})\n"
+        f"result = tj.rmsd(tj.open({str(adk.psf)!r}, {str(adk.xtc)!r}).select('name CA'))"
+    )
+    _, *shown, (numbers,) = run_cells([first, *_CELLS, "print(plt.get_fignums())"])
+    pictures = [sum("image/png" in one.get("data", ()) for one in cell) for cell in shown]
+    assert dict(zip(_CELLS, pictures, strict=True)) == _CELLS
+    assert not any("text" in one for cell in shown for one in cell)
+    assert numbers["text"] == "[]\n"
+
+
+_SCRIPT = """
+import sys, threading
+import matplotlib.pyplot as plt
+import trajet as tj
+
+plt.switch_backend("agg")
+result = tj.load("result.json")
+for title in map(str, range(30)):
+    figure = result.plot(title=title)
+    assert plt.gcf() is figure and len(plt.get_fignums()) == 1
+plt.savefig("pyplot.png")
+figure.savefig("figure.png")
+mine, axes = plt.subplots()
+result.plot(axes)
+result.plot()
+assert plt.get_fignums() == [2, 3] and plt.figure(2) is mine
+# Another thread has no current figure, and no page of a result becomes one.
+thread = threading.Thread(target=result.plot)
+thread.start()
+thread.join()
+result._repr_html_()
+assert plt.gcf() is mine
+"""
+
+_WITHOUT_BACKEND = """
+import matplotlib.pyplot
+import trajet as tj
+
+tj.load("result.json").plot(title="29").savefig("unseen.png")
+"""
+
+
+def test_pyplot_saves_the_figure(adk: Adk, tmp_path: Path) -> None:
+    """As the figure saves itself. Of many figures pyplot keeps the last, and does not warn."""
+    tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).save(tmp_path / "result.json")
+    subprocess.run([sys.executable, "-W", "error", "-c", _SCRIPT], cwd=tmp_path, check=True)
+    files = [plt.imread(tmp_path / name) for name in ("pyplot.png", "figure.png")]
+    assert np.array_equal(*files) and np.ptp(files[0]) > 0
+    env = os.environ | {"MPLBACKEND": "module://missing"}
+    subprocess.run([sys.executable, "-c", _WITHOUT_BACKEND], cwd=tmp_path, check=True, env=env)
+    assert np.array_equal(files[0], plt.imread(tmp_path / "unseen.png"))
+
+
+def test_figures_with_windows_stay(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notebooks do not show again what a widget shows, until it is closed."""
+
+    class Window(FigureManagerBase):
+        pass
+
     result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
-    before = plt.get_fignums()
-    figure = result.plot()
-    assert plt.get_fignums() == before
-    picture = figure._repr_png_()
-    assert isinstance(picture, bytes) and picture.startswith(b"\x89PNG")
-    drawn, axes = plt.subplots()
+    monkeypatch.setattr(FigureCanvasAgg, "manager_class", Window)
+    figures = [result.plot(), result.plot()]
     try:
-        # Notebooks show all figures of pyplot at the end of a cell, and axes as text.
-        assert result.plot(axes) is axes
-        assert not hasattr(axes, "_repr_png_")
+        assert [*map(plt.figure, plt.get_fignums())] == figures
+        assert figures[0]._repr_png_() is None
     finally:
-        plt.close(drawn)
+        plt.close("all")
+    picture = figures[0]._repr_png_()
+    assert isinstance(picture, bytes) and picture.startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("of_members", [False, True])
@@ -86,7 +170,7 @@ def test_true_shows_a_bar_that_reaches_its_end(
     tj.run([tj.rmsf.job(atoms)], progress=True)
     assert "run: 100%" in capsys.readouterr().err
     wrong: Any = "yes"
-    with pytest.raises(TypeError, match="progress is a function of two numbers, True or None"):
+    with raises(TypeError):
         tj.rmsd(atoms, progress=wrong)
 
 

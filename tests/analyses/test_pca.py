@@ -12,8 +12,9 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers import trr_bytes, xtc_bytes
-from helpers.analysis_laws import assert_same_bits_on_any_pool, table
+from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from MDAnalysis.analysis import align, pca
 from trajet._trajet import Deviations
 from trajet.cli.group import commands
@@ -149,9 +150,9 @@ def test_memory_is_bounded(adk: Adk) -> None:
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     needed = 98 * 642 * 12 + 98 * 98 * 32
     assert len(tj.pca(atoms, max_memory=needed).components) == 10
-    with pytest.raises(MemoryError, match=r"1.01 MiB are needed.*fewer frames"):
+    with raises(MemoryError):
         tj.pca(atoms, max_memory=needed - 1)
-    with pytest.raises(ValueError, match="above 0"):
+    with raises(ValueError):
         tj.pca(atoms, max_memory=-1)
 
 
@@ -164,10 +165,10 @@ def test_covariances_of_parts_equal_that_of_all_frames(
     folded = 980 * 10 * 8 + 2 * 8 * 4 * 60 * 61 + 32 * 60 * 60
     assert folded < 980 * 60 * 12
     found = tj.pca(atoms, max_memory=folded, pool=pool)
-    with pytest.raises(MemoryError, match="covariances of parts"):
+    with raises(MemoryError):
         tj.pca(atoms, max_memory=folded - 1, pool=pool)
     monkeypatch.setattr("trajet.analysis.pca._FOLDED", 0)
-    with pytest.raises(MemoryError, match="positions"):
+    with raises(MemoryError):
         tj.pca(atoms, max_memory=folded, pool=pool)
     whole = tj.pca(atoms, pool=pool)
     assert len(found.variances) == len(whole.variances)
@@ -192,23 +193,23 @@ def test_frames_are_read_once_more_for_projections(long_adk: Adk) -> None:
 def test_input_without_components_is_refused(adk: Adk, tmp_path: Path) -> None:
     """One frame, frames that are all the same, and frames without positions."""
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
-    with pytest.raises(tj.AnalysisError, match="two frames at least, and 1 is chosen"):
+    with raises(tj.AnalysisError):
         tj.pca(atoms, frames=[3])
-    with pytest.raises(tj.AnalysisError, match="no atom moves"):
+    with raises(tj.AnalysisError):
         tj.pca(atoms, frames=[3, 3, 3], align=None)
-    with pytest.raises(tj.AnalysisError, match="no atom moves"):
+    with raises(tj.AnalysisError):
         tj.pca(atoms, frames=[3, 3, 3])
-    with pytest.raises(ValueError, match="n_components"):
+    with raises(ValueError):
         tj.pca(atoms, n_components=0)
-    with pytest.raises(ValueError, match="need align"):
+    with raises(ValueError):
         tj.pca(atoms, align=None, reference=0)
     frames = list(np.random.default_rng(7).normal(0, 1, (7, 9, 3)))
     frames[4] = None
     gappy = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
-    with pytest.raises(tj.AnalysisError, match="frame 4"):
+    with raises(tj.AnalysisError):
         tj.pca(gappy.select(range(9)), align=None)
     unnamed = tj.open(None, xtc_bytes.write_xtc(tmp_path / "few.xtc", np.array(frames[:4])))
-    with pytest.raises(tj.SelectionError, match="topology"):
+    with raises(tj.SelectionError):
         tj.pca(unnamed, align=None).save_extremes(tmp_path / "first.pdb")
 
 
@@ -225,39 +226,28 @@ def test_extremes_are_models_of_a_pdb_file(adk: Adk, tmp_path: Path) -> None:
         models = tj.open(tmp_path / "second.pdb").read().positions
         order = np.argsort(atoms.indices)
         assert np.abs(models - structures[:, order]).max() < 6e-4
-        with pytest.raises(IndexError, match="3 of 3"):
+        with raises(IndexError):
             found.extremes(3)
 
 
-def test_result_is_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
-    """As NPZ and CSV with all digits, by the command too."""
-    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
-    found = tj.pca(atoms, n_components=4, reference=0)
-    found.save(tmp_path / "pca.npz")
-    with np.load(tmp_path / "pca.npz") as stored:
-        assert np.array_equal(stored["values"], found.projections)
-        for name in ("variances", "components", "mean"):
-            assert np.array_equal(stored[f"part.{name}.values"], getattr(found, name))
+def test_command_writes_extremes(adk: Adk, tmp_path: Path) -> None:
+    """As a trajectory of 20 frames; the table has the variances."""
     arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--n-components", 4]
     arguments += ["--reference", 0, "--save", f"extremes={tmp_path}/first.pdb"]
-    arguments += ["-o", tmp_path / "pca.csv", "--plot", tmp_path / "pca.png"]
     done = CliRunner().invoke(commands, [str(word) for word in arguments])
     assert done.exit_code == 0
-    header, rows = table(tmp_path / "pca.csv")
-    assert header[:3] == ["frame", "time_ps", "projection_A:1"]
-    assert np.array_equal(rows[:, 2:], found.projections)
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA")
+    found = tj.pca(atoms, n_components=4, reference=0)
     assert f"{found.variances[3]:.3f}" in done.output
     assert tj.open(tmp_path / "first.pdb").n_frames == 20
-    assert (tmp_path / "pca.png").stat().st_size > 10_000
-    drawn = found.plot().axes
-    assert len(drawn[0].collections[0].get_offsets()) == 98
+    assert found.plot().axes[1].get_ylabel() == "time (ps)"
 
 
-def test_fewer_components_than_asked_for_are_remarked(adk: Adk) -> None:
+def test_fewer_components_than_asked_for_are_reported(adk: Adk) -> None:
     """Ten frames have nine; None asks for all that there are."""
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     for asked, count in ((100, 9), (9, 9), (None, 9)):
         found = tj.pca(atoms, n_components=asked, frames=slice(0, 10))
         assert len(found.components) == count
-        is_remarked = [one for one in found.report["remarks"] if "there are 9 components" in one]
-        assert len(is_remarked) == (asked == 100)
+        is_reported = [one for one in found.messages if "there are 9 components" in one]
+        assert len(is_reported) == (asked == 100)

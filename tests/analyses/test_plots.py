@@ -1,6 +1,8 @@
 """Laws of all figures: no text is cut off, and axes show the values."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import matplotlib.style
@@ -8,15 +10,19 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import atom_values, radial, series_of
+from helpers.made_results import atom_values, drawable, radial, series_of, table
+from helpers.messages import raises
 from helpers.systems import Systems
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from trajet import plots
-from trajet.plots.residues import draw_chains, places_of_residues
-from trajet.result.axes import Axis
+from trajet.messages import Code, Message
+from trajet.plots.residues import places_of_residues
+from trajet.result.axes import Axis, bins, named
 
 # Selections as users write them.
 LONG = "protein and name CA and (resid 1:29 or resid 60:121 or resid 160:214) and not resname GLY"
@@ -109,7 +115,7 @@ def test_axes_show_the_curve(values: list[float], from_zero: bool) -> None:
     """They begin at 0 only where the curve then takes at least half of the height."""
     given = np.array(values)
     frames = np.arange(len(values))
-    figure = plots.series(given, frames * 1.0, frames, labels=("x",), quantity="x (Å)", title="x")
+    figure = table(given, frames, []).plot()
     axes = figure.axes[0]
     FigureCanvasAgg(figure)
     figure.draw_without_rendering()
@@ -124,7 +130,7 @@ def test_rounding_is_not_magnified() -> None:
     """A curve that is constant within rounding looks constant, and ticks are whole numbers."""
     frames = np.arange(4)
     given = 1 - 1e-8 * np.array([1.0, 3.0, 2.0, 5.0])
-    figure = plots.series(given, frames * 1.0, frames, labels=("Q",), quantity="Q", title="Q")
+    figure = table(given, frames, []).plot()
     FigureCanvasAgg(figure)
     figure.draw_without_rendering()
     low, high = figure.axes[0].get_ylim()
@@ -149,17 +155,14 @@ def test_clusters_have_whole_numbers(systems: Systems) -> None:
 
 
 def test_counts_have_whole_ticks(systems: Systems) -> None:
-    """Counts of atoms, and their distribution: each number has a bin."""
+    """Counts of atoms."""
     traj = systems["solvated.xtc"].trajectory
     near = traj.select("name OW and around 3 resid 100", updating=True)
     counted = tj.count(near, frames=slice(0, 5))
     figure = counted.plot()
-    left, right = figure.axes
+    (axes,) = figure.axes
     figure.canvas.draw()
-    assert all(float(tick).is_integer() for tick in left.get_yticks())
-    n = int(np.ptp(counted.values)) + 1
-    corners = {y for patch in right.patches for _, y in patch.get_xy()}
-    assert {y % 1 for y in corners} == {0.5} and len(corners) == n + 1
+    assert all(float(tick).is_integer() for tick in axes.get_yticks())
 
 
 def test_axes_of_a_user_show_all_that_is_drawn_into_them(systems: Systems) -> None:
@@ -176,15 +179,10 @@ def test_axes_of_a_user_show_all_that_is_drawn_into_them(systems: Systems) -> No
 
 def test_long_texts_are_wrapped_not_lost() -> None:
     """The end of what does not fit in two lines is an ellipsis; dollar signs stay."""
-    frames = np.arange(5)
-    figure = plots.series(
-        frames * 1.0, frames * 1.0, frames, labels=("x",), quantity="q", title=f"RMSD of {LONG}"
-    )
-    assert figure.axes[0].get_title(loc="left").replace("\n", " ") == f"RMSD of {LONG}"
-    figure = plots.series(
-        frames * 1.0, frames * 1.0, frames, labels=("x",), quantity="q", title=f"a$b {LONG}" * 4
-    )
-    title = figure.axes[0].get_title(loc="left")
+    result = table(np.arange(5.0), np.arange(5), [])
+    figure = result.plot(title=f"RMSD of {LONG}")
+    assert figure.axes[0].get_title().replace("\n", " ") == f"RMSD of {LONG}"
+    title = result.plot(title=f"a$b {LONG}" * 4).axes[0].get_title()
     assert title.startswith(r"a\$b")
     assert title.count("\n") == 1
     assert title.endswith("…")
@@ -208,7 +206,7 @@ def test_legends_cover_no_data_in_axes_of_a_user() -> None:
 def test_legends_of_figures_are_beside_all_axes(systems: Systems) -> None:
     """None is within axes."""
     traj = systems["adk.xtc"].trajectory
-    for name in ("groups", "msd", "pca", "sasa", "hbonds", "angles"):
+    for name in ("groups", "msd", "angles"):
         figure = MADE[name](traj).plot()
         FigureCanvasAgg(figure).draw()
         assert not any(axes.get_legend() for axes in figure.axes)
@@ -233,18 +231,17 @@ def test_labels_colours_and_running_averages_are_those_of_the_user() -> None:
         twin = [values[k : k + 7].mean() for k in range(294)]
         assert np.allclose(line.get_ydata(), twin)
         assert np.array_equal(line.get_xdata(), result.times[3:297])
-    assert "mean of 7 neighbouring frames" in axes.get_xlabel()
-    assert axes.get_title(loc="left") == ""
-    plain = result.plot(smooth=False).axes[0]
+    assert axes.get_xlabel() == "time (ps)" and titles_of(axes) == []
+    plain = result.plot(smooth=False, mean=False).axes[0]
     assert [len(line.get_ydata()) for line in plain.lines[:2]] == [300, 300]
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"label": "wild"}, "1 label for 2 series: give a list of 2"),
-        ({"color": ["k", "r", "g"]}, "3 colors for 2 series"),
-        ({"color": ["k", "nocolour"]}, "knows no such colour"),
-        ({"smooth": 0}, "smooth is a number of frames"),
+    wrong: list[dict[str, Any]] = [
+        {"label": "wild"},
+        {"color": ["k", "r", "g"]},
+        {"color": ["k", "nocolour"]},
+        {"smooth": 0},
     ]
-    for options, message in wrong:
-        with pytest.raises(ValueError, match=message):
+    for options in wrong:
+        with raises(ValueError):
             result.plot(**options)
 
 
@@ -259,12 +256,17 @@ def test_running_averages_have_gaps_and_stand_in_the_middle() -> None:
     np.testing.assert_allclose(smooth.get_ydata(), twin)
     middles = [result.times[k : k + 4].mean() for k in range(37)]
     np.testing.assert_allclose(smooth.get_xdata(), middles)
-    assert "mean of 4 neighbouring frames" in axes.get_xlabel()
     for wrong in (2.5, "7"):
-        with pytest.raises(TypeError, match="smooth is a number of frames"):
+        with raises(TypeError):
             result.plot(smooth=wrong)
-    with pytest.raises(ValueError, match="leave it out with kind="):
+    with raises(ValueError):
         result.plot(kind="histogram", smooth=5)
+
+
+def titles_of(axes: Axes) -> list[str]:
+    """Return the titles of axes."""
+    places: tuple[Literal["left", "center", "right"], ...] = ("left", "center", "right")
+    return [title for title in map(axes.get_title, places) if title]
 
 
 def drifting(seed: int) -> tj.Table:
@@ -272,31 +274,322 @@ def drifting(seed: int) -> tj.Table:
     return series_of({"walk": np.random.default_rng(seed).normal(0, 1, 100).cumsum()})
 
 
+def settled(n_series: int = 1) -> tj.Table:
+    """Return noise, whose means are resolved."""
+    values = np.random.default_rng(3).normal(0, 1, (400, n_series))
+    return series_of({f"flat{k}": column for k, column in enumerate(values.T)})
+
+
+def bands_of(axes: Axes) -> int:
+    """Return the number of bands, of means and of curves."""
+    return len(axes.collections) + sum(
+        not patch.get_transform().contains_branch_seperately(axes.transData)[0]
+        or not patch.get_transform().contains_branch_seperately(axes.transData)[1]
+        for patch in axes.patches
+    )
+
+
 @pytest.mark.parametrize("kind", [None, "histogram"])
-def test_a_label_keeps_the_band_of_a_mean(kind: Literal["histogram"] | None) -> None:
-    """It is left out where several results are in the same axes, with labels or without."""
-    named = drifting(1).plot(kind=kind, label="mine").axes[0]
-    assert "hatched: not resolved" in named.get_xlabel()
-    assert [patch.get_hatch() for patch in named.patches if patch.get_hatch()] == ["//"]
+def test_means_are_drawn_where_they_are_resolved(kind: Literal["histogram"] | None) -> None:
+    """In every figure; a user can ask for others, or for none."""
+
+    def drawn(result: tj.Table, **options: Any) -> tuple[int, int]:
+        axes = result.plot(kind=kind, **options).axes[0]
+        return sum(one.get_linestyle() == "--" for one in axes.lines), bands_of(axes)
+
+    assert drawn(settled()) == drawn(settled(), mean=True) == (1, 1)
+    assert drawn(settled(), mean=False) == (0, 0)
+    assert drawn(settled(), band=False) == (1, 0)
+    assert drawn(settled(), mean=False, band=True) == (0, 1)
+    assert drawn(drifting(1)) == (0, 0)
+    assert drawn(drifting(1), mean=True) == (1, 0)
+    assert drawn(drifting(1), mean=True, band=True) == (1, 1)
+    assert drawn(settled(3)) == (3, 3)
+
+
+def test_an_rmsd_has_no_mean_unless_it_is_asked_for() -> None:
+    """Its mean over time is that of distances from one frame."""
+    result = table(np.random.default_rng(3).normal(5, 1, 400), np.arange(400), [])
+    assert result.statistics().resolved
+    for kind in (None, "histogram"):
+        assert bands_of(result.plot(kind=kind).axes[0]) == 0
+        assert bands_of(result.plot(kind=kind, mean=True).axes[0]) == 1
+
+
+def test_options_that_a_figure_does_not_have_are_errors() -> None:
+    """Means of what is no series, bands without intervals, labels of images."""
+    of_atoms = atom_values(np.arange(5.0), report([worker(0)]), resid=np.arange(5))
+    with raises(ValueError):
+        of_atoms.plot(mean=True)
+    with raises(ValueError):
+        of_atoms.plot(band=True)
+    with raises(ValueError):
+        settled().plot(kind="convergence", mean=True)
+
+
+@pytest.mark.parametrize(
+    ("resolved", "n_bands", "n_with_all"),
+    [([True] * 6, 1, 1), ([False] * 6, 0, 1), ([True, True, False, True, True, False], 1, 1)],
+)
+def test_curves_have_the_bands_that_are_resolved(
+    resolved: list[bool], n_bands: int, n_with_all: int
+) -> None:
+    """Points that are not resolved are gaps; most of them, and there is no band."""
+    values, of = np.arange(1.0, 7.0), report([worker(0)])
+    errors = {"half_widths": np.full(6, 0.5), "resolved": np.array(resolved)}
+    rmsf = replace(atom_values(values, of, resid=np.arange(6)), **errors)
+    rdf = replace(radial(np.arange(7.0), values), **errors)
+    for result in (rmsf, rdf):
+        (axes,) = result.plot().axes
+        assert (len(axes.collections), len(axes.texts)) == (n_bands, n_bands == 0)
+        assert len(result.plot(band=True).axes[0].collections) == n_with_all
+        (axes_without,) = result.plot(band=False).axes
+        assert not axes_without.collections and not axes_without.texts
+        for band in axes.collections:
+            inside = [
+                any(path.contains_point((x, y)) for path in band.get_paths())
+                for x, y in zip(axes.lines[-1].get_xdata(), values + 0.2, strict=True)
+            ]
+            assert inside[1:5] == resolved[1:5]
+    few = replace(rmsf, resolved=np.array([True, False, False, False, False, False]))
+    assert not few.plot().axes[0].collections
+
+
+def test_a_figure_says_that_no_interval_is_resolved() -> None:
+    """Within its axes, after a warning; also if a user asks for all and none is known."""
+    residues = named("residues", [f"ALA{k}" for k in range(6)], resid=np.arange(6))
+    known = report([worker(0)], messages=[Message(Code.BROKEN_MOLECULES, "broken")])
+    rmsf = atom_values(np.arange(6.0), report([worker(0)]), resid=np.arange(6))
+    rmsf = replace(rmsf, half_widths=np.full(6, np.nan))
+    (note,) = rmsf.plot(band=True).axes[0].texts
+    assert note.get_text().replace("\n", " ").startswith("note: 95 % intervals are not resolved")
+    (both,) = replace(rmsf, report=known).plot().axes[0].texts
+    assert [part in both.get_text() for part in ("warning: molecules", "95 % intervals")] == [1, 1]
+    assert both.get_color() != note.get_color()
+    wrong = {"half_widths": np.full((2, 6), 0.1), "resolved": np.zeros((2, 6), bool)}
+    look = plots.Look(must_have_intervals=True)
+    for values in (np.full((2, 6), 0.5), np.full((1, 6), 0.5)):
+        errors = {name: array[: len(values)] for name, array in wrong.items()}
+        result = drawable(values, residues.some(np.arange(6) < len(values)), residues, **errors)
+        assert len(plots.contact_map(result, ("", ""), look=look).axes[0].texts) == 1
+    pairs = drawable(
+        np.full(6, 0.5), residues, half_widths=np.full(6, 0.1), resolved=np.zeros(6, bool)
+    )
+    assert len(plots.occupancies(pairs, list("abcdef"), look=look).axes[0].texts) == 1
+
+
+def made_figures(systems: Systems) -> dict[str, tj.Table]:
+    """Return results of every kind that can be drawn into axes."""
+    traj = systems["adk.xtc"].trajectory
+    solvated = systems["solvated.xtc"].trajectory
+    chosen = {name: make(traj) for name, make in MADE.items() if name not in ("centers",)}
+    return chosen | {name: make(solvated) for name, make in IN_CELLS.items()}
+
+
+def assert_plain(figure: Figure, n_panels: int) -> None:
+    """Assert that a figure has so many panels, no hatches, and no title."""
+    bars = {id(image.colorbar.ax) for image in _images(figure) if image.colorbar}
+    panels = [axes for axes in figure.axes if id(axes) not in bars]
+    assert len(panels) == n_panels
+    drawn = [part for axes in figure.axes for part in (*axes.patches, *axes.collections)]
+    assert not any(part.get_hatch() for part in drawn)
+    assert not any(titles_of(axes) for axes in panels) and not figure.get_suptitle()
+    assert not figure.texts
+
+
+def _images(figure: Figure) -> list[Any]:
+    return [one for axes in figure.axes for one in (*axes.images, *axes.collections)]
+
+
+def test_figures_have_one_panel_without_title_or_hatches(systems: Systems) -> None:
+    """A legend names lines if there are several; images have a scale of their colours."""
+    results = made_figures(systems)
+    for name, result in results.items():
+        figure = result.plot()
+        assert_plain(figure, 3 if name == "density" else 1)
+        (axes, *_) = figure.axes
+        lines = axes.get_legend_handles_labels()[1]
+        is_image = any(one.get_array() is not None for one in _images(figure))
+        assert is_image == any(one.colorbar for one in _images(figure)), name
+        assert bool(figure.legends) == (not is_image and len(lines) > 1), name
+
+
+@pytest.mark.parametrize("inches", [(3.35, 2.5), (6.4, 4.8)])
+def test_nothing_is_outside_of_axes_of_a_user(
+    systems: Systems, inches: tuple[float, float]
+) -> None:
+    """But ticks and their labels; there is one title, that of the user."""
+    for name, result in made_figures(systems).items():
+        figure = Figure(figsize=inches, layout="constrained")
+        axes = figure.subplots()
+        place = axes.get_subplotspec()
+        assert result.plot(axes) is axes
+        assert_plain(figure, 1)
+        assert titles_of(axes) == [] and not figure.legends, name
+        axes.set_title("mine")
+        assert titles_of(axes) == ["mine"]
+        FigureCanvasAgg(figure).draw()
+        texts = [*axes.texts, *(axes.get_legend().get_texts() if axes.get_legend() else ())]
+        for text in texts:
+            box = text.get_window_extent()
+            assert axes.bbox.padded(1).contains(*box.min), (name, text)
+            assert axes.bbox.padded(1).contains(*box.max), (name, text)
+        assert axes.get_subplotspec() is place
+
+
+def test_a_figure_of_a_short_run_fits_into_axes_of_a_user() -> None:
+    """Without a layout engine all labels are within the figure."""
+    figure = Figure()
+    axes = figure.subplots()
+    drifting(1)[:10].plot(axes)
+    FigureCanvasAgg(figure).draw()
+    labels = [axes.xaxis.label, axes.yaxis.label]
+    for text in [one for one in labels if isinstance(one, Text)]:
+        box = text.get_window_extent()
+        assert box.y0 >= 0 and box.x0 >= 0
+
+
+def test_titles_are_those_of_the_user(systems: Systems) -> None:
+    """One, also of several results, of panels and of images; a later title replaces it."""
     axes = Figure().subplots()
-    for seed in (1, 2):
-        drifting(seed).plot(axes, kind=kind)
-    series_of({"flat": np.random.default_rng(3).normal(0, 1, 400)}).plot(axes, kind=kind)
-    assert "no band: not resolved" in axes.get_xlabel()
-    assert not [patch for patch in axes.patches if patch.get_hatch()]
+    for title in ("first", "second"):
+        drifting(1).plot(axes, title=title)
+        assert titles_of(axes) == [title]
+    axes.set_title("mine")
+    assert titles_of(axes) == ["mine"]
+    traj = systems["adk.xtc"].trajectory
+    assert titles_of(MADE["contact map"](traj).plot(title="map").axes[0]) == ["map"]
+    assert MADE["centers"](traj).plot(title="centres").get_suptitle() == "centres"
+
+
+def test_several_results_in_axes_have_colours_of_their_own() -> None:
+    """The next ones of the palette, unless a user gives them; cleared axes are new."""
+    axes = Figure().subplots()
+
+    def draw(n_series: int, **options: Any) -> list[str]:
+        before = len(axes.lines)
+        of_groups(np.ones((5, n_series)).cumsum(axis=0)).plot(axes, mean=False, **options)
+        return [one.get_color() for one in axes.lines[before:]]
+
+    assert draw(2) + draw(1) == [*plots.COLOURS[:3]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["g0", "g1", "g0"]
+    assert draw(1, color="k") == ["#000000ff"]
+    assert draw(1) == [plots.COLOURS[4]]
+    axes.clear()
+    assert draw(1) == [plots.COLOURS[0]]
+
+
+def test_a_contact_map_of_one_row_is_a_bar_chart() -> None:
+    """With the intervals that are resolved, whichever side has one element."""
+    ligand = named("residues", ["IPH1"], residue=np.arange(1), resid=np.arange(1, 2))
+    residues = named(
+        "residues", [f"ALA{k}" for k in (3, 4, 5)], residue=np.arange(3), resid=np.arange(3, 6)
+    )
+    values, halves = np.array([[0.0, 0.5, 0.75]]), np.array([[np.nan, 0.1, 0.2]])
+    resolved = np.array([[False, True, True]])
+    for turned in (False, True):
+        sides = (residues, ligand) if turned else (ligand, residues)
+        arrays = [array.T if turned else array for array in (values, halves, resolved)]
+        result = drawable(arrays[0], *sides, half_widths=arrays[1], resolved=arrays[2])
+        (axes,) = plots.contact_map(result, ("", ""), None, plots.PLAIN).axes
+        assert [patch.get_height() for patch in axes.patches] == [0.0, 0.5, 0.75]
+        ends = axes.containers[1].lines[2][0].get_segments()
+        np.testing.assert_allclose([np.ptp(end[:, 1]) for end in ends], [0, 0.2, 0.4])
+        assert axes.get_ylabel().endswith("IPH1")
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["ALA3", "ALA4", "ALA5"]
+
+
+def test_bars_of_a_large_protein_are_those_of_its_contacts() -> None:
+    """Residues that are never in contact are left out where there is no room for all names."""
+    ligand, numbers = named("residues", ["IPH1"], residue=np.arange(1)), np.arange(300)
+    residues = named("residues", [f"ALA{k}" for k in numbers], residue=numbers, resid=numbers)
+    fractions = np.where(numbers % 37 == 5, 0.5, 0.0)
+    result = drawable(fractions[None], ligand, residues)
+    (axes,) = plots.contact_map(result, ("", "")).axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        f"ALA{k}" for k in numbers[fractions > 0]
+    ]
+    assert {patch.get_height() for patch in axes.patches} == {0.5}
+
+
+def test_intervals_of_a_contact_map_are_an_image_beside_it() -> None:
+    """Those that are resolved; with axes of a user, and without intervals, there is one image."""
+    residues = named("residues", ["ALA1", "ALA2"], residue=np.arange(2), resid=np.arange(1, 3))
+    values, halves = np.full((2, 2), 0.5), np.array([[0.1, 0.2], [0.3, np.nan]])
+    resolved = np.array([[True, False], [True, False]])
+    result = drawable(values, residues, residues, half_widths=halves, resolved=resolved)
+    labels = ("", "")
+    figure = plots.contact_map(result, labels)
+    shown = figure.axes[1].images[0].get_array()
+    assert np.array_equal(np.ma.getmaskarray(shown), ~resolved)
+    assert np.array_equal(shown.compressed(), halves[resolved])
+    assert all(axes.images[0].colorbar for axes in figure.axes[:2])
+    every = plots.contact_map(result, labels, look=plots.Look(band=True)).axes[1].images[0]
+    assert np.array_equal(np.ma.getmaskarray(every.get_array()), np.isnan(halves))
+    for look, axes in ((plots.Look(band=False), None), (plots.PLAIN, Figure().subplots())):
+        drawn = plots.contact_map(result, labels, axes, look).axes
+        assert sum(len(axes.images) for axes in drawn) == 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(2, 400), first=st.integers(-5, 900), width=st.sampled_from([3.35, 6.7, 10.0]))
+def test_ticks_of_residues_are_whole_and_evenly_spaced(n: int, first: int, width: float) -> None:
+    """Along curves, bars and images; names do not overlap."""
+    numbers = first + np.arange(n)
+    residues = named("residues", [f"ALA{k}" for k in numbers], residue=np.arange(n), resid=numbers)
+    values = np.linspace(0.1, 0.9, n)
+    for figure in (
+        atom_values_of(values, numbers).plot(size=(width, 3.0)),
+        plots.for_user(
+            lambda: plots.contact_map(
+                drawable(values[None], named("residues", ["LIG1"]), residues),
+                *(("", ""), None, plots.PLAIN),
+            ),
+            *(None, (width, 3.0)),
+        ),
+        plots.for_user(
+            lambda: plots.matrix(
+                np.outer(values, values), (residues, residues), ("", ""), quantity="q"
+            ),
+            *(None, (width, 3.0)),
+        ),
+    ):
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        axes = figure.axes[0]
+        low, high = sorted(axes.get_xlim())
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert all(float(tick).is_integer() for tick in ticks)
+        assert len({*np.diff(ticks).round(9).tolist()}) <= 1
+        shown = [
+            label.get_window_extent(canvas.get_renderer())
+            for label, tick in zip(axes.get_xticklabels(), axes.get_xticks(), strict=True)
+            if low <= tick <= high
+        ]
+        is_turned = any(label.get_rotation() for label in axes.get_xticklabels())
+        assert is_turned or all(one.x1 <= other.x0 for one, other in pairwise(shown))
+
+
+def atom_values_of(values: np.ndarray, numbers: np.ndarray) -> tj.Table:
+    """Return a value for each residue number."""
+    return atom_values(values, report([worker(0)]), resid=numbers)
 
 
 @pytest.mark.parametrize("size", [(3.4, 3.4), (6.4, 4.8)])
 @pytest.mark.parametrize("kind", [None, "convergence", "histogram"])
-def test_figures_of_a_size_say_what_bands_are(
+def test_figures_have_the_size_that_is_asked_for(
     size: tuple[float, float], kind: Literal["convergence", "histogram"] | None
 ) -> None:
-    """They have that size, also if it is the usual one of matplotlib, and whole words on bands."""
-    figure = plots.of_size(lambda: drifting(1).plot(kind=kind), *size)
+    """Also if it is the usual one of matplotlib; axes have a size already."""
+    figure = drifting(1).plot(kind=kind, size=size)
     assert tuple(figure.get_size_inches()) == size
-    words = " ".join(figure.axes[0].get_xlabel().split())
-    assert words.endswith("band: 95 % interval of the mean; hatched: not resolved")
     assert_inside(figure)
+    figure = drifting(1).plot(kind=kind, size=f"{25.4 * size[0]:.2f} x {25.4 * size[1]:.2f} mm")
+    assert figure.get_size_inches() == pytest.approx(size)
+    wrong: list[Any] = [(Figure().subplots(), size), (None, "8x6"), (None, (0.1, 3))]
+    for ax, other in wrong:
+        with raises(ValueError):
+            drifting(1).plot(ax, kind=kind, size=other)
 
 
 @pytest.mark.parametrize("inches", [(6.4, 4.0), (6.4, 4.8), (5.0, 3.0)])
@@ -311,15 +604,17 @@ def test_a_size_that_users_set_is_taken(inches: tuple[float, float]) -> None:
     assert tuple(result.plot().get_size_inches()) == (8, 4)
 
 
-def test_labels_of_images_are_titles(systems: Systems) -> None:
-    """Colours are maps of colours, and running averages are errors."""
+def test_images_have_maps_of_colours_and_no_labels(systems: Systems) -> None:
+    """Labels and running averages are errors."""
     result = tj.pairwise_rmsd(systems["adk.xtc"].trajectory.select("name CA"), frames=slice(9))
-    axes = result.plot(label="mine", color="magma").axes[0]
-    assert axes.get_title(loc="left") == "mine"
+    axes = result.plot(title="mine", color="magma").axes[0]
+    assert titles_of(axes) == ["mine"]
     assert axes.images[0].get_cmap().name == "magma"
-    with pytest.raises(ValueError, match="the name of a map of colours"):
+    with raises(ValueError):
         result.plot(color="k")
-    with pytest.raises(ValueError, match="smooth is of values against time"):
+    with raises(ValueError):
+        result.plot(label="mine")
+    with raises(ValueError):
         result.plot(smooth=3)
 
 
@@ -341,9 +636,11 @@ def test_residues_of_chains_are_apart_and_in_order(lengths: list[int], first: in
         assert np.array_equal(places.x, residues)
         return
     assert len(np.flatnonzero(np.diff(places.x) > 1)) == len(lengths) - 1
-    axes = Figure().subplots()
-    axes.plot(places.x, places.x)
-    draw_chains(axes, places)
+    (axes,) = (
+        atom_values(places.x, report([worker(0)]), resid=residues, chain=np.array(chains))
+        .plot()
+        .axes
+    )
     numbers = dict(zip(places.x.tolist(), residues.tolist(), strict=True))
     for tick, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
         assert numbers[tick] == int(text.get_text())
@@ -376,10 +673,7 @@ def test_projections_of_many_frames_are_counted() -> None:
     """All frames are in the squares of the figure."""
     rng = np.random.default_rng(2)
     points = rng.normal(size=(5000, 2))
-    frames = np.arange(5000)
-    figure = plots.components(
-        points, frames * 1.0, frames, variances=np.array([2.0, 1.0]), title="t"
-    )
+    figure = plots.components(drawable(points), np.array([2.0, 1.0]))
     (mesh,) = figure.axes[0].collections
     counts = np.ma.filled(mesh.get_array(), 0)
     assert counts.sum() == 5000
@@ -405,10 +699,10 @@ def test_solvents_are_drawn_relative_to_their_bulk(shear: float, density: float)
     counts[14:22, 9:18, 9:20] = 0.0
     bulk = plots.bulk_density(counts)
     assert bulk is not None and abs(bulk / density - 1) < 0.05
-    edges = [np.arange(n + 1.0) for n in counts.shape]
-    figure = plots.projections(counts, edges, quantity="density", unit="1/Å³", title="water")
+    axes = [bins(side, np.arange(n + 1.0)) for side, n in zip("xyz", counts.shape, strict=True)]
+    figure = plots.projections(drawable(counts, *axes), "density", "1/Å³")
     panels, bar = figure.axes[:3], figure.axes[3]
-    assert f"(bulk: {bulk:.3g} 1/Å³)" in bar.get_ylabel()
+    assert f"(bulk: {bulk:.3g} 1/Å³)" in bar.get_xlabel()
     side = panels[1].collections[0].get_array().reshape(30, 36)
     assert np.array_equal(np.ma.getmaskarray(side), (counts.sum(axis=1) == 0).T)
     assert abs(float(np.ma.median(side)) - 1) < 0.1
@@ -424,11 +718,11 @@ def test_solutes_are_drawn_as_densities() -> None:
     assert plots.bulk_density(ball) is None
     assert plots.bulk_density(np.zeros((9, 9, 9))) is None
     assert plots.bulk_density(-ball) is None
-    edges = [np.arange(31.0)] * 3
-    figure = plots.projections(ball, edges, quantity="density", unit="1/Å³", title="ball")
+    axes = [bins(side, np.arange(31.0)) for side in "xyz"]
+    figure = plots.projections(drawable(ball, *axes), "density", "1/Å³")
     mean = figure.axes[0].collections[0].get_array()
     assert np.allclose(np.ma.filled(mean, 0).reshape(30, 30), ball.mean(axis=2).T)
-    assert figure.axes[3].get_ylabel() == "mean density (1/Å³)"
+    assert figure.axes[3].get_xlabel() == "mean density (1/Å³)"
 
 
 @pytest.mark.parametrize("draw", ["series", "radial", "bars"])
@@ -442,27 +736,28 @@ def test_axes_begin_at_zero_by_one_rule(draw: str) -> None:
         figure = radial(np.arange(5.0), flat).plot()
         assert figure.axes[0].get_ylim()[0] == 0
     else:
-        figure = plots.mean_profile(
-            np.stack([flat, flat + 20]),
-            labels=("a", "b", "c", "d"),
-            chains=None,
-            along="residue",
+        figure = plots.along(
+            named("residues", ["a", "b", "c", "d"]),
+            *(flat, np.full(4, np.nan)),
             quantity="q",
-            title="t",
+            is_bars=True,
+            ax=None,
+            look=plots.PLAIN,
         )
         assert figure.axes[0].get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize("name", ["journal", "talk"])
 def test_style_sheets_set_size_text_lines_and_colours(name: str) -> None:
-    """Panels side by side have twice the width of one; no text is cut off."""
+    """Panels side by side have twice the width of a column, and that of a slide."""
     with matplotlib.style.context(f"trajet.styles.{name}"):
         width, _ = matplotlib.rcParams["figure.figsize"]
         rng = np.random.default_rng(1)
         result = of_groups(rng.normal(5, 1, (300, 2)))
         figure = result.plot(label=["wild type", "mutant"])
         wide = result.plot(kind="convergence")
-        assert [figure.get_figwidth(), wide.get_figwidth()] == [width, 2 * width]
+        columns = 2 if name == "journal" else 1
+        assert [figure.get_figwidth(), wide.get_figwidth()] == [width, columns * width]
         assert_inside(figure)
         assert_inside(wide)
         lines = figure.axes[0].lines

@@ -1,4 +1,4 @@
-"""Remarks on residues that `protein` has beside MDAnalysis' list, or leaves out of a chain."""
+"""Messages on residues that `protein` has beside MDAnalysis' list, or leaves out of a chain."""
 
 from pathlib import Path
 
@@ -20,40 +20,40 @@ def chain(folder: Path, name: str, writer: str = "pdb") -> tj.Trajectory:
     return tj.open(topology, peptides.write_frames(folder / "x.trr", rows, rows))
 
 
-def remarks(traj: tj.Trajectory, text: str) -> list[str]:
-    """Return the remarks on `protein` of two analyses, which are the same."""
+def messages(traj: tj.Trajectory, text: str) -> list[str]:
+    """Return the messages on `protein` of two analyses, which are the same."""
     results = [tj.dssp(traj.select(text)), tj.dihedrals(traj.select(text))]
-    found = [[r for r in one.report["remarks"] if "'protein'" in r] for one in results]
+    found = [[r for r in one.messages if "'protein'" in r] for one in results]
     assert found[0] == found[1]
     return found[0]
 
 
 @pytest.mark.parametrize("writer", ["pdb", "gro", "cif", "psf"])
 def test_modified_amino_acids_are_protein_and_are_named(tmp_path: Path, writer: str) -> None:
-    """In all formats; where they are no part of the selection there is no remark."""
+    """In all formats; where they are no part of the selection there is no message."""
     traj = chain(tmp_path, "SEP", writer)
     assert traj.select("protein").n_atoms == traj.n_atoms
     assert traj.select("backbone").n_atoms == 4 * 12
-    (remark,) = remarks(traj, "protein")
-    assert remark.endswith("which MDAnalysis' leaves out: 1 (SEP7)")
-    assert not remarks(traj, "protein and resid 1:5")
-    assert not remarks(traj, "all")
-    (remark,) = remarks(traj, "protein and not resid 7")
-    assert "SEP7" in remark
+    (message,) = messages(traj, "protein")
+    assert message.endswith("which MDAnalysis' leaves out: 1 (SEP7)")
+    assert not messages(traj, "protein and resid 1:5")
+    assert not messages(traj, "all")
+    (message,) = messages(traj, "protein and not resid 7")
+    assert "SEP7" in message
 
 
 @pytest.mark.parametrize("writer", ["pdb", "gro", "cif", "psf"])
 def test_unknown_residues_of_a_chain_are_named_until_they_are_selected(
     tmp_path: Path, writer: str
 ) -> None:
-    """The remark says what to add, after which it is gone."""
+    """The message says what to add, after which it is gone."""
     traj = chain(tmp_path, "XYZ", writer)
-    (remark,) = remarks(traj, "protein")
-    assert "leaves out residues" in remark
-    assert "1 (XYZ7)" in remark
-    assert "'protein or resname XYZ'" in remark
-    assert not remarks(traj, "protein or resname XYZ")
-    assert not remarks(traj, "protein and resid 1:5")
+    (message,) = messages(traj, "protein")
+    assert "leaves out residues" in message
+    assert "1 (XYZ7)" in message
+    assert "'protein or resname XYZ'" in message
+    assert not messages(traj, "protein or resname XYZ")
+    assert not messages(traj, "protein and resid 1:5")
     angles = tj.dihedrals(traj.select("protein"))
     assert angles.values.shape[1] == 2 * 9
 

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
-from helpers import made_reports
+from helpers import commands, made_reports
 from helpers.golden_files import Adk, Golden
+from helpers.messages import raises
 from trajet import _trajet, startup
 from trajet.analysis import sample
 from trajet.pools import tasks, timing
+from trajet.result.report import OUTSIDE
 from trajet.topology import Topology
 from trajet.trajectory import structure
 
@@ -34,7 +35,8 @@ NAMES = {
     "atoms_decoded",
     "r_comp_io",
     "inputs",
-    "remarks",
+    "warnings",
+    "notes",
     "versions",
     "cpu",
     "instruction_set",
@@ -166,7 +168,7 @@ def test_counts_are_exact(
 BEFORE = ("t_import", "t_topology", "t_select")
 
 
-def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
+def test_t_command_is_the_sum_of_the_times_outside_of_the_run_and_of_t_total(
     adk: Adk, tmp_path: Path
 ) -> None:
     """Every analysis and conversion is checked; opening is part of t_topology, not of a stage."""
@@ -185,9 +187,10 @@ def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
     opening = reports["rmsd"]["opening"]
     for name, report in reports.items():
         assert report["analysis"] == name
-        times = [report[each] for each in BEFORE]
+        times = [report.get(each, 0.0) for each in OUTSIDE if each != "t_command"]
         assert report["t_command"] == pytest.approx(sum(times) + report["stages"]["t_total"])
-        assert min(times) > 0
+        assert min(report[each] for each in BEFORE) > 0
+        assert name == "convert" or report["t_result"] > 0
         assert (
             report["t_topology"]
             == traj.source.structure.seconds
@@ -197,8 +200,8 @@ def test_t_command_is_the_sum_of_the_times_before_the_run_and_of_t_total(
         for each in (*BEFORE, "t_command"):
             assert f"{each} " in table
             assert each not in report["stages"]
-    assert reports["rmsd"]["t_select"] == atoms.t_select + further.t_select
-    assert reports["rmsf"]["t_select"] == atoms.t_select + further.t_select
+    assert reports["rmsd"]["t_select"] > atoms.t_select + further.t_select
+    assert reports["rmsf"]["t_select"] > atoms.t_select + further.t_select
     assert reports["dihedrals"]["t_select"] > further.t_select
     assert reports["convert"]["t_select"] == atoms.t_select
 
@@ -241,6 +244,17 @@ def test_each_second_before_the_run_is_counted_once(
     assert traj.source.structure.seconds == opened + 25
     # Modules that were imported already cost no import time.
     assert atoms.t_select == 0.5
+
+
+def test_reports_of_commands_have_every_step(adk: Adk, tmp_path: Path) -> None:
+    """Clusters, files and figure are steps of their own; `benches/wall_time.py` has the sum."""
+    path = tmp_path / "report.json"
+    outputs = ("-o", tmp_path / "r.npz", "--plot", tmp_path / "r.png", "--report", path)
+    commands.run("cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", "2", *outputs)
+    report = tj.Report.load(path)
+    assert all(report[name] > 0 for name in OUTSIDE)
+    others = (report[name] for name in OUTSIDE if name != "t_command")
+    assert report["t_command"] == pytest.approx(sum(others) + report["stages"]["t_total"])
 
 
 @pytest.mark.parametrize("pool", [tj.LocalPool(threads=2), tj.ProcessPool(workers=2)], ids=repr)
@@ -450,8 +464,8 @@ def test_serial_sample_is_a_hundredth_of_the_frames(
     if isinstance(pool, tj.LocalPool):
         applied = tj.apply(atoms, note, frames=frames, pool=pool)
         assert "sample" not in applied.report
-        # Once more, to check the returned value.
-        assert len(calls) == n + 1
+        # The call that checks the returned value is that of the first frame.
+        assert len(calls) == n
 
 
 def test_error_of_the_sample_is_raised_by_the_run(
@@ -479,10 +493,9 @@ def test_error_of_the_sample_is_raised_by_the_run(
     data[begin:end] = b"\xff" * (end - begin)
     path.write_bytes(data)
     twice = np.tile(np.arange(traj.n_frames), 2)
-    with pytest.raises(tj.TrajetError) as caught:
+    with raises(tj.TrajetError):
         with_sample(traj.select(np.arange(9)), frames=twice, pool=tj.LocalPool(threads=2))
     assert met
-    assert str(path) in str(caught.value)
 
 
 def test_json_round_trip_is_exact(adk: Adk, tmp_path: Path) -> None:
@@ -494,7 +507,7 @@ def test_json_round_trip_is_exact(adk: Adk, tmp_path: Path) -> None:
         assert json.load(file) == dict(report)
     report.save(str(path))
     assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
-    with pytest.raises(tj.OutputError, match=re.escape(str(tmp_path / "no"))):
+    with raises(tj.OutputError):
         report.save(tmp_path / "no" / "report.json")
 
 
@@ -504,22 +517,19 @@ def test_saved_report_loads_and_other_files_are_errors(adk: Adk, tmp_path: Path)
     path = tmp_path / "report.json"
     report.save(path)
     assert dict(tj.Report.load(path)) == dict(report)
-    older = {**report, "schema": 2, "sample": None}
-    path.write_text(json.dumps(older))
-    assert dict(tj.Report.load(path)) == older
     assert tj.Report.load(path).to_html() == report.to_html()
-    for entries, words in (
-        ([1, 2], "not a report"),
-        ({}, "not a report"),
-        ({**report, "schema": 1}, "schema 1"),
-        ({name: report[name] for name in report if name != "stages"}, "without the entry stages"),
-        ({**report, "workers": [{}]}, "without the entry .* in workers"),
+    for entries in (
+        [1, 2],
+        {},
+        {**report, "schema": 3},
+        {name: report[name] for name in report if name != "stages"},
+        {**report, "workers": [{}]},
     ):
         path.write_text(json.dumps(entries))
-        with pytest.raises(tj.FormatError, match=words):
+        with raises(tj.FormatError):
             tj.Report.load(path)
     path.write_bytes(b"\xff{")
-    with pytest.raises(tj.FormatError, match="not a text file"):
+    with raises(tj.FormatError):
         tj.Report.load(path)
     with pytest.raises(FileNotFoundError):
         tj.Report.load(tmp_path / "none.json")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,28 +10,16 @@ import pytest
 import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_results import ensemble_of, radial, table
+from helpers.messages import raises
 from helpers.result_laws import assert_result_laws
+from matplotlib.figure import Figure
 from trajet.pools.rank_placeholder import RankPlaceholder
-from trajet.result import Table
 from trajet.result.axes import named
 
-KINDS: dict[str, Callable[[tj.Trajectory], Table]] = {
-    "series": lambda t: tj.rmsd(t.select("name CA")),
-    "groups": lambda t: tj.rmsd(t.select("name CA"), groups=["backbone", "resid 1:3"]),
-    "values of atoms": lambda t: tj.rmsf(t.select("resid 3:9")),
-    "without names": lambda t: tj.rmsf(tj.open(None, t.path).select([5, 3, 9, 11])),
-    "few distances": lambda t: tj.distances(t.select("resid 3:5 and name CA")),
-    "distances": lambda t: tj.distances(t.select("resid 3:9 and name CA"), "resid 4 and name CA"),
-    "dihedrals": lambda t: tj.dihedrals(t.select("resid 3:20")),
-    "angles": lambda t: tj.dihedrals(t, [[0, 4, 6, 8], [5, 6, 7, 8]]),
-    "function": lambda t: tj.apply(t.select("name CA"), lambda x: x.std(axis=0)),
-}
 
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_laws_of_results(kind: str, adk: Adk, tmp_path: Path) -> None:
-    """Files restore every field, slices are rows, tables agree, axes are drawn into."""
-    assert_result_laws(KINDS[kind](tj.open(adk.psf, adk.xtc)), tmp_path)
+def test_laws_of_results_without_names(adk: Adk, tmp_path: Path) -> None:
+    """Atoms without a topology have numbers; the laws of analyses have all other results."""
+    assert_result_laws(tj.rmsf(tj.open(None, adk.xtc).select([5, 3, 9, 11])), tmp_path)
 
 
 def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
@@ -48,14 +35,14 @@ def test_reduced_function_and_rdf(adk: Adk, tmp_path: Path) -> None:
     result = radial(edges, np.sqrt(edges[1:]))
     assert_result_laws(result, tmp_path)
     assert result[2:5].edges.tolist() == [2.0, 3.0, 4.0, 5.0]
-    with pytest.raises(ValueError, match="must follow one another"):
+    with raises(ValueError):
         result[::2]
-    with pytest.raises(ValueError, match="values per frame, which g does not have"):
+    with raises(ValueError):
         result.plot(kind="histogram")
-    with pytest.raises(ValueError, match="values per frame, which results of rdf do not have"):
+    with raises(ValueError):
         ensemble_of({"wt": [result, result]}, name="rdf").plot(kind="overlay")
     replace(result, number_density=1).save(tmp_path / "whole.npz")
-    with pytest.raises(tj.FormatError, match="number_density is of the type int64"):
+    with raises(tj.FormatError):
         tj.load(tmp_path / "whole.npz")
 
 
@@ -72,7 +59,7 @@ def test_rows_by_number_slice_and_mask(adk: Adk) -> None:
     assert result[[]]
     assert np.array(result, np.float32).dtype == np.float32
     for wrong in ("values", 1.5, [[1]], [1.5], None):
-        with pytest.raises(TypeError, match="a number, a slice, row numbers or a mask"):
+        with raises(TypeError):
             result[wrong]
     with pytest.raises(IndexError):
         result[98]
@@ -89,7 +76,7 @@ def test_class_of_a_user_is_saved_and_loaded(adk: Adk, tmp_path: Path) -> None:
         def _about(self) -> str:
             return f"counts within {self.cutoff} Å"
 
-        def plot(self, ax: object = None) -> None:
+        def _draw(self, ax: object, look: object) -> Figure:
             raise ValueError("nothing to draw")
 
     report = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).report
@@ -114,7 +101,7 @@ def test_files_that_are_no_results(adk: Adk, tmp_path: Path) -> None:
     def assert_refused(match: str, **changed: object) -> None:
         kept = {name: value for name, value in (arrays | changed).items() if value is not None}
         np.savez(path, **kept)
-        with pytest.raises(tj.FormatError, match=match):
+        with raises(tj.FormatError):
             tj.load(path)
 
     assert_refused(r"older version of trajet.*axis0.frame, .*name, report, .*again", kind=None)
@@ -129,12 +116,12 @@ def test_files_that_are_no_results(adk: Adk, tmp_path: Path) -> None:
     assert_refused("damaged NPZ file.*pickle", units=np.array({}, dtype=object))
     for cut in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(tj.FormatError, match="neither an NPZ nor a JSON file"):
+        with raises(tj.FormatError):
             tj.load(path)
     damaged = bytearray(whole)
     damaged[whole.index(b"\x93NUMPY") + 200] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(tj.FormatError, match="damaged NPZ file"):
+    with raises(tj.FormatError):
         tj.load(path)
     with pytest.raises(FileNotFoundError):
         tj.load(tmp_path / "none.npz")
@@ -158,7 +145,7 @@ def test_table_without_pandas(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None
     """The error names the package."""
     result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(tj.MissingPackageError, match=r"pip install 'trajet\[pandas\]'"):
+    with raises(tj.MissingPackageError):
         result.to_dataframe()
 
 
@@ -172,7 +159,7 @@ def test_trajectory_is_closed_by_with(own_adk: Adk) -> None:
     assert traj.is_closed
     assert repr(traj) == f"<Trajectory {own_adk.xtc}: closed>"
     for read in (lambda: tj.rmsd(calpha), lambda: traj[0], lambda: len(traj), calpha.read):
-        with pytest.raises(ValueError, match="the trajectory is closed: open it again"):
+        with raises(ValueError):
             read()
     assert np.allclose(tj.rmsd(moved.select("name CA")).values, values, atol=1e-4)
     traj.close()
@@ -182,16 +169,16 @@ def test_other_ranks_have_with_blocks() -> None:
     """Scripts that open a trajectory by `with` run on every rank."""
     with RankPlaceholder("trajectory") as traj:
         assert repr(traj.select("all")) == "<selection on rank 0>"
-    with pytest.raises(AttributeError, match="on rank 0"), RankPlaceholder("result"):
+    with raises(AttributeError), RankPlaceholder("result"):
         pass
 
 
 def test_short_tuples_of_frames_are_errors(adk: Adk) -> None:
     """They look like a range, and would be two or three frames."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
-    for frames, meant in (((0, 10), r"slice\(0, 10\)"), ((0, 50, 5), r"slice\(0, 50, 5\)")):
+    for frames in ((0, 10), (0, 50, 5)):
         for call in (lambda f: tj.rmsd(calpha, frames=f), lambda f: calpha.read(frames=f)):
-            with pytest.raises(TypeError, match=meant):
+            with raises(TypeError):
                 call(frames)
     assert tj.rmsd(calpha, frames=(0, 3, 5, 9)).frames.tolist() == [0, 3, 5, 9]
     assert tj.rmsd(calpha, frames=[0, 10]).frames.tolist() == [0, 10]
@@ -204,9 +191,9 @@ def test_tab_completion_shows_all_public_names(adk: Adk) -> None:
     assert [name for name in dir(traj) if not name.startswith("_")] == sorted(
         (
             *("all_atoms", "blocks", "center", "close", "cluster", "cursor", "dataset", "fit"),
-            *("format", "observables"),
+            *("format", "messages", "notes", "observables", "warnings"),
             *("has_topology", "index_path", "index_state", "is_closed", "label", "n_atoms"),
-            *("n_frames", "nojump", "path", "paths", "read", "remarks", "repair", "select"),
+            *("n_frames", "nojump", "path", "paths", "read", "repair", "select"),
             *(
                 "source",
                 "steps",

@@ -1,7 +1,6 @@
 """RMSD equals MDAnalysis' values and depends on nothing but the coordinates."""
 
 import functools
-import re
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -9,9 +8,9 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import kabsch
-from helpers.analysis_laws import POOLS
 from helpers.extent import pairs_first
 from helpers.golden_files import Adk, Golden, Truth
+from helpers.messages import raises
 from helpers.rmsd_values import TIGHT, ZERO, assert_matches, mdanalysis_rmsd
 from MDAnalysis.analysis import align, rms
 from MDAnalysisTests import datafiles
@@ -74,13 +73,7 @@ def test_golden_files_equal_mdanalysis(
         atoms = universe.select_atoms(text)
         if weights and (atoms.masses == 0).any():
             # MDAnalysis has no mass for virtual sites, nor for atoms that it cannot guess.
-            unknown = np.flatnonzero(atoms.masses == 0)
-            first = atoms[unknown[0]]
-            message = (
-                f"the mass of {len(unknown)} of {len(atoms)} atoms is unknown in the Universe, the"
-                f" first is atom {first.index} {first.name} "
-            )
-            with pytest.raises(tj.SelectionError, match=re.escape(message)):
+            with raises(tj.SelectionError):
                 tj.rmsd(atoms, weights="mass")
             atoms = atoms[atoms.masses > 0]
             if len(atoms) == 0:
@@ -249,7 +242,7 @@ def test_superposition_is_centred(adk: Adk, adk_truth: Truth) -> None:
     positions = adk_truth.positions[:, selection.indices]
     expected = [rms.rmsd(frame, positions[0], superposition=True) for frame in positions]
     assert_matches(centred, np.array(expected), 0)
-    with pytest.raises(ValueError, match="motion is 'superposition', 'translation', 'none', not"):
+    with raises(ValueError):
         tj.rmsd(selection, motion="plane")  # type: ignore[arg-type]
 
 
@@ -275,7 +268,7 @@ def test_average_structure_as_reference(adk: Adk, adk_universe: mda.Universe) ->
     assert np.abs(results[0].values - expected).max() < 1e-6
     assert all(np.array_equal(r.values, results[0].values) for r in results)
     assert results[0].report["passes"] == 2
-    with pytest.raises(ValueError, match="average"):
+    with raises(ValueError):
         tj.rmsd(selection, reference="average", motion="none")
 
 
@@ -307,22 +300,6 @@ def test_rmsd_to_the_average_equals_the_float64_twin(adk: Adk, weights: str | No
     assert np.abs(result.values - expected).max() < 1e-9
 
 
-@pytest.mark.parametrize("groups", [(), ("resid 122-159", "all")])
-def test_same_bits_on_any_pool(thrice_adk: Adk, groups: tuple[str, ...]) -> None:
-    """Threads and tasks change no bit of the values, nor of times and frames."""
-    selection = tj.open(thrice_adk.psf, thrice_adk.xtc).select("name CA")
-    options = {"reference": 7, "groups": groups, "weights": "mass", "group_weights": "mass"}
-    plain = tj.rmsd(selection, **options)
-    assert plain.values.shape == ((294, 3) if groups else (294,))
-    assert np.array_equal(plain.values[:98], plain.values[-98:])
-    for threads, task_frames in POOLS:
-        pool = tj.LocalPool(threads=threads, task_frames=task_frames)
-        result = tj.rmsd(selection, pool=pool, **options)
-        assert np.array_equal(result.values, plain.values)
-        assert np.array_equal(result.times, plain.times)
-        assert np.array_equal(result.frames, plain.frames)
-
-
 @pytest.mark.parametrize("request_size", [4096, 100_000, 1 << 24])
 def test_same_bits_with_any_requests(adk: Adk, request_size: int) -> None:
     """The size of requests changes no bit."""
@@ -331,70 +308,17 @@ def test_same_bits_with_any_requests(adk: Adk, request_size: int) -> None:
     assert np.array_equal(tj.rmsd(traj.select("name CA")).values, plain.values)
 
 
-def test_rows_follow_frames(adk: Adk, adk_truth: Truth) -> None:
-    """Slices and lists choose rows; the value of a frame does not depend on the other frames."""
-    selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    whole = tj.rmsd(selection, reference=5)
-    rng = np.random.default_rng(3)
-    choices = [
-        slice(None),
-        slice(10, 20),
-        slice(None, None, 7),
-        slice(None, None, -1),
-        slice(90, 3, -11),
-        slice(-5, None),
-        slice(50, 10_000),
-        [0],
-        [-1],
-        [97, 0, 5, 5, 0],
-        rng.integers(-98, 98, size=40).tolist(),
-        rng.permutation(98),
-        np.array([4, 8], np.int32),
-    ]
-    for frames in choices:
-        expected = np.arange(98)[frames]
-        result = tj.rmsd(selection, reference=5, frames=frames)
-        assert np.array_equal(result.frames, expected)
-        assert np.array_equal(result.times, adk_truth.times[expected])
-        assert np.array_equal(result.values, whole.values[expected])
-        assert result.report["frames"] == len(expected)
-
-
-def test_results_are_saved_and_drawn(adk: Adk, tmp_path: Path) -> None:
-    """Results save as NPZ without pickle and as CSV without loss, and can be plotted."""
-    selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    for groups in ([], ["resid 122-159", "all"]):
-        result = tj.rmsd(selection, groups=groups)
-        result.save(tmp_path / "r.npz")
-        with np.load(tmp_path / "r.npz", allow_pickle=False) as saved:
-            assert set(saved.files) >= {"values", "axis0.time", "axis0.frame", "units"}
-            assert np.array_equal(saved["values"], result.values)
-            assert np.array_equal(saved["axis0.time"], result.times)
-            assert np.array_equal(saved["axis0.frame"], result.frames)
-            assert str(saved["units"]) == "Å"
-        result.save(str(tmp_path / "r.csv"))
-        head, *rows = (tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()
-        # Groups change the name of no other column.
-        further = [f"rmsd_A:{name}".replace(" ", "_") for name in result.columns[1:]]
-        assert head == ",".join(["frame", "time_ps", "rmsd_A", *further])
-        table = np.array([[float(cell) for cell in row.split(",")] for row in rows])
-        assert np.array_equal(table[:, 0], result.frames)
-        assert np.array_equal(table[:, 1].astype(np.float32), result.times)
-        assert np.array_equal(table[:, 2:].reshape(result.values.shape), result.values)
-        figure = result.plot()
-        figure.savefig(tmp_path / "r.png")
-        assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
-        axes, distribution = figure.axes
-        assert distribution.patches
-        # Means are lines of two points.
-        drawn = [line for line in axes.lines if len(line.get_xdata()) == len(result.times)]
-        assert len(drawn) == 1 + len(groups)
-        assert "Å" in axes.get_ylabel()
-        assert "ps" in axes.get_xlabel()
+def test_groups_change_no_name_and_bad_paths_are_errors(adk: Adk, tmp_path: Path) -> None:
+    """Columns of groups have their names; results cannot be changed."""
+    result = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), groups=["resid 122-159", "all"])
+    further = [f"rmsd_A:{name}".replace(" ", "_") for name in result.columns[1:]]
+    assert result.csv_header() == ["frame", "time_ps", "rmsd_A", *further]
+    (axes,) = result.plot().axes
+    assert "ps" in axes.get_xlabel()
     with pytest.raises(tj.OutputError):
         result.save(tmp_path / "no" / "such" / "folder.npz")
-    with pytest.raises((ValueError, tj.OutputError), match="docx"):
+    with raises((ValueError, tj.OutputError)):
         result.save(tmp_path / "r.docx")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.npz", "r.png"]
+    assert [*tmp_path.iterdir()] == []
     with pytest.raises(AttributeError):
         result.values = None

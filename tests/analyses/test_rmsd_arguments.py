@@ -1,6 +1,5 @@
 """Arguments of RMSD: AtomGroups, frames and masses, and errors."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import pytest
 import trajet as tj
 from helpers import kabsch, xtc_bytes
 from helpers.golden_files import Adk, Truth
-from helpers.rmsd_values import ZERO, refusal_reason
+from helpers.messages import raises
+from helpers.rmsd_values import ZERO, refuse
 from MDAnalysis import transformations
 from MDAnalysisTests import datafiles
 
@@ -66,16 +66,14 @@ def test_unusable_atom_groups_are_errors(own_adk: Adk) -> None:
     """In-memory, transformed and updating groups are refused with the reason."""
     psf, xtc = str(own_adk.psf), str(own_adk.xtc)
     in_memory = mda.Universe(psf, xtc, in_memory=True)
-    assert "memory" in refusal_reason(in_memory.select_atoms("name CA"))
+    refuse(in_memory.select_atoms("name CA"))
     transformed = mda.Universe(psf, xtc, refresh_offsets=True)
     transformed.trajectory.add_transformations(transformations.translate([1, 2, 3]))
-    assert "transformation" in refusal_reason(transformed.select_atoms("name CA"))
+    refuse(transformed.select_atoms("name CA"))
     updating = mda.Universe(psf, xtc, refresh_offsets=True)
-    assert "updating" in refusal_reason(updating.select_atoms("around 5 resid 3", updating=True))
+    refuse(updating.select_atoms("around 5 resid 3", updating=True))
     selection = tj.open(psf, xtc).select("name CA")
-    assert "updating" in refusal_reason(
-        selection, groups=[updating.select_atoms("around 5 resid 3", updating=True)]
-    )
+    refuse(selection, groups=[updating.select_atoms("around 5 resid 3", updating=True)])
 
 
 def test_atom_groups_of_part_of_a_file_are_errors(own_adk: Adk) -> None:
@@ -83,7 +81,7 @@ def test_atom_groups_of_part_of_a_file_are_errors(own_adk: Adk) -> None:
     part = mda.Universe.empty(5, trajectory=False)
     part.load_new(str(own_adk.xtc), sub=np.arange(100, 105), refresh_offsets=True)
     assert part.atoms.n_atoms == 5
-    refusal_reason(part.atoms)
+    refuse(part.atoms)
 
 
 def test_atom_groups_of_unreadable_trajectories_are_errors(own_adk: Adk) -> None:
@@ -91,20 +89,22 @@ def test_atom_groups_of_unreadable_trajectories_are_errors(own_adk: Adk) -> None
     psf = str(own_adk.psf)
     with pytest.raises(tj.TrajetError):
         tj.rmsd(mda.Universe(psf, datafiles.CRD).select_atoms("name CA"))
-    refusal_reason(mda.Universe(psf).select_atoms("name CA"))
+    refuse(mda.Universe(psf).select_atoms("name CA"))
 
 
 def test_empty_selections_are_named(adk: Adk, adk_universe: mda.Universe) -> None:
     """The error names main selection and groups alike, and an empty AtomGroup too."""
     traj = tj.open(adk.psf, adk.xtc)
-    with pytest.raises(tj.SelectionError, match="name NOTHING"):
+    with raises(tj.SelectionError):
         traj.select("name NOTHING")
-    assert "resname none" in refusal_reason(traj.select("name CA"), groups=["all", "resname NONE"])
-    refusal_reason(adk_universe.atoms[[]])
-    refusal_reason(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
+    refuse(traj.select("name CA"), groups=["all", "resname NONE"])
+    refuse(adk_universe.atoms[[]])
+    refuse(traj.select("name CA"), groups=[adk_universe.atoms[[]]])
 
 
-def test_guessed_masses_give_a_remark(adk: Adk, adk_universe: mda.Universe, tmp_path: Path) -> None:
+def test_guessed_masses_give_a_message(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
     """GRO files have neither masses nor elements: MDAnalysis takes a bead W for tungsten."""
     adk_universe.trajectory[0]
     beads = adk_universe.select_atoms("name CA or name CB")
@@ -114,21 +114,21 @@ def test_guessed_masses_give_a_remark(adk: Adk, adk_universe: mda.Universe, tmp_
     beads.write(tmp_path / "beads.xtc")
     selection = tj.open(text, tmp_path / "beads.xtc").select("all")
     result = tj.rmsd(selection, weights="mass", groups=["name W"], group_weights="mass")
-    remark, of_group = result.report["remarks"]
-    assert "1 (W 183.850)" in of_group
-    assert f"guessed from the names of atoms, as {text} has neither" in remark
-    assert "2 (W 183.850, CA 12.011)" in remark
-    remark, alone = tj.rmsf(selection, align="name W", weights="mass").report["remarks"]
-    assert "1 (W 183.850)" in remark
+    message, of_group = result.messages
+    assert "(W 183.850)" in of_group
+    assert f"as {text} has neither" in message
+    assert "(W 183.850, CA 12.011), as" in message
+    message, alone = tj.rmsf(selection, align="name W", weights="mass").messages
+    assert "(W 183.850)" in message
     assert "one frame has no fluctuations" in alone
-    assert tj.rmsd(selection).report["remarks"] == []
+    assert tj.rmsd(selection).messages == []
     # A PSF has masses, a PDB may have elements.
-    assert tj.rmsd(tj.open(adk.psf, adk.xtc).select("all"), weights="mass").report["remarks"] == []
+    assert tj.rmsd(tj.open(adk.psf, adk.xtc).select("all"), weights="mass").messages == []
     pdb = tmp_path / "elements.pdb"
     named = adk_universe.copy()
     named.add_TopologyAttr("elements", [name[0] for name in named.atoms.names])
     named.atoms.write(pdb, bonds=None)
-    assert tj.rmsd(tj.open(pdb, adk.xtc).select("all"), weights="mass").report["remarks"] == []
+    assert tj.rmsd(tj.open(pdb, adk.xtc).select("all"), weights="mass").messages == []
 
 
 def test_invalid_arguments_are_errors(adk: Adk) -> None:
@@ -136,10 +136,10 @@ def test_invalid_arguments_are_errors(adk: Adk) -> None:
     traj = tj.open(adk.psf, adk.xtc)
     selection = traj.select("name CA")
     for frames in ([98], [0, -99], [10**12]):
-        with pytest.raises(tj.FrameError, match=re.escape(str(frames[-1]))):
+        with raises(tj.FrameError):
             tj.rmsd(selection, frames=frames)
     for option in ("weights", "group_weights"):
-        with pytest.raises(ValueError, match="charge"):
+        with raises(ValueError):
             tj.rmsd(selection, groups=["all"], **{option: "charge"})
     with pytest.raises(ValueError):
         tj.rmsd(tj.open(None, adk.xtc).select([1, 2, 3]), weights="mass")
@@ -154,9 +154,8 @@ def test_topology_of_another_system_is_an_error(adk: Adk, tmp_path: Path) -> Non
     """Topology and trajectory differ in the number of atoms; the error names both."""
     x = np.zeros((2, 333, 3))
     other = xtc_bytes.write_xtc(tmp_path / "other.xtc", x)
-    with pytest.raises(tj.SelectionError, match="3341") as caught:
+    with raises(tj.SelectionError):
         tj.rmsd(tj.open(adk.psf, other).select("name CA"))
-    assert "333 " in str(caught.value).replace("3341", "") + " "
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """References of RMSD: files, arrays, and structures whose atoms do not correspond."""
 
-import re
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -9,8 +8,10 @@ import pytest
 import trajet as tj
 from click.testing import CliRunner
 from helpers import xtc_bytes
+from helpers.commands import unwrapped
 from helpers.golden_files import Adk
-from helpers.rmsd_values import assert_matches, mdanalysis_rmsd, refusal_reason
+from helpers.messages import raises
+from helpers.rmsd_values import assert_matches, mdanalysis_rmsd
 from MDAnalysisTests import datafiles
 from trajet.cli.group import commands
 
@@ -48,13 +49,12 @@ def test_references_that_do_not_match_are_errors(
 ) -> None:
     """They have another number of atoms, another shape, no such frame, or no file."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
-    message = refusal_reason(selection, reference=adk_universe.select_atoms("name CB"))
-    assert "214" in message
-    refusal_reason(selection, reference=np.zeros((213, 3)))
-    refusal_reason(selection, reference=np.zeros((3, 214)))
-    refusal_reason(selection, reference=datafiles.PDB_xsmall)
+    others = (adk_universe.select_atoms("name CB"), np.zeros((213, 3)), np.zeros((3, 214)))
+    for other in (*others, datafiles.PDB_xsmall):
+        with raises(tj.SelectionError):
+            tj.rmsd(selection, reference=other)
     for frame in (98, -99, 10**12):
-        with pytest.raises(tj.FrameError, match=re.escape(str(frame))):
+        with raises(tj.FrameError):
             tj.rmsd(selection, reference=frame)
     with pytest.raises(FileNotFoundError):
         tj.rmsd(selection, reference=tmp_path / "missing.pdb")
@@ -74,12 +74,11 @@ def test_references_in_another_order_are_errors(
     threes = there.indices.reshape(-1, 3)
     assert set(adk_universe.atoms[threes[:, 2]].names) == {"C"}
     adk_universe.atoms[threes[:, [0, 2, 1]].ravel()].write(reordered)
-    message = r"the same names in another order.*CB MET1 and atom 1 C MET1 of"
-    with pytest.raises(tj.SelectionError, match=message):
+    with raises(tj.SelectionError):
         tj.rmsd(selection, reference=reordered)
     turned = tmp_path / "turned.pdb"
     adk_universe.atoms[threes[::-1].ravel()].write(turned)
-    with pytest.raises(tj.SelectionError, match="the same resnames in another order"):
+    with raises(tj.SelectionError):
         tj.rmsd(selection, reference=turned)
     same = tmp_path / "same.pdb"
     there.write(same)
@@ -88,9 +87,9 @@ def test_references_in_another_order_are_errors(
     pairs = adk_universe.atoms[threes[:, [0, 2, 1]].ravel()]
     result = tj.rmsd(selection, reference=pairs)
     assert result.values[0] > 0.5
-    (remark,) = result.report["remarks"]
-    assert "the same names in another order" in remark
-    assert tj.rmsd(selection, reference=there).report["remarks"] == []
+    (message,) = result.messages
+    assert "the same names in another order" in message
+    assert tj.rmsd(selection, reference=there).messages == []
 
 
 def renamed(universe: mda.Universe, path: Path, order: np.ndarray | None = None) -> Path:
@@ -119,25 +118,25 @@ def test_references_with_names_of_another_force_field_are_compared(
     backbone = tj.rmsd(traj.select("backbone"), reference=usual)
     assert backbone.values[0] < 1e-3
     # States of protonation are not another residue name.
-    assert backbone.report["remarks"] == []
+    assert backbone.messages == []
     all_atoms = tj.rmsd(traj.select("all"), reference=usual)
     assert all_atoms.values[0] < 1e-3
-    (remark,) = all_atoms.report["remarks"]
+    (message,) = all_atoms.messages
     n = int((mda.Universe(usual).atoms.names != adk_universe.atoms.names).sum())
-    assert f"{n} of 3341 atoms have other names, the first pair is atom " in remark
-    assert remark.endswith("compared in their order")
+    assert f"{n} of 3341 atoms have other names, the first pair is atom " in message
+    assert message.endswith("compared in their order")
     # The PDB's order of atoms: C before CB, of equal mass.
     order = np.arange(3341)
     residue = adk_universe.residues[10].atoms
     c, beta = (residue[residue.names == name].indices[0] for name in ("C", "CB"))
     order[[c, beta]] = [beta, c]
     other = renamed(adk_universe, tmp_path / "order.pdb", order)
-    with pytest.raises(tj.SelectionError, match=r"the same names in another order.* CB .* C "):
+    with raises(tj.SelectionError):
         tj.rmsd(traj.select("all"), reference=other)
     # Residues in another order: their CA are all called CA.
     half = adk_universe.residues[100].atoms.indices[0]
     other = renamed(adk_universe, tmp_path / "halves.pdb", np.roll(np.arange(3341), -half))
-    with pytest.raises(tj.SelectionError, match="the same resnames in another order"):
+    with raises(tj.SelectionError):
         tj.rmsd(traj.select("name CA"), reference=other)
 
 
@@ -153,11 +152,11 @@ def test_mutant_of_two_residues_is_no_other_order(
     mutant.add_TopologyAttr("resnames", names)
     mutant.atoms.write(tmp_path / "mutant.pdb")
     chosen = tj.open(adk.psf, adk.xtc).select("name CA")
-    (remark,) = tj.rmsd(chosen, reference=tmp_path / "mutant.pdb").report["remarks"]
-    assert "2 of 214 atoms have other names" in remark
+    (message,) = tj.rmsd(chosen, reference=tmp_path / "mutant.pdb").messages
+    assert "2 of 214 atoms have other names" in message
 
 
-def test_references_of_mutants_give_a_remark(
+def test_references_of_mutants_give_a_message(
     adk: Adk, adk_universe: mda.Universe, tmp_path: Path
 ) -> None:
     """Residues that differ on purpose are compared."""
@@ -166,9 +165,9 @@ def test_references_of_mutants_give_a_remark(
     mutant.select_atoms("name CA").write(tmp_path / "mutant.pdb")
     selection = tj.open(adk.psf, adk.xtc).select("name CA")
     result = tj.rmsd(selection, reference=tmp_path / "mutant.pdb")
-    (remark,) = result.report["remarks"]
-    assert "1 of 214 atoms have other names, the first pair is atom " in remark
-    assert "CA GLY42 and atom 41 CA TRP42 of the reference" in remark
+    (message,) = result.messages
+    assert "1 of 214 atoms have other names, the first pair is atom " in message
+    assert "CA GLY42 and atom 41 CA TRP42 of the reference" in message
     done = CliRunner().invoke(
         commands,
         [
@@ -176,7 +175,7 @@ def test_references_of_mutants_give_a_remark(
             *("--reference", str(tmp_path / "mutant.pdb")),
         ],
     )
-    assert f"note: {remark}" in done.output
+    assert f"warning: {message}" in unwrapped(done.output)
 
 
 def alanines(path: Path, resids: list[int], residues: list[int], segids: str) -> Path:
@@ -221,7 +220,7 @@ ONE_CHAIN = "A" * 20
         ([*range(1, 11), *range(1, 11)], range(1, 21), ONE_CHAIN, None),
     ],
 )
-def test_numbering_whose_shift_changes_within_a_chain_is_a_remark(
+def test_numbering_whose_shift_changes_within_a_chain_is_a_message(
     ours: list[int],
     theirs: list[int],
     segids: str,
@@ -236,17 +235,17 @@ def test_numbering_whose_shift_changes_within_a_chain_is_a_remark(
     selection = tj.open(here, tmp_path / "here.xtc").select("name CA")
     result = tj.rmsd(selection, reference=there)
     if shifts is None:
-        assert result.report["remarks"] == []
+        assert result.messages == []
         return
     assert result.values[0] > 0.5
-    (remark,) = result.report["remarks"]
-    assert f"differ by {shifts[0]} and, from atom 28 CA ALA{list(ours)[9]}" in remark
-    assert f"CA ALA{list(theirs)[9]} of the reference on, by {shifts[1]} within a chain" in remark
-    assert remark.endswith("missing in one of the two: atoms are compared in their order")
+    (message,) = result.messages
+    assert f"differ by {shifts[0]} and, from atom 28 CA ALA{list(ours)[9]}" in message
+    assert f"CA ALA{list(theirs)[9]} of the reference on, by {shifts[1]} within a chain" in message
+    assert message.endswith("missing in one of the two: atoms are compared in their order")
 
 
 @pytest.mark.parametrize(("attribute", "values"), [("resids", [2, 1]), ("segids", ["B", "A"])])
-def test_references_of_like_molecules_give_a_remark(
+def test_references_of_like_molecules_give_a_message(
     adk: Adk, adk_universe: mda.Universe, tmp_path: Path, attribute: str, values: list[object]
 ) -> None:
     """Two exchanged molecules of the same names are distinguished by numbers or chains."""
@@ -266,6 +265,6 @@ def test_references_of_like_molecules_give_a_remark(
         both.atoms.write(files[name])
         both.atoms.write(tmp_path / "both.xtc")
     selection = tj.open(files["same"], tmp_path / "both.xtc").select("all")
-    assert tj.rmsd(selection, reference=files["same"]).report["remarks"] == []
-    with pytest.raises(tj.SelectionError, match=f"the same {attribute} in another order"):
+    assert tj.rmsd(selection, reference=files["same"]).messages == []
+    with raises(tj.SelectionError):
         tj.rmsd(selection, reference=files["exchanged"])

@@ -3,18 +3,17 @@
 from typing import Any
 
 import numpy as np
-import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
-from helpers.made_results import ensemble_of, radial
+from helpers.made_results import atom_values, drawable, ensemble_of, radial
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from trajet import plots
-from trajet.plots.drawing import retitle
-from trajet.result.axes import Axis, named
+from trajet.result.axes import Axis, bins, named
 
 UNITS = {"time (ps)": 1.0, "time (ns)": 1000.0}
 
@@ -38,7 +37,7 @@ def empty_axes() -> Axes:
 
 def label_of(axes: Axes) -> str:
     """Return what the x axis shows."""
-    return axes.get_xlabel().partition("\n")[0].partition(";")[0]
+    return axes.get_xlabel()
 
 
 def data_of(axes: Axes) -> list[NDArray[np.float64]]:
@@ -48,6 +47,12 @@ def data_of(axes: Axes) -> list[NDArray[np.float64]]:
         for line in axes.lines
         if line.get_transform() == axes.transData
     ]
+
+
+def density(values: NDArray[np.float64], ax: Axes, direction: str = "z", **errors: Any) -> None:
+    """Draw a density in slices."""
+    result = drawable(values, bins("position", np.arange(len(values) + 1.0)), **errors)
+    plots.over_bins(result, f"{direction} (Å)", "q", ax=ax)
 
 
 TIMES = st.builds(
@@ -68,8 +73,7 @@ def test_every_frame_stands_at_its_time_or_number(several: list[Any], beside: bo
         axes, result = panels[k % 2 if beside else 0], made(times, frames=7 * np.arange(len(times)))
         try:
             result.plot(axes, label=f"{k}")
-        except ValueError as error:
-            assert "draw it into axes of its own" in str(error)
+        except ValueError:
             assert label_of(panels[0]) in UNITS and times[0] > times[-1]
         else:
             drawn.append((axes, result))
@@ -99,23 +103,21 @@ def test_the_first_result_chooses_the_unit() -> None:
 
 
 def test_lags_have_the_unit_of_the_first() -> None:
-    """Curve, line of the fit and its range."""
+    """Curve and line of the fit."""
     axes = empty_axes()
     for step in (10.0, 900.0):
         lags = step * np.arange(30.0)
         plots.displacement(
-            lags + 1,
+            drawable(lags + 1),
             lags,
             fit=(lags[3], lags[9]),
             line=(1.0, 1.0),
             legend="fit",
-            title="msd",
             ax=axes,
         )
     assert axes.get_xlabel() == "lag (ps)"
-    assert [x[-1] for x in data_of(axes)] == [290.0, 290.0, 26_100.0, 26_100.0]
-    spans = [patch.get_extents().transformed(axes.transData.inverted()) for patch in axes.patches]
-    np.testing.assert_allclose([[box.x0, box.x1] for box in spans], [[30, 90], [2700, 8100]])
+    assert [x[-1] for x in data_of(axes)] == [290.0, 90.0, 26_100.0, 8100.0]
+    assert [x[0] for x in data_of(axes)[1::2]] == [30.0, 2700.0]
 
 
 @settings(max_examples=10, deadline=None)
@@ -140,17 +142,9 @@ def test_no_value_is_cut_off(drawn: list[tuple[str, float, float]]) -> None:
         if given_kind == "line":
             axes.plot(np.arange(12), values)
         elif kind == "profile":
-            numbers = np.arange(12)
-            plots.profile(values, {"resid": numbers}, quantity="q", title="", ax=axes)
+            atom_values(values, report([worker(0)]), resid=np.arange(12)).plot(axes)
         elif kind == "density":
-            plots.density_profile(
-                np.arange(13.0),
-                values[np.newaxis],
-                labels=("a",),
-                axis="z",
-                quantity="q",
-                ax=axes,
-            )
+            density(values, axes)
         else:
             chosen: Any = given_kind if given_kind == "convergence" else None
             made(np.arange(12), values).plot(axes, kind=chosen)
@@ -166,15 +160,7 @@ def test_bands_below_zero_are_cut_as_before() -> None:
     """They go below what values can be."""
     axes = empty_axes()
     for _ in range(2):
-        plots.density_profile(
-            np.arange(5.0),
-            np.array([[0.0, 1.0, 2.0, 0.0]]),
-            labels=("a",),
-            axis="z",
-            quantity="q",
-            half_widths=np.full((1, 4), 5.0),
-            ax=axes,
-        )
+        density(np.array([0.0, 1.0, 2.0, 0.0]), axes, half_widths=np.full(4, 5.0))
         assert axes.get_ylim()[0] == 0.0
 
 
@@ -184,15 +170,14 @@ def test_shorter_ranges_cut_nothing() -> None:
     for longest in (20.0, 5.0):
         radial(np.linspace(0, longest, 11), np.ones(10)).plot(axes)
     assert axes.get_xlim() == (0.0, 20.0)
-    axes, frames, times = empty_axes(), np.arange(4), np.arange(4.0)
-    made(frames, [0.0, 1.0, 2.0, 900.0]).plot(axes)
-    angles = np.zeros((4, 1))
-    plots.angles(angles, times, frames, labels=("a",), ax=axes)
+    axes, angles = empty_axes(), np.zeros((4, 1))
+    made(np.arange(4), [0.0, 1.0, 2.0, 900.0]).plot(axes)
+    plots.angles(drawable(angles), angles, ["a"], axes)
     assert axes.get_ylim()[1] >= 900
     axes = empty_axes()
     for of in ([0, 1, 2, 3], [0, 0, 0, 0]):
         labels = np.array(of)
-        plots.clusters(labels, np.bincount(labels), times, frames, title="", ax=axes)
+        plots.clusters(drawable(labels), labels, max(of) + 1, axes)
     assert axes.get_ylim() == (3.5, -0.5)
 
 
@@ -205,44 +190,34 @@ def test_panels_with_one_y_axis_cut_nothing() -> None:
 
 
 def test_axes_name_all_that_they_show() -> None:
-    """Quantities, directions, and the widths of all running averages."""
+    """Quantities and directions."""
     axes, x = empty_axes(), np.arange(300.0)
     made(x, np.sin(x)).plot(axes, label="a", smooth=7)
     made(x, np.cos(x), unit="Å", name="gyration").plot(axes, label="b", smooth=False)
     assert len(axes.get_ylabel().replace("\n", " ").split(", ")) == 2
-    assert "bold: mean of 7 neighbouring" in axes.get_xlabel().replace("\n", " ")
-    made(x, np.cos(x), unit="Å", name="gyration").plot(axes, label="c", smooth=3)
-    assert "bold: mean of 3 or 7 neighbouring" in axes.get_xlabel().replace("\n", " ")
     axes = empty_axes()
     for direction in "xyx":
-        plots.density_profile(
-            *(np.arange(3.0), np.ones((1, 2))),
-            labels=("a",),
-            axis=direction,
-            quantity="q",
-            ax=axes,
-        )
+        density(np.ones(2), axes, direction)
     assert axes.get_xlabel() == "x (Å), y (Å)"
 
 
 def bars(labels: tuple[str, ...], ax: Axes) -> None:
     """Draw a value for each residue."""
-    plots.mean_profile(
-        np.ones((3, len(labels))),
-        labels=labels,
-        chains=None,
-        along="residue",
+    plots.along(
+        named("residues", labels),
+        *(np.ones(len(labels)), np.full(len(labels), np.nan)),
         quantity="q",
-        title="",
+        is_bars=True,
         ax=ax,
+        look=plots.PLAIN,
     )
 
 
 def residues(numbers: list[int], ax: Axes) -> None:
     """Draw a value for each of some residue numbers, or for atoms if these do not increase."""
-    of = np.array(numbers)
-    atoms = {"resid": of, "label": np.array([f"ALA{k}:CA" for k in numbers])}
-    plots.profile(np.ones(len(of)), atoms, quantity="q", title="", ax=ax)
+    labels = np.array([f"ALA{k}:CA" for k in numbers])
+    of = report([worker(0)])
+    atom_values(np.ones(len(numbers)), of, resid=np.array(numbers), label=labels).plot(ax)
 
 
 def test_other_abscissas_are_an_error() -> None:
@@ -250,22 +225,20 @@ def test_other_abscissas_are_an_error() -> None:
     axes = empty_axes()
     residues([3, 4, 9], axes)
     residues([1, 2], axes)
-    with pytest.raises(
-        ValueError, match=r"shows residue numbers of a chain, and this result has atoms of a chain"
-    ):
+    with raises(ValueError):
         residues([1, 1, 2], axes)
-    with pytest.raises(ValueError, match=r"shows residue numbers of a chain, .* has time \(ps\)"):
+    with raises(ValueError):
         made([1.0, 2.0]).plot(axes)
     assert axes.get_xlabel() == "residue" and len(axes.lines) == 2
     axes = empty_axes()
     bars(("ALA1", "GLY2"), axes)
     bars(("SER1", "GLY2"), axes)
-    with pytest.raises(ValueError, match="shows residues by name, and this result has other ones"):
+    with raises(ValueError):
         bars(("ALA1", "GLY3"), axes)
     axes = empty_axes()
-    plots.occupancies(np.ones(2), ["a", "b"], title="", ax=axes)
-    with pytest.raises(ValueError, match="shows pairs of atoms, and this result has other ones"):
-        plots.occupancies(np.ones(2), ["a", "c"], title="", ax=axes)
+    plots.occupancies(drawable(np.ones(2)), ["a", "b"], axes)
+    with raises(ValueError):
+        plots.occupancies(drawable(np.ones(2)), ["a", "c"], axes)
 
 
 def test_ensembles_take_the_unit_of_the_axes() -> None:
@@ -287,14 +260,9 @@ def test_cells_of_images_are_at_their_times(steps: list[float], scale: float) ->
     """Each frame of secondary structure is a cell around its time, or one of the choice."""
     times = scale * np.cumsum([1.0, *steps])
     codes = np.arange(len(times), dtype=np.uint8)[:, np.newaxis] % 2
-    figure = plots.secondary_structure(
-        codes,
-        times,
-        np.arange(len(times)),
-        classes={"H": "helix", "E": "strand"},
-        labels=("ALA1",),
-        title="",
-    )
+    of_frames = Axis("frames", {"frame": np.arange(len(times)), "time": times})
+    result = drawable(codes, of_frames, named("residues", ["ALA1"]))
+    figure = plots.secondary_structure(result, codes, {"H": "helix", "E": "strand"})
     axes = figure.axes[0]
     left, right, _, _ = axes.images[0].get_extent()
     edges = np.linspace(left, right, len(times) + 1)
@@ -304,21 +272,3 @@ def test_cells_of_images_are_at_their_times(steps: list[float], scale: float) ->
     assert (edges[:-1] - slack <= x).all() and (x <= edges[1:] + slack).all()
     assert unit or axes.get_xlabel() == "frame of the choice"
     assert (unit is None) <= (len(set(steps)) > 1)
-
-
-def test_titles_of_all_results_are_shown() -> None:
-    """In order and once; cleared axes are new, and the title of a user replaces all."""
-    axes, frames = empty_axes(), np.arange(5)
-
-    def draw(title: str) -> str:
-        plots.series(
-            np.ones((5, 1)), 1.0 * frames, frames, labels=("x",), quantity="x", title=title, ax=axes
-        )
-        return axes.get_title(loc="left")
-
-    titles = [draw(title) for title in ("RMSD of A", "RMSD of B", "RMSD of A")]
-    assert titles == ["RMSD of A", "RMSD of A, RMSD of B", "RMSD of A, RMSD of B"]
-    retitle(axes.figure, "mine")
-    assert axes.get_title(loc="left") == "mine"
-    axes.clear()
-    assert draw("RMSD of B") == "RMSD of B"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[np.generic]]
@@ -54,7 +55,7 @@ def test_wrong_files_are_errors(
         arrays = dict(saved)
     made = {**arrays, **WRONG[wrong](arrays)}
     np.savez(path, **{key: array for key, array in made.items() if array is not None})
-    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+    with raises(tj.FormatError):
         tj.load(path)
 
 
@@ -66,7 +67,7 @@ def test_missing_parts_are_errors(results: dict[str, tj.Table], tmp_path: Path) 
         arrays = dict(saved)
     kept = {name: array for name, array in arrays.items() if not name.startswith("part.")}
     np.savez(path, **kept)
-    with pytest.raises(tj.FormatError, match=r"one\.npz"):
+    with raises(tj.FormatError):
         tj.load(path)
     np.savez(path, **(kept | {"kind": np.array("Later")}))
     later = tj.load(path)
@@ -83,7 +84,7 @@ def test_columns_that_a_table_lacks_are_no_attributes(results: dict[str, tj.Tabl
     """So that `hasattr` works; the message names the axes that there are."""
     assert not hasattr(results["rmsf"], "times")
     assert not hasattr(results["rmsd"], "atoms")
-    with pytest.raises(AttributeError, match="no axis 'frames': there are atoms"):
+    with raises(AttributeError):
         _ = results["rmsf"].frames
-    with pytest.raises(KeyError, match="there are frames, series"):
+    with raises(KeyError):
         results["rmsd"].axis("atoms")

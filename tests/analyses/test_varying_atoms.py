@@ -1,16 +1,12 @@
 """Contacts and densities of selections that follow the frame, as MDAnalysis' updating groups do."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
-from helpers.analysis_laws import assert_rows_follow_frames, assert_same_bits_on_any_pool
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.systems import Systems
 from MDAnalysis.analysis.density import DensityAnalysis
-from trajet.cli.group import commands
 
 # Systems, a selection that follows the frame, and a fixed one.
 CASES = [
@@ -73,7 +69,7 @@ def test_density_is_that_of_the_atoms_of_each_frame(systems: Systems, name: str,
     ours = tj.density(near, frames=frames, **grid)
     assert np.allclose(ours.values * 8 * n_frames, counts, rtol=1e-12, atol=1e-12)
     assert counts.sum() > 0
-    outside = [r for r in ours.report["remarks"] if "outside of the grid" in r]
+    outside = [r for r in ours.messages if "outside of the grid" in r]
     assert bool(outside) == (round(counts.sum()) < inside)
     universe.trajectory[0]
     theirs = DensityAnalysis(group, delta=2.0, padding=3.0).run(step=24).results.density
@@ -95,16 +91,6 @@ def test_masses_are_those_of_the_selected_atoms(systems: Systems) -> None:
     assert len(set(masses)) > 1
 
 
-def test_threads_tasks_and_frames_change_no_number(adk: Adk) -> None:
-    """Every division of the work, and every choice of frames."""
-    traj = tj.open(adk.psf, adk.xtc)
-    near = traj.select("name CA and around 8 resid 100", updating=True)
-    others = traj.select("around 4 resid 10", updating=True)
-    assert_same_bits_on_any_pool(lambda pool: tj.contacts(near, others, pool=pool).values)
-    assert_same_bits_on_any_pool(lambda pool: tj.density(near, pool=pool).values)
-    assert_rows_follow_frames(lambda frames: tj.contacts(near, others, frames=frames), 98)
-
-
 def test_frames_without_selected_atoms_have_no_contacts(adk: Adk) -> None:
     """They count as frames of a density; the default grid needs atoms in the first one."""
     traj = tj.open(adk.psf, adk.xtc)
@@ -113,41 +99,22 @@ def test_frames_without_selected_atoms_have_no_contacts(adk: Adk) -> None:
     for result in (tj.contacts(none, kept), tj.contacts(kept, none), tj.contacts(none)):
         assert not result.values.any()
     assert not tj.density(none, grid_center=[0, 0, 0], grid_size=9.0).values.any()
-    with pytest.raises(
-        tj.SelectionError, match=r"no atom in frame 3, .*give grid_center and grid_size"
-    ):
+    with raises(tj.SelectionError):
         tj.density(none, frames=[3, 4])
     one = traj.select("index 5 and prop z < 1e6", updating=True)
-    with pytest.raises(tj.SelectionError, match="no pair of different atoms"):
+    with raises(tj.SelectionError):
         tj.contacts(one)
     other = tj.open(adk.psf, adk.xtc)
-    with pytest.raises(tj.SelectionError, match="another trajectory"):
+    with raises(tj.SelectionError):
         tj.contacts(kept, other.select("around 3 resid 5", updating=True))
 
 
-def test_shared_atoms_are_remarked(adk: Adk) -> None:
+def test_shared_atoms_are_reported(adk: Adk) -> None:
     """Both groups may have them in a frame; atoms that are only read do not count."""
     traj = tj.open(adk.psf, adk.xtc)
     near = traj.select("name CA and around 8 resid 100", updating=True)
-    remarks = tj.contacts(near, "name CA", frames=[0]).report["remarks"]
-    assert any("214 atoms may be in both groups" in remark for remark in remarks)
+    messages = tj.contacts(near, "name CA", frames=[0]).messages
+    assert any("214 atoms may be in both groups" in message for message in messages)
     sidechains = traj.select("name CB and around 8 name CA", updating=True)
     apart = tj.contacts(sidechains, "name CA", frames=[0])
-    assert not any("in both groups" in remark for remark in apart.report["remarks"])
-
-
-def test_commands_evaluate_selections_in_each_frame(adk: Adk, tmp_path: Path) -> None:
-    """With `--updating`; without, on frame 0."""
-    traj = tj.open(adk.psf, adk.xtc)
-    text, to = "name CA and around 6 resid 100", "around 4 resid 10"
-    files = [str(adk.psf), str(adk.xtc), "--select", text, "--quiet"]
-    for flags, updating in (([], False), (["--updating"], True)):
-        out = [str(tmp_path / f"{name}{updating}.npz") for name in ("contacts", "density")]
-        ours = [traj.select(one, updating=updating) for one in (text, to)]
-        rest = (["--other", to, "--cutoff", "9"], ["--spacing", "2"])
-        for name, options, path in zip(("contacts", "density"), rest, out, strict=True):
-            done = CliRunner().invoke(commands, [name, *files, *options, *flags, "-o", path])
-            assert done.exit_code == 0, done.output
-        found = tj.contacts(*ours, cutoff=9.0).values
-        assert np.array_equal(tj.load(out[0]).values, found)
-        assert np.array_equal(tj.load(out[1]).values, tj.density(ours[0], spacing=2).values)
+    assert not any("in both groups" in message for message in apart.messages)

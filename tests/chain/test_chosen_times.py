@@ -9,6 +9,7 @@ import trajet as tj
 from helpers import xtc_bytes
 from helpers.changed_times import FRAME, WRITERS, give_time, sidecar_of
 from helpers.commands import fail, succeed
+from helpers.messages import raises
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -20,7 +21,7 @@ def test_times_of_a_kept_index_are_compared_with_all_headers(tmp_path: Path, end
     stale = tj.open(None, path)
     assert stale.index_state == "loaded"
     assert stale.source.reader.times()[FRAME] == was[FRAME]
-    with pytest.raises(tj.StaleIndexError, match=f"frame {FRAME}"):
+    with raises(tj.StaleIndexError):
         _ = stale.times
     assert not sidecar_of(path).exists()
     again = tj.open(None, path)
@@ -63,8 +64,8 @@ def test_continuous_finds_steps_back_by_the_times_in_the_file(tmp_path: Path) ->
     give_time(first, FRAME, -7.0)
     after = tj.open(None, first, second, continuous=True)
     assert np.array_equal(after.times, [-7.0, *times])
-    assert "step back or repeat at 1 places within files" in str(after.remarks)
-    assert "dropped frames lie where the later files have none" in str(after.remarks)
+    assert "step back or repeat at 1 places within files" in str(after.messages)
+    assert "dropped frames lie where the later files have none" in str(after.messages)
 
 
 def test_times_are_compared_once_and_not_at_all_where_the_index_was_built(tmp_path: Path) -> None:
@@ -94,16 +95,13 @@ def test_matching_sidecar_is_not_written_again(tmp_path: Path) -> None:
     assert (now.st_ino, now.st_mtime_ns) == (was.st_ino, was.st_mtime_ns)
 
 
-def test_times_are_printed_in_single_precision(tmp_path: Path) -> None:
-    """Zero has no sign, and a float32 has no digits of the float64 that it becomes."""
+def test_times_are_printed_without_the_rounding_of_single_precision(tmp_path: Path) -> None:
+    """Zero has no sign, and a number beside 1 is 1, in tables and in errors."""
     path = tmp_path / "run.xtc"
     times = [-0.0, float(np.float32(0.99999994)), float(np.float32(2.1))]
     xtc_bytes.write_xtc(path, np.zeros((3, 5, 3)), times=times)
     lines = succeed("info", path)
     assert "time          0 to 2.1 ps" in lines
     xtc_bytes.write_xtc(path, np.zeros((2, 5, 3)), times=times[:2])
-    assert "time          0 to 0.99999994 ps" in succeed("info", path)
-    message = fail("convert", path, tmp_path / "copy.xtc", "--begin", "-0.5", "--end", "-0.25")
-    assert message.endswith(
-        "no frame lies from -0.5 ps to -0.25 ps: times go from 0 to 0.99999994 ps"
-    )
+    assert "time          0 to 1 ps" in succeed("info", path)
+    fail("convert", path, tmp_path / "copy.xtc", "--begin", "-0.5", "--end", "-0.25")

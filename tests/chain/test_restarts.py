@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.messages import raises
 
 BEGINS = [range(10), range(6, 14), range(14, 20)]
 
@@ -26,15 +27,15 @@ def test_continuous_drops_what_the_same_file_repeats(tmp_path: Path, ending: str
     plain = tj.open(None, path)
     assert len(plain) == 24
     where = "times step back or repeat at 1 places within the file, first from 9 ps (frame 9) to 6"
-    assert where in str(plain.remarks)
-    with pytest.raises(tj.AnalysisError, match="continuous"):
+    assert where in str(plain.messages)
+    with raises(tj.AnalysisError):
         tj.msd(plain.all_atoms(), weights="equal", unwrapped=True)
     once = tj.open(None, path, continuous=True)
     assert np.array_equal(once.times, np.arange(20))
     kept = [*range(6), *range(10, 24)]
     assert np.array_equal(once.read().positions[:, 0, 0], kept)
     assert np.array_equal(once.read([6, 2]).positions[:, 0, 0], [10, 2])
-    assert "4 frames were dropped" in str(once.remarks)
+    assert "4 frames were dropped" in str(once.messages)
     assert tj.msd(once.all_atoms(), weights="equal", unwrapped=True).lags[1] == 1
     copy = tmp_path / f"copy{ending}"
     tj.convert(once, copy)
@@ -80,7 +81,7 @@ def test_frame_numbers_do_not_tell_coarse_times(tmp_path: Path) -> None:
     for name, first in (("a.xtc", 0), ("b.xtc", 5)):
         times = 3e7 + first + np.arange(9)
         tj.write(tmp_path / name, np.zeros((9, 2, 3), "f4"), times=times, allow_loss=True)
-    with pytest.raises(tj.FormatError, match="too large for single precision"):
+    with raises(tj.FormatError):
         tj.open(None, tmp_path / "a.xtc", tmp_path / "b.xtc", continuous=True)
 
 

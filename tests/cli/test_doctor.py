@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 import trajet as tj
-from click.testing import CliRunner
-from helpers.commands import succeed
+from helpers.commands import invoke, succeed
 from trajet import machine, memory
-from trajet.cli.group import commands
 
 
 def of_command(*arguments: object) -> dict[str, str]:
     """Return the entries that `trajet doctor --json` prints, computed in this process."""
-    done = CliRunner().invoke(commands, ["doctor", "--json", *map(str, arguments)])
+    done = invoke("doctor", "--json", *arguments)
     assert done.exit_code == 0, done.output
     found: dict[str, str] = json.loads(done.stdout)
     return found

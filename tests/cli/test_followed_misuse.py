@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from helpers.advised_calls import WET, Advice, check_followed, command
+from helpers.advised_calls import WET, Advice, check_followed
+from helpers.commands import invoke as command
 
 RMSD = ("rmsd", *WET, "--select", "name CA", "--stop", 3)
 # The wrong options, the advice as a pattern, and the options that it names, with FOLDER in paths.
@@ -49,11 +50,7 @@ MISUSE: dict[str, tuple[list[object], str, list[object]]] = {
         r"or times \(--begin, --end\), not both",
         ["--begin", 0, "--end", 100],
     ),
-    "options of a format": (
-        ["--format-option", "dcd.cell=matrix"],
-        "leave its options out",
-        [],
-    ),
+    "options of a format": (["--format-option", "dcd.cell=matrix"], "leave its options out", []),
     "option of remote storage": (["--storage-option", "region=x"], "no file is one", []),
 }
 

@@ -1,12 +1,12 @@
 """Help texts name options that the command line has, and nothing of Python."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
+from helpers.commands import execute, succeed
 from helpers.help_pages import SNAPSHOT, every_command, help_of, more_of
 from trajet.cli.command import LeveledCommand
 
@@ -42,10 +42,26 @@ def test_help_names_options_of_its_command(name: str) -> None:
     assert not {word for word in parameters if re.search(rf"(?<![\w-]){word}\b", text)}
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_help_shows_an_example(name: str) -> None:
+    """It can be copied; the first line is that of the usage."""
+    _, _, text = help_of(name, PAGES[name]).partition("\n")
+    assert re.search(rf"\btrajet {name}\b", text)
+
+
+@pytest.mark.parametrize("group", ["", "store "])
+def test_groups_list_their_commands(group: str) -> None:
+    """All of them, and the whole program with an example."""
+    text = "\n".join(succeed(*group.split(), "--help"))
+    names = {name.removeprefix(group).split()[0] for name in PAGES if name.startswith(group)}
+    assert names <= set(re.findall(r"^  ([a-z][a-z-]+)\b", text, re.MULTILINE))
+    assert group or "example" in text.lower()
+
+
 def test_help_texts_are_those_of_the_snapshot() -> None:
     """On both levels, in a new process: click keeps the help option of the first call."""
     script = [sys.executable, "-m", "helpers.help_pages"]
-    printed = subprocess.run(script, cwd=TESTS, capture_output=True, text=True, check=True).stdout
+    printed = execute(*script, cwd=TESTS).stdout
     assert printed == SNAPSHOT.read_text(encoding="utf-8")
     more = {more_of(name, page) for name, page in LEVELED.items()}
     assert len(more) == 1

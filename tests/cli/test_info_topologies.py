@@ -3,19 +3,18 @@
 import json
 from pathlib import Path
 
-import click.testing
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import invoke
 from helpers.golden_files import Adk
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 
 def run(*arguments: object) -> str:
     """Run `info` in this process and return its output."""
-    done = click.testing.CliRunner().invoke(commands, ["info", *map(str, arguments)])
+    done = invoke("info", *arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -61,10 +60,11 @@ def test_counts_are_those_of_mdanalysis(name: str) -> None:
 def test_lines_name_what_is_missing(adk: Adk, tmp_path: Path) -> None:
     """A GRO file has neither masses nor bonds nor elements; it has frames, too."""
     text = run(adk.psf)
-    assert "residues      214" in text
+    assert "residues      214: GLY 20, ALA 19, VAL 19, GLU 18, " in text
     assert "molecules     1" in text
     assert "bonds         3365" in text
-    assert "missing       elements" in text
+    assert "(guessed from names)" in text
+    assert all(len(line) <= 100 for line in text.splitlines()[1:])
     made = tmp_path / "a.gro"
     made.write_text(
         "two\n 2\n    1ALA     CA    1   0.100   0.100   0.100\n"
@@ -72,8 +72,9 @@ def test_lines_name_what_is_missing(adk: Adk, tmp_path: Path) -> None:
     )
     text = run(made)
     assert "frames        1" in text
-    assert "residue names ALA 1 residues, SOL 1" in text
-    assert "missing       elements, masses, charges, bonds, chains" in text
+    assert "residues      2: ALA 1, SOL 1" in text
+    for line in ("charges       none", "bonds         none: ", "chains        not named"):
+        assert line in text
     assert "molecules     unknown: there are neither molecules nor bonds" in text
     rows = run(made, "--residues").splitlines()[-2:]
     assert [row.split() for row in rows] == [

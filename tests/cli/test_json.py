@@ -9,15 +9,28 @@ import click.testing
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import invoke, misuse
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.cli.group import commands
 
-KEYS = ("format", "version", "trajet", "kind", "analysis", "scalars", "table", "remarks", "inputs")
+KEYS = (
+    "format",
+    "version",
+    "trajet",
+    "kind",
+    "analysis",
+    "scalars",
+    "table",
+    "warnings",
+    "notes",
+    "inputs",
+)
 
 
 def run(*arguments: object) -> str:
     """Run a command in this process and return its output."""
-    done = click.testing.CliRunner().invoke(commands, list(map(str, arguments)))
+    done = invoke(*arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -92,11 +105,7 @@ def test_every_analysis_takes_the_option() -> None:
 
 def test_quiet_json_is_refused(adk: Adk) -> None:
     """One prints, the other does not."""
-    done = click.testing.CliRunner().invoke(
-        commands, ["rmsd", str(adk.psf), str(adk.xtc), "--select", "all", "--json", "--quiet"]
-    )
-    assert done.exit_code == 2
-    assert "choose one" in done.output
+    misuse("rmsd", adk.psf, adk.xtc, "--select", "all", "--json", "--quiet")
 
 
 def test_a_plan_is_a_list(adk: Adk, tmp_path: Path) -> None:
@@ -164,7 +173,7 @@ def test_arrays_are_restored_bit_for_bit(array: np.ndarray, tmp_path: Path) -> N
 FAULTS = {
     "not a JSON file": "{",
     "JSON, but not a result": '{"a": 1}',
-    "without its fields": '{"format": "trajet result", "version": 1}',
+    "without its fields": '{"format": "trajet result", "version": 2}',
     "a result of version 7": '{"format": "trajet result", "version": 7}',
 }
 
@@ -174,9 +183,8 @@ def test_other_json_is_refused(tmp_path: Path, message: str) -> None:
     """With the path, and advice."""
     path = tmp_path / "r.json"
     path.write_text(FAULTS[message])
-    with pytest.raises(tj.FormatError, match=message) as error:
+    with raises(tj.FormatError):
         tj.load(path)
-    assert str(path) in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +214,5 @@ def test_fields_that_contradict_themselves_are_refused(
     content = json.loads(path.read_text())
     content["fields"]["values"] = change
     path.write_text(json.dumps(content))
-    with pytest.raises(tj.FormatError) as error:
+    with raises(tj.FormatError):
         tj.load(path)
-    assert str(path) in str(error.value)

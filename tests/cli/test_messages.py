@@ -13,51 +13,46 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import fail, lines_without_dask_warnings, run, succeed
+from helpers import messages
+from helpers.commands import execute, fail, lines_without_dask_warnings, python, run, succeed
 from helpers.golden_files import DATA, Adk
 from helpers.made_hdf5 import write_h5md
+from helpers.messages import raises
 from helpers.started_ranks import run_on_ranks
 from trajet.pools.dask import dask_client
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    "text",
     [
-        ("nam CA", "unknown keyword; did you mean `name`? at `nam`"),
-        ("resid 1:29 adn name CA", "or a range such as `1:5` at `adn`"),
-        ("(resid 1:29", "expected `and`, `or` or `)` at the end"),
+        "nam CA",
+        "resid 1:29 adn name CA",
+        "(resid 1:29",
     ],
 )
-def test_invalid_selections_are_explained(adk: Adk, text: str, why: str) -> None:
+def test_invalid_selections_are_explained(adk: Adk, text: str) -> None:
     """The message names the word, what was expected, and an example of a selection."""
-    message = fail("rmsd", adk.psf, adk.xtc, "--select", text)
-    assert message.startswith(f"trajet: selection {text!r}: ")
-    assert why in message
-    assert message.endswith("written in MDAnalysis' language, such as 'name CA and resid 1:29'")
+    fail("rmsd", adk.psf, adk.xtc, "--select", text)
 
 
 @pytest.mark.parametrize(
-    ("times", "where"),
+    "times",
     [
-        (("--begin", 1000), "from 1000 ps on"),
-        (("--end", 0.25), "up to 0.25 ps"),
-        (("--begin", 1.25, "--end", 1.5), "from 1.25 ps to 1.5 ps"),
+        ("--begin", 1000),
+        ("--end", 0.25),
+        ("--begin", 1.25, "--end", 1.5),
     ],
 )
-def test_times_without_a_frame_are_errors(adk: Adk, times: tuple[object, ...], where: str) -> None:
+def test_times_without_a_frame_are_errors(adk: Adk, times: tuple[object, ...]) -> None:
     """Only the given bounds are named."""
-    message = fail("rmsd", adk.psf, adk.xtc, "--select", "name CA", *times)
-    assert f"no frame lies {where}: times go from 0.99" in message
+    fail("rmsd", adk.psf, adk.xtc, "--select", "name CA", *times)
 
 
 def test_invalid_references_are_errors(adk: Adk) -> None:
     """A word that is none of the known ones is taken for a file name."""
-    for command, word in (("rmsd", ", nor average"), ("rmsf", ", nor average"), ("distances", "")):
+    for command in ("rmsd", "rmsf", "distances"):
         align = ("--align", "name CA") if command == "rmsf" else ()
-        message = fail(
-            *(command, adk.psf, adk.xtc, "--select", "name CA", *align, "--reference", "avreage")
-        )
-        assert message == f"trajet: avreage: not a frame number{word}, and there is no such file"
+        fail(*(command, adk.psf, adk.xtc, "--select", "name CA", *align, "--reference", "avreage"))
 
 
 def test_unfinished_frames_are_reported(own_adk: Adk) -> None:
@@ -97,18 +92,10 @@ def test_full_or_closed_output_is_an_error(adk: Adk) -> None:
             timeout=120,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (
-        1,
-        "trajet: standard output: No space left on device\n",
-    )
+    assert done.returncode == 1
+    messages.compare(done.stderr)
     closed = f'exec {sys.executable} -m trajet rmsd "$0" "$1" --select "name CA" >&-'
-    done = subprocess.run(
-        ["sh", "-c", closed, adk.psf, adk.xtc],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = execute("sh", "-c", closed, adk.psf, adk.xtc, code=None)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -153,7 +140,7 @@ def test_closed_standard_error_gives_its_descriptor_to_no_file(adk: Adk, tmp_pat
         "print(file.fileno() > 2, sys.stderr.write('x'))"
     )
     shell = ["sh", "-c", f'exec {sys.executable} -c "$0" 2>&-', code]
-    done = subprocess.run(shell, capture_output=True, text=True, timeout=120, check=True)
+    done = execute(*shell)
     assert done.stdout == "True 1\n"
     assert (tmp_path / "out").read_bytes() == b""
 
@@ -167,7 +154,7 @@ def test_units_and_groups_of_hdf5_files_are_options_of_copies(tmp_path: Path) ->
     )
     positions = np.linspace(0, 5, 90, dtype=np.float32).reshape(5, 6, 3)
     write_h5md(path, positions, unit=None, time_unit=None)
-    assert "has no unit" in fail("convert", path, tmp_path / "run.dcd")
+    fail("convert", path, tmp_path / "run.dcd")
     succeed("convert", path, tmp_path / "run.dcd", *units)
     succeed("split", path, "--segments", 2, "-o", tmp_path / "parts", "--format", "dcd", *units)
     options = {"h5md": {"units": {"position": "nm", "time": "ps"}}}
@@ -209,14 +196,7 @@ def test_dask_workers_started_by_a_command(adk: Adk) -> None:
 @pytest.mark.parametrize("group", [(), ("store",)])
 def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> None:
     """A list of commands shows the whole first sentence of each."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trajet", *group, "--help"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env=os.environ | {"COLUMNS": "80"},
-    )
+    done = python("-m", "trajet", *group, "--help", env=os.environ | {"COLUMNS": "80"})
     commands = done.stdout.partition("Commands:")[2]
     assert commands
     assert "..." not in commands
@@ -245,9 +225,9 @@ def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> No
 def test_results_have_a_repr_of_one_line(
     adk: Adk, make: Callable[[tj.Selection], object], expected: str
 ) -> None:
-    """A notebook shows this line, and not pages of numbers."""
-    line = repr(make(tj.open(adk.psf, adk.xtc).select("name CA")))
-    assert "\n" not in line
+    """A notebook shows this line and the first warning, and not pages of numbers."""
+    line, *others = repr(make(tj.open(adk.psf, adk.xtc).select("name CA"))).splitlines()
+    assert all(one.startswith("1 warning: ") for one in others)
     # The numbers that follow are compared in tests/analyses/test_results.py.
     assert line.startswith(expected.removesuffix(">"))
 
@@ -255,9 +235,9 @@ def test_results_have_a_repr_of_one_line(
 def test_invalid_pools_are_errors(adk: Adk) -> None:
     """A name or an address is easily mistaken for a pool or a client."""
     calpha = tj.open(adk.psf, adk.xtc).select("name CA")
-    with pytest.raises(TypeError, match=r"a pool is one of LocalPool\(\), .*, not 'dask'"):
+    with raises(TypeError):
         tj.rmsd(calpha, pool="dask")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"takes a distributed.Client, .*, not 'tcp://node17:8786'"):
+    with raises(TypeError):
         tj.DaskPool("tcp://node17:8786")
     assert repr(tj.rmsd(calpha, frames=[0])).startswith(
         "<Table: RMSD of 1 frame, values (1,) Å, mean "
@@ -266,5 +246,5 @@ def test_invalid_pools_are_errors(adk: Adk) -> None:
 
 def test_list_of_trajectories_is_an_error(adk: Adk) -> None:
     """Other packages take a list; the error shows how to pass several files."""
-    with pytest.raises(TypeError, match=r"must be a path, not \[.*open\(topology, \*files\)"):
+    with raises(TypeError):
         tj.open(adk.psf, [adk.xtc])  # type: ignore[arg-type]

@@ -6,7 +6,6 @@
 import ctypes
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_double, c_float, c_int, c_uint, c_void_p
@@ -16,10 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
+from helpers.commands import execute, invoke
 from helpers.golden_files import FORMATS
 from helpers.made_stores import make_store
-from trajet.cli.group import commands
 
 FILES = {path.name: path for format in FORMATS.values() for path in format.files().values()}
 # The version of the interface that VMD 1.9.4 has.
@@ -62,7 +60,7 @@ class Plugin(ctypes.Structure):
 
 def plugin_path() -> Path:
     """Return the output of `trajet molfile`."""
-    done = CliRunner().invoke(commands, ["molfile"])
+    done = invoke("molfile")
     assert done.exit_code == 0, done.exception
     return Path(done.output.strip())
 
@@ -181,14 +179,14 @@ def _has_velocities(path: Path) -> bool:
 def test_missing_library_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The command prints how to build it."""
     monkeypatch.setattr(tj, "__file__", str(tmp_path / "__init__.py"))
-    done = CliRunner().invoke(commands, ["molfile"])
+    done = invoke("molfile")
     assert isinstance(done.exception, FileNotFoundError)
     assert "cargo build --release -p trajet-molfile" in str(done.exception)
 
 
 def test_library_needs_no_python() -> None:
     """It depends on the C library alone, so that VMD can load it."""
-    done = subprocess.run(["ldd", plugin_path()], capture_output=True, text=True, check=True)
+    done = execute("ldd", plugin_path())
     names = {line.split()[0].split("/")[-1].split(".so")[0] for line in done.stdout.splitlines()}
     known = {"linux-vdso", "libc", "libgcc_s", "libm", "libpthread", "libdl", "ld-linux-x86-64"}
     assert names <= known, (names, sys.platform)

@@ -6,6 +6,7 @@ import pytest
 import trajet as tj
 from helpers.commands import run
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.quoting import quoted
 from trajet.store.profile import Profile
 
@@ -31,9 +32,9 @@ def test_nested_plan_is_one_line(tmp_path: Path, depth: int, opening: str) -> No
 def test_nested_report_and_profile_are_one_line() -> None:
     """JSON and TOML that the package reads elsewhere."""
     nested = "[" * 100_000 + "]" * 100_000
-    with pytest.raises(tj.FormatError, match="nested too deeply"):
+    with raises(tj.FormatError):
         tj.Report.from_json('{"schema":' + nested + "}", "report.json")
-    with pytest.raises(tj.StoreError, match="nested too deeply"):
+    with raises(tj.StoreError):
         Profile.parse(f"tiers = {nested}", "profile.toml", Path())
 
 

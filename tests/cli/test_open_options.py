@@ -9,6 +9,9 @@ from typing import get_type_hints
 import click
 import pytest
 import trajet as tj
+from helpers.commands import run
+from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.cli.analysis_options import OPTIONS_OF_RUN
 from trajet.cli.from_signature import command_of
 from trajet.cli.open_options import OPTIONS, REMOTE, opening
@@ -104,21 +107,21 @@ def test_an_option_sets_its_field(argument: str, name: str, value: object) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"request_size": 0}, "request_size must be at least 1 byte, not 0"),
-        ({"threads": 0}, "threads must be at least 1, not 0"),
-        ({"time_step": -1}, "time_step must be a time in ps above 0"),
-        ({"connections": 0}, "connections must be at least 1"),
-        ({"merge_gap": -1}, "merge_gap at least 0 bytes"),
-        ({"format_options": {"dcd": {"cel": "matrix"}}}, "cel"),
+        {"request_size": 0},
+        {"threads": 0},
+        {"time_step": -1},
+        {"connections": 0},
+        {"merge_gap": -1},
+        {"format_options": {"dcd": {"cel": "matrix"}}},
     ],
 )
-def test_invalid_options_are_refused(options: dict[str, object], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, object]) -> None:
     """By an ensemble as well, before a member is opened."""
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         OpenOptions(**options)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=message):
+    with raises(ValueError):
         tj.ensemble([{"trajectory": "missing.xtc"}], **options)  # type: ignore[arg-type]
 
 
@@ -132,3 +135,10 @@ def test_options_to_open_again_have_no_secrets() -> None:
     )
     assert how.to_open_again() == OpenOptions(time_step=3, storage_options={"region": "eu"})
     assert "hunter2" not in repr(how)
+
+
+@pytest.mark.parametrize("command", ["rmsd --select all", "frame -o x.pdb", "chemistry"])
+def test_a_topology_without_a_trajectory_is_a_usage_error(adk: Adk, command: str) -> None:
+    """It has exit code 2, and no frame."""
+    name, *options = command.split()
+    assert run(name, adk.psf, *options).returncode == 2

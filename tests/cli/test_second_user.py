@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,8 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.changed_times import FRAME, WRITERS, sidecar_of
-from helpers.commands import fail, succeed
+from helpers.commands import fail, python, succeed
+from helpers.messages import raises
 from trajet import cache, output, topology, universes
 from trajet.pools.dask import dask_client
 
@@ -79,7 +79,7 @@ def write_gro(path: Path, n_atoms: int) -> Path:
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) -> None:
-    """A forged time hides no frame, a remark states why the index is built, the file stays."""
+    """A forged time hides no frame, a message states why the index is built, the file stays."""
     path = WRITERS[ending](shared / f"run{ending}")
     true = tj.open(None, path, sidecar=False).times
     forged = forged_index(path)
@@ -87,9 +87,9 @@ def test_index_of_another_user_is_ignored_and_kept(shared: Path, ending: str) ->
     opened = tj.open(None, path)
     assert opened.index_state == "built"
     assert np.array_equal(opened.source.reader.times(), true)
-    remark = opened.remarks[-1]
-    assert str(sidecar_of(path)) in remark
-    assert "belongs to another user (user id 65534)" in remark
+    message = opened.messages[-1]
+    assert str(sidecar_of(path)) in message
+    assert "belongs to another user (user id 65534)" in message
     assert sidecar_of(path).read_bytes() == forged
     # Our own index is kept in the cache folder, where it is found again.
     again = tj.open(None, path)
@@ -143,7 +143,7 @@ def test_forged_index_that_passes_as_ours_hides_no_frame(shared: Path) -> None:
     sidecar_of(path).write_bytes(forged_index(path))
     opened = tj.open(None, path)
     assert opened.index_state == "loaded"
-    with pytest.raises(tj.StaleIndexError, match=f"frame {FRAME}"):
+    with raises(tj.StaleIndexError):
         _ = opened.times
 
 
@@ -154,7 +154,7 @@ def test_index_of_the_owner_of_the_trajectory_is_used(shared: Path) -> None:
     for each in (path, sidecar_of(path)):
         os.chown(each, OTHER_USER, OTHER_USER)
     opened = tj.open(None, path)
-    assert (opened.index_state, opened.remarks) == ("loaded", ())
+    assert (opened.index_state, opened.messages) == ("loaded", ())
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])
@@ -169,7 +169,7 @@ def test_index_is_neither_read_nor_written_through_links_and_pipes(shared: Path,
         as_other_user("mkfifo", sidecar_of(path))
     opened = tj.open(None, path)
     assert opened.n_frames == 100
-    assert "it is no regular file" in opened.remarks[-1]
+    assert "it is no regular file" in opened.messages[-1]
     assert victim.read_bytes() == b"precious"
     assert not sidecar_of(path).is_file() or sidecar_of(path).is_symlink()
 
@@ -182,8 +182,7 @@ def test_outputs_do_not_follow_planted_links(shared: Path) -> None:
     for ending in (".xtc", ".h5md"):
         target = shared / f"copy{ending}"
         as_other_user("ln", "-s", victim, target)
-        refused = fail("convert", path, target, "--force", "--quiet")
-        assert "is a link of another user in a folder of all" in refused
+        fail("convert", path, target, "--force", "--quiet")
         assert victim.read_bytes() == b"precious"
         target.unlink()
         target.symlink_to(shared / f"mine{ending}")
@@ -254,15 +253,9 @@ def test_another_user_does_not_reach_a_running_scheduler() -> None:
     """Only the certificate of the cluster is accepted: neither none nor another user's own."""
     with dask_client(workers=1) as client:
         names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
-        certificates = {name: getattr(client.security, name) for name in names}
+        certificates = {n: Path(getattr(client.security, n)).read_text() for n in names}
         given = {"address": client.scheduler.address, "certificates": certificates}
-        done = subprocess.run(
-            [sys.executable, "-c", KNOCK],
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = python("-c", KNOCK, input=json.dumps(given))
         assert json.loads(done.stdout) == [False, False, True], done.stderr
         # Data that workers spill to the disk comes back as pickles: nobody else may write there.
         folders = client.run(lambda dask_worker: dask_worker.local_directory)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import succeed
+from helpers.commands import python, succeed
 from helpers.golden_files import Adk
 from helpers.started_ranks import MPIEXEC
 
@@ -265,14 +265,7 @@ def test_signal_at_any_moment_leaves_nothing(
 
 def run_python(code: str, *words: object, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run a script that ends by itself."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
+    return python("-c", code, *words, env=os.environ | environment, code=None, timeout=HANGS)
 
 
 @pytest.mark.parametrize("rank", [None, 0])

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import xtc_bytes
+from helpers.commands import execute
 from helpers.golden_files import Adk
+from helpers.messages import raises
 
 
 def shifted(source: Path, target: Path) -> None:
@@ -32,7 +34,7 @@ def test_atom_group_of_another_folder_is_not_mistaken(
     monkeypatch.chdir(own_adk.xtc.parent)
     universe = mda.Universe(str(own_adk.psf), "adk.xtc", refresh_offsets=True)
     monkeypatch.chdir(other)
-    with pytest.raises(tj.SelectionError, match="other coordinates"):
+    with raises(tj.SelectionError):
         tj.rmsd(universe.select_atoms("name CA"))
 
 
@@ -40,7 +42,7 @@ def test_atom_group_of_another_folder_is_not_mistaken(
 def test_atom_group_in_other_units_is_an_error(own_adk: Adk, option: dict[str, object]) -> None:
     """nm, or times that the file does not hold, are not taken for the file's."""
     universe = mda.Universe(str(own_adk.psf), str(own_adk.xtc), refresh_offsets=True, **option)
-    with pytest.raises(tj.SelectionError, match="other coordinates or times"):
+    with raises(tj.SelectionError):
         tj.rmsd(universe.select_atoms("name CA"))
 
 
@@ -50,7 +52,7 @@ def test_selection_keeps_its_atoms(adk: Adk) -> None:
     selection = tj.open(None, adk.xtc).select(indices)
     indices += 100
     assert np.array_equal(selection.indices, np.arange(10))
-    with pytest.raises(ValueError, match="read-only"):
+    with raises(ValueError):
         selection.indices[0] = 5
 
 
@@ -69,7 +71,7 @@ def test_topology_is_checked_for_index_selections_too(adk: Adk, tmp_path: Path) 
     """A topology of another system is refused for every kind of selection."""
     pdb = tmp_path / "small.pdb"
     mda.Universe(str(adk.psf), str(adk.xtc)).select_atoms("name CA").write(str(pdb))
-    with pytest.raises(tj.SelectionError, match="214 atoms"):
+    with raises(tj.SelectionError):
         tj.rmsd(tj.open(pdb, adk.xtc).select([0, 1, 2, 3]))
 
 
@@ -80,7 +82,7 @@ def test_stale_bytes_are_not_read_again(own_adk: Adk) -> None:
     size = own_adk.xtc.stat().st_size
     with own_adk.xtc.open("r+b") as file:
         file.write(bytes(size))
-    with pytest.raises(tj.StaleIndexError, match="frame 0"):
+    with raises(tj.StaleIndexError):
         traj.read(frames=slice(0, 5))
 
 
@@ -92,7 +94,7 @@ def test_stale_index_is_rebuilt_after_the_error(own_adk: Adk) -> None:
     pieces = xtc_bytes.pieces(own_adk.xtc.read_bytes())
     pieces[1] = xtc_bytes.with_field(pieces[1], xtc_bytes.STEP, 77)
     own_adk.xtc.write_bytes(b"".join(pieces))
-    with pytest.raises(tj.StaleIndexError, match="frame 1 at byte"):
+    with raises(tj.StaleIndexError):
         traj.read()
     again = tj.open(None, own_adk.xtc)
     assert again.index_state == "built"
@@ -104,7 +106,7 @@ def test_sidecar_that_is_no_regular_file_is_ignored(own_adk: Adk) -> None:
     os.mkfifo(own_adk.xtc.with_name(".adk.xtc.trajet-index"))
     code = "import sys, trajet; print(trajet.open(None, sys.argv[1]).n_frames)"
     command = [sys.executable, "-c", code, str(own_adk.xtc)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = execute(*command)
     assert done.stdout == "98\n"
 
 
@@ -135,7 +137,7 @@ def test_closed_pipes_are_silent(own_adk: Adk, command: str) -> None:
 def test_references_of_other_atoms_are_errors(adk: Adk, tmp_path: Path) -> None:
     """As many atoms, but others, are refused for a Selection as for a file."""
     traj = tj.open(adk.psf, adk.xtc)
-    with pytest.raises(tj.SelectionError, match="differ in mass"):
+    with raises(tj.SelectionError):
         tj.rmsd(traj.select("name CA"), reference=traj.select("name N"))
     copy = shutil.copy(adk.xtc, tmp_path / "copy.xtc")
     same = tj.open(adk.psf, copy).select("name CA")

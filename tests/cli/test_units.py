@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.cli.group import commands
 from trajet.cli.quantities import Distance, Time
 
@@ -36,16 +37,16 @@ def test_units_are_factors(kind: type, unit: str, factor: float, number: str) ->
 @pytest.mark.parametrize("kind", [Distance, Time])
 def test_other_words_are_refused(kind: type, text: str) -> None:
     """And the message gives examples."""
-    with pytest.raises(click.BadParameter, match=r"write|too large"):
+    with raises(click.BadParameter):
         kind().convert(text, None, None)
 
 
 def test_bounds_hold_in_the_unit_of_trajet() -> None:
     """A cut-off of -1nm is below zero."""
     for text in ("-1nm", "0", "0nm"):
-        with pytest.raises(click.BadParameter, match="not more than 0"):
+        with raises(click.BadParameter):
             Distance(positive=True).convert(text, None, None)
-    with pytest.raises(click.BadParameter, match="less than 0"):
+    with raises(click.BadParameter):
         Time(0).convert("-1ns", None, None)
 
 
@@ -71,7 +72,7 @@ def test_commands_take_units(adk: Adk, tmp_path: Path) -> None:
 def test_one_unit_of_two_numbers_is_refused(adk: Adk) -> None:
     """`--range 0.2 1.5nm` may mean 0.2 nm; 0 needs no unit."""
     command = ("rdf", adk.psf, adk.xtc, "--select", "name CA", "--range")
-    with pytest.raises(click.UsageError, match="give the unit with each"):
+    with raises(click.UsageError):
         _run(*command, "0.2", "1.5nm")
-    with pytest.raises(tj.AnalysisError, match="has no unit cell"):
+    with raises(tj.AnalysisError):
         _run(*command, "0", "1.5nm")

@@ -12,7 +12,6 @@ from helpers.advised_calls import (
     Advice,
     beads,
     check_followed,
-    command,
     cut,
     existing,
     flat,
@@ -21,21 +20,22 @@ from helpers.advised_calls import (
     trr,
     whole_store,
 )
+from helpers.commands import invoke as command
 
 ADVICE: dict[str, Advice] = {
     "repeated times": Advice(
         lambda at: tj.open(None, trr(at, (0, 1, 2, 2, 3, 4))),
-        r"continuous=True\)",
+        "continuous=True drops",
         lambda at: tj.open(None, trr(at, (0, 1, 2, 2, 3, 4)), continuous=True),
     ),
     "repeated times of two files": Advice(
         lambda at: tj.open(None, trr(at), trr(at, range(4, 9), name="more.trr")),
-        r"continuous=True\)",
+        "continuous=True drops",
         lambda at: tj.open(None, trr(at), trr(at, range(4, 9), name="more.trr"), continuous=True),
     ),
     "file that ends inside a frame": Advice(
         lambda at: tj.open(None, cut(at)).read(),
-        r"--allow-truncated-tail \(allow_truncated_tail=True\)",
+        "with allow_truncated_tail=True",
         lambda at: tj.open(None, cut(at), allow_truncated_tail=True).read(),
     ),
     "file that ends inside a frame, by the command": Advice(
@@ -55,12 +55,12 @@ ADVICE: dict[str, Advice] = {
     ),
     "file that exists": Advice(
         lambda at: tj.convert(flat(at), existing(at)),
-        r"--force \(force=True\)",
+        "with force=True",
         lambda at: tj.convert(flat(at), existing(at), force=True),
     ),
     "file that exists, written from arrays": Advice(
         lambda at: tj.write(existing(at), np.zeros((2, 3, 3))),
-        r"--force \(force=True\)",
+        "with force=True",
         lambda at: tj.write(existing(at), np.zeros((2, 3, 3)), force=True),
     ),
     "file that exists, by the command": Advice(
@@ -75,7 +75,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "what a format cannot hold": Advice(
         lambda at: tj.convert(flat(at, times=GAP), at / "out.dcd"),
-        r"--allow-loss \(allow_loss=True\)",
+        "with allow_loss=True",
         lambda at: tj.convert(flat(at, times=GAP), at / "out.dcd", allow_loss=True),
     ),
     "what a format cannot hold, by the command": Advice(
@@ -162,7 +162,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "trajectory of some of the atoms": Advice(
         lambda at: tj.open(gro(at, [*BEADS, "OW"]), trr(at)).select("all"),
-        r'tj\.open\(\.\.\., atoms="\.\.\."\), --atoms',
+        r'tj\.open\(\.\.\., atoms="\.\.\."\)$',
         lambda at: tj.open(gro(at, [*BEADS, "OW"]), trr(at), atoms="not name OW").select("all"),
     ),
 }
@@ -170,5 +170,5 @@ ADVICE: dict[str, Advice] = {
 
 @pytest.mark.parametrize("name", ADVICE)
 def test_message_is_gone_after_its_advice(name: str, tmp_path: Path) -> None:
-    """The call with the advice returns, and its remarks do not have the advice again."""
+    """The call with the advice returns, and its messages do not have the advice again."""
     check_followed(ADVICE[name], tmp_path)

@@ -1,21 +1,24 @@
 """Copies of H5MD hold all that their source holds; compared with the source through h5py."""
 
-import pickle
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 import trajet as tj
 from helpers.commands import run
+from helpers.made_files import write_names
 from helpers.made_hdf5 import content_of, write_as_gromacs, write_h5md, write_rich_h5md
-from helpers.round_trips import own_remarks
-from trajet.pools.jobs import Job, JobResult, JobSpec, do_job
+from helpers.made_stores import write_profile
+from helpers.messages import raises
+from helpers.pool_laws import PoolOfThisProcess
+from helpers.round_trips import own_messages
 
 SIGNED = "/h5md/creator@"
 ALL = "/particles/all"
+# Options of every file here.
+ALL_ATOMS: "tj.FormatOptions" = {"h5md": {"particles": "all"}}
 N_ATOMS, N_FRAMES = 5, 6
 
 
@@ -33,12 +36,12 @@ def expected_of(path: Path) -> dict[str, Any]:
 
 
 def converted(source: Path, **options: Any) -> tuple[Path, tuple[str, ...]]:
-    """Copy a file; return the copy and remarks."""
-    traj = tj.open(None, source, format_options={"h5md": {"particles": "all"}})
+    """Copy a file; return the copy and messages."""
+    traj = tj.open(None, source, format_options=ALL_ATOMS)
     atoms = options.pop("atoms", None)
     path = source.with_name("copy.h5md")
     done = tj.convert(traj if atoms is None else traj.select(atoms), path, force=True, **options)
-    return path, own_remarks(done, traj)
+    return path, own_messages(done, traj)
 
 
 def values(path: Path, *names: str) -> list[np.ndarray]:
@@ -55,26 +58,23 @@ def differing_paths(one: dict[str, Any], other: dict[str, Any]) -> set[str]:
 
 def test_whole_copy_equals_the_source(rich: Path) -> None:
     """Every dataset, attribute, link and reference is that of the source."""
-    copy, remarks = converted(rich)
-    assert remarks == ()
+    copy, messages = converted(rich)
+    assert messages == ()
     assert expected_of(copy) == expected_of(rich)
     with h5py.File(copy) as file:
         creator = dict(file["h5md/creator"].attrs)
     assert creator["name"] == "trajet"
     assert (creator["source_name"], creator["source_version"]) == ("espresso", b"4.2")
     # A copy of a copy has them, too.
-    again = tj.convert(
-        tj.open(None, copy, format_options={"h5md": {"particles": "all"}}),
-        copy.with_name("again.h5md"),
-    )
+    again = tj.convert(tj.open(None, copy, format_options=ALL_ATOMS), copy.with_name("again.h5md"))
     assert content_of(again.path) == content_of(copy)
 
 
 @pytest.mark.parametrize("frames", [slice(1, 4), slice(None, None, 2), [2], slice(3, None)])
 def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) -> None:
     """Rows at the steps of chosen frames are kept, and so are rows at steps between them."""
-    copy, remarks = converted(rich, frames=frames)
-    assert remarks == ()
+    copy, messages = converted(rich, frames=frames)
+    assert messages == ()
     chosen = np.arange(N_FRAMES)[frames]
     was, now = content_of(rich), content_of(copy)
     at_frames = ("position", "box/edges", "charge", "image")
@@ -102,8 +102,8 @@ def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) 
     assert {
         name for name in differing_paths(was, now) if not any(f"/{one}/" in name for one in cut)
     } == set()
-    ours = tj.open(None, copy, format_options={"h5md": {"particles": "all"}}).read()
-    theirs = tj.open(None, rich, format_options={"h5md": {"particles": "all"}}).read(frames=chosen)
+    ours = tj.open(None, copy, format_options=ALL_ATOMS).read()
+    theirs = tj.open(None, rich, format_options=ALL_ATOMS).read(frames=chosen)
     assert ours.positions.tobytes() == theirs.positions.tobytes()
     assert ours.times.tobytes() == theirs.times.tobytes()
     assert ours.cells.tobytes() == theirs.cells.tobytes()
@@ -111,9 +111,9 @@ def test_subset_of_frames_cuts_time_dependent_elements(rich: Path, frames: Any) 
 
 def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> None:
     """All segments together have every row of every element, in order."""
-    traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
+    traj = tj.open(None, rich, format_options=ALL_ATOMS)
     done = tj.split(traj, tmp_path / "parts", segments=3)
-    assert [own_remarks(one, traj) for one in done] == [()] * 3
+    assert [own_messages(one, traj) for one in done] == [()] * 3
     for name in (
         "particles/all/position",
         "particles/all/velocity",
@@ -129,9 +129,9 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
             assert np.array_equal(np.concatenate(parts), whole), name
     # Joined again, nothing is missing.
     paths = [one.path for one in done]
-    parts = tj.open(None, *paths, format_options={"h5md": {"particles": "all"}})
+    parts = tj.open(None, *paths, format_options=ALL_ATOMS)
     joined = tj.convert(parts, tmp_path / "joined.h5md")
-    assert own_remarks(joined, parts) == ()
+    assert own_messages(joined, parts) == ()
     now, was = content_of(joined.path), content_of(rich)
     # Steps at equal distances are listed, also of a soft link to such steps.
     assert differing_paths(was, now) == {
@@ -142,10 +142,10 @@ def test_segments_of_split_hold_each_row_once(rich: Path, tmp_path: Path) -> Non
 
 
 def test_subset_of_atoms_cuts_elements_of_atoms(rich: Path) -> None:
-    """Elements of atoms are cut; connectivity is left out with a remark; the rest is unchanged."""
+    """Elements of atoms are cut; connectivity is left out with a message; the rest is unchanged."""
     atoms = np.array([0, 3, 4])
-    copy, remarks = converted(rich, atoms=atoms)
-    assert remarks == (
+    copy, messages = converted(rich, atoms=atoms)
+    assert messages == (
         "connectivity/bonds: left out: it names atoms by their numbers, which the copy changes",
     )
     was, now = content_of(rich), content_of(copy)
@@ -177,27 +177,13 @@ def test_topology_of_gromacs_is_not_that_of_other_atoms(
         group = file.create_group(where)
         group.attrs["molecule_block_counts"] = [1]
         group["Protein/charge"] = np.arange(5.0)
-    copy, remarks = converted(rich, atoms=atoms)
+    copy, messages = converted(rich, atoms=atoms)
     left_out = "it names atoms by their numbers, which the copy changes"
-    assert [one for one in remarks if where in one] == (
+    assert [one for one in messages if where in one] == (
         [] if atoms is None else [f"connectivity/bonds, {where}: left out: {left_out}"]
     )
     with h5py.File(copy) as file:
         assert (where in file) == (atoms is None)
-
-
-class PoolOfThisProcess:
-    """A pool whose worker gets only the bytes that a worker process gets."""
-
-    kind: ClassVar[str] = "here"
-    n_threads = 2
-
-    def do_jobs(self, brief: JobSpec, jobs: Sequence[Job], progress: Any = None) -> list[JobResult]:
-        """Do jobs one after the other."""
-        worker = pickle.loads(pickle.dumps(brief)).begin()
-        sent = [pickle.loads(pickle.dumps(job)) for job in jobs]
-        done = [do_job(worker, job, 1, lambda _: None) for job in sent]
-        return [one.by(worker=k) for k, one in enumerate(done)]
 
 
 @pytest.mark.parametrize("frames", [None, slice(1, 5)])
@@ -206,13 +192,13 @@ def test_pools_write_what_one_process_writes(
     rich: Path, tmp_path: Path, frames: Any, atoms: Any
 ) -> None:
     """The pool writes one file in pieces, and files of segments."""
-    here, remarks = converted(rich, frames=frames, atoms=atoms)
+    here, messages = converted(rich, frames=frames, atoms=atoms)
     here = here.rename(tmp_path / "here.h5md")
     there, others = converted(rich, frames=frames, atoms=atoms, pool=PoolOfThisProcess())
     assert content_of(there) == content_of(here)
-    assert others == remarks
+    assert others == messages
     if frames is None:
-        traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
+        traj = tj.open(None, rich, format_options=ALL_ATOMS)
         chosen = traj if atoms is None else traj.select(atoms)
         ours, theirs = (
             tj.split(chosen, tmp_path / name, segments=2, pool=pool)
@@ -220,7 +206,7 @@ def test_pools_write_what_one_process_writes(
         )
         for one, other in zip(ours, theirs, strict=True):
             assert content_of(one.path) == content_of(other.path)
-            assert one.remarks == other.remarks
+            assert one.messages == other.messages
 
 
 def test_dropped_velocities_are_the_only_loss(rich: Path) -> None:
@@ -231,7 +217,7 @@ def test_dropped_velocities_are_the_only_loss(rich: Path) -> None:
 
 
 def test_objects_outside_of_the_file_are_not_opened(rich: Path, tmp_path: Path) -> None:
-    """External links, external storage and virtual datasets are left out with remarks."""
+    """External links, external storage and virtual datasets are left out with messages."""
     secret = tmp_path / "secret.h5"
     with h5py.File(secret, "w") as file:
         file["data"] = np.arange(9.0)
@@ -250,10 +236,10 @@ def test_objects_outside_of_the_file_are_not_opened(rich: Path, tmp_path: Path) 
         file.create_virtual_dataset("observables/virtual", layout)
         file["observables/timed/step"] = np.arange(9)
         file.create_virtual_dataset("observables/timed/value", layout)
-    copy, remarks = converted(rich)
+    copy, messages = converted(rich)
     reason = "left out: its data are stored in another file, which copies never follow"
     names = "external, linked, observables/timed/value, observables/virtual, particles/all/linked"
-    assert remarks == (f"{names}: {reason}",)
+    assert messages == (f"{names}: {reason}",)
     now = expected_of(copy)
     assert now.pop("/around") == ("SoftLink", "/linked")
     assert differing_paths(was, now) == {
@@ -276,7 +262,7 @@ def test_continuing_files_are_joined_and_differences_named(tmp_path: Path) -> No
         file["observables/energy/step"][...] += 100 * N_FRAMES
         file["only/here"] = 1
     copy = tj.convert(
-        tj.open(None, first, second, format_options={"h5md": {"particles": "all"}}),
+        tj.open(None, first, second, format_options=ALL_ATOMS),
         tmp_path / "copy.h5md",
     )
     for name in ("position", "velocity", "box/edges", "charge"):
@@ -289,28 +275,28 @@ def test_continuing_files_are_joined_and_differences_named(tmp_path: Path) -> No
         values(p, "observables/energy/value") for p in (copy.path, first, second)
     )
     assert np.array_equal(energy, np.concatenate([part[0] for part in parts]))
-    remarks_text = "\n".join(copy.remarks)
-    assert f"only: left out: only {second} holds it" in remarks_text
-    assert "particles/all/mass" in remarks_text
-    assert f"kept as it is in {first}: the files differ" in remarks_text
+    messages_text = "\n".join(copy.messages)
+    assert f"only: left out: only {second} holds it" in messages_text
+    assert "particles/all/mass" in messages_text
+    assert f"kept as it is in {first}: the files differ" in messages_text
 
 
 def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     """All tags together are the source, some tags are their atoms of it, and damage is detected."""
-    top = write_top(tmp_path / "top.gro")
+    top = write_names(tmp_path / "top.gro", N_ATOMS)
     store = tj.Store(tmp_path / "store", create=True)
-    traj = tj.open(top, rich, format_options={"h5md": {"particles": "all"}})
-    done = store.add("one", traj, profile=profile(tmp_path))
-    (remark,) = own_remarks(done, traj)
-    assert remark.startswith("the data set has no bonds: those that the H5MD file lists")
+    traj = tj.open(top, rich, format_options=ALL_ATOMS)
+    done = store.add("one", traj, profile=write_profile(tmp_path, "front;index 0:1", "back;rest"))
+    (message,) = own_messages(done, traj)
+    assert message.startswith("the data set has no bonds: those that the H5MD file lists")
     whole = store.get("one", tmp_path / "whole.h5md")
-    assert own_remarks(whole, store.open("one")) == ()
+    assert own_messages(whole, store.open("one")) == ()
     assert expected_of(whole.path) == expected_of(rich)
     part = store.get("one", tmp_path / "part.h5md", tags=["back"], frames=slice(1, 5, 2))
-    copy, remarks = converted(rich, atoms=np.arange(2, N_ATOMS), frames=slice(1, 5, 2))
-    assert own_remarks(part, store.open("one")) == remarks
+    copy, messages = converted(rich, atoms=np.arange(2, N_ATOMS), frames=slice(1, 5, 2))
+    assert own_messages(part, store.open("one")) == messages
     assert expected_of(part.path) == expected_of(copy)
-    store.retag("one", profile(tmp_path, "index 0"))
+    store.retag("one", write_profile(tmp_path, "front;index 0", "back;rest"))
     assert expected_of(store.get("one", whole.path, force=True).path) == expected_of(rich)
     # This element holds no vectors, and is compared with its checksum.
     (kept,) = (store.folder / "one").glob("other-*.h5")
@@ -319,7 +305,7 @@ def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     assert store.verify() == ()
     kept.write_bytes(kept.read_bytes()[:-1] + b"!")
     assert "is not what the store wrote" in store.verify()[0]
-    with pytest.raises(tj.StoreError, match="is not what the store wrote"):
+    with raises(tj.StoreError):
         store.get("one", tmp_path / "bad.h5md")
     store.remove("one")
     assert not (store.folder / "one").exists()
@@ -327,36 +313,31 @@ def test_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
 
 def test_growing_store_returns_the_source(rich: Path, tmp_path: Path) -> None:
     """Frames of a grown file, and of another file, come with the elements of their files."""
-    top = write_top(tmp_path / "top.gro")
+    top = write_names(tmp_path / "top.gro", N_ATOMS)
     store = tj.Store(tmp_path / "store", create=True)
     growing, _ = converted(rich, frames=slice(0, 4))
     store.add(
         "one",
-        tj.open(top, growing, format_options={"h5md": {"particles": "all"}}),
-        profile=profile(tmp_path),
+        tj.open(top, growing, format_options=ALL_ATOMS),
+        profile=write_profile(tmp_path, "front;index 0:1", "back;rest"),
     )
     rich.replace(growing)
-    assert (
-        store.append(
-            "one", tj.open(None, growing, format_options={"h5md": {"particles": "all"}})
-        ).n_frames
-        == 2
-    )
+    assert store.append("one", tj.open(None, growing, format_options=ALL_ATOMS)).n_frames == 2
     assert len([*(store.folder / "one").glob("other-*.h5")]) == 1
     whole = store.get("one", tmp_path / "whole.h5md")
     assert expected_of(whole.path) == expected_of(growing)
 
 
 def test_other_formats_name_the_elements_they_drop(rich: Path, tmp_path: Path) -> None:
-    """A copy to DCD has remarks on what is lost, in Python and on the terminal."""
+    """A copy to DCD has messages on what is lost, in Python and on the terminal."""
     lost = (
         "left out, as DCD has no place for it: connectivity, observables, parameters,"
         " particles/all/charge, particles/all/id, particles/all/image, particles/all/mass,"
         " particles/all/names, particles/all/species, particles/wall, shortcut, somewhere"
     )
-    traj = tj.open(None, rich, format_options={"h5md": {"particles": "all"}})
+    traj = tj.open(None, rich, format_options=ALL_ATOMS)
     options = {"velocities": False, "allow_loss": True}
-    assert lost in tj.convert(traj, tmp_path / "copy.dcd", **options).remarks
+    assert lost in tj.convert(traj, tmp_path / "copy.dcd", **options).messages
     words = ["--format-option", "h5md.particles=all", "--no-velocities", "--allow-loss"]
     done = run("convert", rich, tmp_path / "again.dcd", *words)
     assert done.returncode == 0
@@ -384,7 +365,7 @@ def test_empty_series_is_absent(tmp_path: Path) -> None:
 def test_file_with_empty_series_only_is_an_error(tmp_path: Path) -> None:
     """The error states that the file has no frame."""
     path = write_h5md(tmp_path / "none.h5md", np.zeros((0, 3, 3), "f4"))
-    with pytest.raises(tj.FormatError, match="holds no frame"):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
@@ -401,38 +382,20 @@ def test_units_given_by_the_user_are_written(tmp_path: Path) -> None:
     assert ours.times.tobytes() == theirs.times.tobytes()
 
 
-def test_rows_without_steps_are_kept_whole_with_a_remark(rich: Path) -> None:
+def test_rows_without_steps_are_kept_whole_with_a_message(rich: Path) -> None:
     """Without steps it is unknown which rows belong to which frames."""
     with h5py.File(rich, "a") as file:
         del file["observables/energy/step"], file["observables/energy/time"]
         file["observables/energy/time"] = np.zeros(4 * N_FRAMES)
-    copy, remarks = converted(rich, frames=slice(2, 4))
-    assert remarks == (
+    copy, messages = converted(rich, frames=slice(2, 4))
+    assert messages == (
         "observables/energy: kept whole: nothing says which rows belong to which frames",
     )
     (ours,), (theirs,) = (values(path, "observables/energy/value") for path in (copy, rich))
     assert ours.tobytes() == theirs.tobytes()
 
 
-def write_top(path: Path) -> Path:
-    """Write a structure of as many atoms."""
-    atoms = [f"{k + 1:5d}SOL     OW{k + 1:5d}   0.000   0.000   0.000" for k in range(N_ATOMS)]
-    path.write_text("\n".join(["atoms", str(N_ATOMS), *atoms, "   5.0 5.0 5.0", ""]))
-    return path
-
-
-def profile(folder: Path, front: str = "index 0:1") -> Path:
-    """Write a profile of two tags."""
-    path = folder / "profile.toml"
-    path.write_text(
-        '[tiers]\nfast = "fast"\n'
-        f'[[tags]]\nname = "front"\nselect = "{front}"\ntier = "fast"\n'
-        '[[tags]]\nname = "back"\nselect = "rest"\ntier = "fast"\n'
-    )
-    return path
-
-
-def test_malicious_structures_terminate_with_remarks(rich: Path) -> None:
+def test_malicious_structures_terminate_with_messages(rich: Path) -> None:
     """Cycles of groups are kept; deep nesting and references to parts are left out."""
     with h5py.File(rich, "a") as file:
         group = file.create_group("circle/inner")
@@ -449,18 +412,18 @@ def test_malicious_structures_terminate_with_remarks(rich: Path) -> None:
         file["observables/words/value"] = np.array([b"a", b"b"])
         file["observables/words/step"] = np.array([b"a", b"b"])
     for frames in (None, slice(1, 3)):
-        copy, remarks = converted(rich, frames=frames)
-        remarks_text = "\n".join(remarks)
-        assert "nested deeper than 64 groups" in remarks_text
+        copy, messages = converted(rich, frames=frames)
+        messages_text = "\n".join(messages)
+        assert "nested deeper than 64 groups" in messages_text
         assert (
-            "circle/inner@part: left out: it holds references to parts of objects" in remarks_text
+            "circle/inner@part: left out: it holds references to parts of objects" in messages_text
         )
-        assert "circle/inner/parts: left out: it holds references" in remarks_text
+        assert "circle/inner/parts: left out: it holds references" in messages_text
         with h5py.File(copy) as file:
             assert not file["circle/inner"].attrs["gone"]
             assert file["circle/inner/back"] == file["circle"]
             assert file["observables/words/value"][()].tolist() == [b"a", b"b"]
-        assert ("observables/words: kept whole" in remarks_text) is (frames is not None)
+        assert ("observables/words: kept whole" in messages_text) is (frames is not None)
 
 
 def test_damaged_element_is_an_error_that_names_it(rich: Path) -> None:
@@ -470,7 +433,7 @@ def test_damaged_element_is_an_error_that_names_it(rich: Path) -> None:
     damaged = bytearray(rich.read_bytes())
     damaged[chunk.byte_offset + chunk.size // 2] ^= 0xFF
     rich.write_bytes(damaged)
-    with pytest.raises(tj.FormatError, match="HDF5 cannot read observables/energy/value"):
+    with raises(tj.FormatError):
         converted(rich, frames=slice(1, 4))
     assert not rich.with_name("copy.h5md").exists()
 
@@ -492,8 +455,8 @@ def test_single_precision_keeps_its_bits_and_units(
                 element["step"] = np.arange(N_FRAMES) * 100
                 element["time"] = np.arange(N_FRAMES) * 0.1
                 element["time"].attrs["unit"] = "ns"
-    copy, remarks = converted(rich, **options)
-    assert remarks == ()
+    copy, messages = converted(rich, **options)
+    assert messages == ()
     assert expected_of(copy) == expected_of(rich)
     atoms = [1, 3]
     copy, _ = converted(rich, frames=slice(0, 5, 2), atoms=atoms, **options)

@@ -5,8 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.systems import Systems
 
 # Largest difference of positions (Å) that are read back: XTC rounds to 1/1000 nm, TRR to float32
@@ -28,6 +28,13 @@ CELL = np.array([40.0, 50.0, 60.0, 70.0, 80.0, 90.0])
 def x() -> np.ndarray:
     """Return positions of 150 frames of 40 atoms, more than are encoded at a time."""
     return np.random.default_rng(7).uniform(-30, 60, (150, 40, 3)).astype(np.float32)
+
+
+def one_by_one(positions: Iterable[np.ndarray], times: np.ndarray) -> Iterator[tj.Block]:
+    """Yield blocks of one frame without a cell."""
+    for k, here in enumerate(positions):
+        number = np.array([k])
+        yield tj.Block(here, times[k : k + 1], number, number, np.full((1, 6), np.nan))
 
 
 @pytest.mark.parametrize("ending", OFF)
@@ -45,15 +52,13 @@ def test_arrays_are_read_back_by_both_programs(x: np.ndarray, ending: str, tmp_p
     assert np.abs(block.positions - x).max() <= OFF[ending]
     assert np.abs(block.times - times).max() < 1e-3
     assert np.abs(block.cells - CELL).max() < 1e-4
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = mda.Universe.empty(40, trajectory=True)
-        theirs.load_new(str(path), **({"convert_units": True} if ending == "h5md" else {}))
-        for ts in theirs.trajectory:
-            assert np.abs(ts.positions - x[ts.frame]).max() <= OFF[ending] + 1e-5
-            assert np.abs(ts.dimensions - CELL).max() < 1e-3
-            assert abs(ts.time - times[ts.frame]) < 1e-2
-        assert len(theirs.trajectory) == 150
+    theirs = mda.Universe.empty(40, trajectory=True)
+    theirs.load_new(str(path), **({"convert_units": True} if ending == "h5md" else {}))
+    for ts in theirs.trajectory:
+        assert np.abs(ts.positions - x[ts.frame]).max() <= OFF[ending] + 1e-5
+        assert np.abs(ts.dimensions - CELL).max() < 1e-3
+        assert abs(ts.time - times[ts.frame]) < 1e-2
+    assert len(theirs.trajectory) == 150
     if ending == "h5md":
         return
     cut = (x[:1], x[1:70], x[70:140], x[140:])
@@ -91,19 +96,13 @@ def test_times_of_blocks_that_come_one_after_the_other(ending: str, tmp_path: Pa
     times = 10.0 + 2.5 * np.arange(5)
     buffer = np.zeros((1, 4, 3), np.float32)
 
-    def blocks() -> Iterator[tj.Block]:
+    def refilled() -> Iterator[np.ndarray]:
         for k in range(len(times)):
             buffer[:] = k
-            yield tj.Block(
-                positions=buffer,
-                times=times[k : k + 1],
-                steps=np.array([k]),
-                cells=np.full((1, 6), np.nan),
-                frames=np.array([k]),
-            )
+            yield buffer
 
     path = tmp_path / f"out.{ending}"
-    tj.write(path, blocks())
+    tj.write(path, one_by_one(refilled(), times))
     written = tj.open(None, path).read()
     assert written.positions[:, 0, 0].tolist() == [0, 1, 2, 3, 4]
     assert written.times == pytest.approx(times, rel=1e-6)
@@ -143,7 +142,7 @@ def test_transformed_blocks_keep_a_turned_box_where_it_fits(
     assert block.vectors is not None
     assert again.vectors is not None
     assert np.abs(again.vectors[1:] - block.vectors[1:]).max() < 1e-4
-    with pytest.raises(tj.OutputError, match="frame"):
+    with raises(tj.OutputError):
         tj.write(tmp_path / "out.nc", block)
     assert not (tmp_path / "out.nc").exists()
     assert not list(tmp_path.glob(".trajet-*"))
@@ -152,37 +151,37 @@ def test_transformed_blocks_keep_a_turned_box_where_it_fits(
 def test_what_does_not_fit_is_an_error_and_leaves_no_file(x: np.ndarray, tmp_path: Path) -> None:
     """Shapes, numbers of frames, times, other types, existing files."""
     path = tmp_path / "out.xtc"
-    wrong: list[tuple[object, dict[str, object], type[Exception], str]] = [
-        (x[0], {}, ValueError, r"shape \(n_frames, n_atoms, 3\), not \(40, 3\)"),
-        (x[:, :, :2], {}, ValueError, "shape"),
-        (x * 1j, {}, ValueError, "are numbers"),
-        (x[:0], {}, ValueError, "no frame to write"),
-        ([], {}, ValueError, "no frame to write"),
-        ([x[:3], x[:3, :4]], {}, ValueError, "frame 3 has 4 atoms"),
-        (x, {"times": [1.0, 2.0]}, ValueError, "there are 2 times for more frames"),
-        (x[:2], {"times": [1.0, 2.0, 3.0]}, ValueError, "3 times for 2 frames"),
-        (x, {"steps": [[1]]}, ValueError, "steps have the shape"),
-        (x, {"cells": [1, 2, 3]}, ValueError, r"\(6,\) or \(n_frames, 6\)"),
-        (x[:2], {"cells": [CELL] * 3}, ValueError, "3 cells for 2 frames"),
-        (x, {"compression": 3}, ValueError, "is for H5MD"),
-        (x, {"threads": 0}, ValueError, "at least 1"),
-        (5, {}, TypeError, "not int"),
-        ("positions.npy", {}, TypeError, "second argument is a path, 'positions.npy'"),
-        (np.full_like(x, np.nan), {}, tj.OutputError, "frame 0"),
-        (x * 1e9, {}, tj.OutputError, "frame 0"),
+    wrong: list[tuple[object, dict[str, object], type[Exception]]] = [
+        (x[0], {}, ValueError),
+        (x[:, :, :2], {}, ValueError),
+        (x * 1j, {}, ValueError),
+        (x[:0], {}, ValueError),
+        ([], {}, ValueError),
+        ([x[:3], x[:3, :4]], {}, ValueError),
+        (x, {"times": [1.0, 2.0]}, ValueError),
+        (x[:2], {"times": [1.0, 2.0, 3.0]}, ValueError),
+        (x, {"steps": [[1]]}, ValueError),
+        (x, {"cells": [1, 2, 3]}, ValueError),
+        (x[:2], {"cells": [CELL] * 3}, ValueError),
+        (x, {"compression": 3}, ValueError),
+        (x, {"threads": 0}, ValueError),
+        (5, {}, TypeError),
+        ("positions.npy", {}, TypeError),
+        (np.full_like(x, np.nan), {}, tj.OutputError),
+        (x * 1e9, {}, tj.OutputError),
     ]
-    for given, options, error, message in wrong:
-        with pytest.raises(error, match=message):
+    for given, options, error in wrong:
+        with raises(error):
             tj.write(path, given, **options)  # type: ignore[arg-type]
         assert list(tmp_path.iterdir()) == []
-    with pytest.raises(tj.OutputError, match="equal steps of time"):
+    with raises(tj.OutputError):
         tj.write(tmp_path / "out.dcd", x[:3], times=[0.0, 1.0, 5.0])
-    with pytest.raises(tj.OutputError, match="steps of the frames go back"):
+    with raises(tj.OutputError):
         tj.write(tmp_path / "out.h5md", x[:3], steps=[5, 6, 4])
     assert list(tmp_path.iterdir()) == []
     kept = tj.write(tmp_path / "out.dcd", x[:3], times=[0.0, 1.0, 5.0], allow_loss=True)
-    assert "equal steps of time" in kept.remarks[0]
-    with pytest.raises(tj.OutputError, match="already exists"):
+    assert "equal steps of time" in kept.messages[0]
+    with raises(tj.OutputError):
         tj.write(kept.path, x)
     assert tj.write(kept.path, x[:7], force=True).n_frames == 7
 
@@ -213,9 +212,9 @@ def test_numbers_that_are_no_cell_are_an_error(
     block = tj.Block(x[:7], np.arange(7.0), np.arange(7), np.arange(7), cells)
     parts = [replace(block, **_cut(block, slice(0, 3))), replace(block, **_cut(block, slice(3, 7)))]
     for own, given in ((x[:7], cells), (block, None), (iter(parts), None)):
-        with pytest.raises(ValueError, match="frame 4: no cell has the lengths and angles"):
+        with raises(ValueError, path, "frame 4"):
             tj.write(path, own, cells=given, allow_loss=True)
-    with pytest.raises(ValueError, match="frame 0: no cell has"):
+    with raises(ValueError, path, "frame 0"):
         tj.write(path, x[:7], cells=numbers)
     assert list(tmp_path.iterdir()) == []
     # Those of blocks do not count where others are given.
@@ -250,7 +249,7 @@ def test_times_that_are_not_finite_are_an_error(x: np.ndarray, ending: str, tmp_
         block = tj.Block(x[:5], times, np.arange(5), np.arange(5), np.full((5, 6), np.nan))
         parts = [replace(block, **_cut(block, slice(k, k + 1))) for k in range(5)]
         for own, given in ((x[:5], times), (block, None), (iter(parts), None)):
-            with pytest.raises(ValueError, match=r"frame 3: its time is .*not a finite number"):
+            with raises(ValueError):
                 tj.write(path, own, times=given, allow_loss=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -265,9 +264,9 @@ def test_steps_that_are_not_whole_numbers_are_an_error(
         steps = np.array([0, 1, wrong])
         block = tj.Block(x[:3], np.arange(3.0), steps, np.arange(3), np.full((3, 6), np.nan))  # type: ignore[arg-type]
         for own, given in ((x[:3], steps), (block, None), (iter([block]), None)):
-            with pytest.raises(ValueError, match=r"frame 2: its step is .*not a whole number"):
+            with raises(ValueError):
                 tj.write(path, own, steps=given)
-    with pytest.raises(ValueError, match="steps are whole numbers, not"):
+    with raises(ValueError):
         tj.write(path, x[:3], steps=["1", "2", "3"])  # type: ignore[list-item]
     assert list(tmp_path.iterdir()) == []
     tj.write(path, x[:3], steps=np.array([10.0, 20.0, 30.0]))
@@ -282,9 +281,9 @@ def test_positions_that_are_none_are_an_error(ending: str, tmp_path: Path) -> No
     for number in (np.inf, -np.inf, 1e39):
         made = np.zeros((5, 12, 3))
         made[3, 4, 1] = number
-        with pytest.raises(ValueError, match="frame 3: atom 4 is at y = "):
+        with raises(ValueError):
             tj.write(path, made)
-    with pytest.raises(ValueError, match="there are no atoms to write"):
+    with raises(ValueError):
         tj.write(path, np.zeros((4, 0, 3)))
     assert not path.exists()
 
@@ -298,24 +297,13 @@ def test_times_that_single_precision_blurs_are_an_error(
     times = 2e7 + 0.5 * np.arange(4)
     made = np.zeros((4, 12, 3), np.float32)
 
-    def blocks() -> Iterator[tj.Block]:
-        for k in range(len(times)):
-            yield tj.Block(
-                positions=made[k : k + 1],
-                times=times[k : k + 1],
-                steps=np.array([k]),
-                cells=np.full((1, 6), np.nan),
-                frames=np.array([k]),
-            )
-
     def write(**more: bool) -> tj.Conversion:
         if by_frame:
-            return tj.write(path, blocks(), **more)
+            return tj.write(path, one_by_one(np.split(made, 4), times), **more)
         return tj.write(path, made, times=times, **more)
 
     path = tmp_path / f"late.{ending}"
-    lost = r"the times 20000000 and 20000000\.5 ps of frames 0 and 1: single precision"
-    with pytest.raises(tj.OutputError, match=lost):
+    with raises(tj.OutputError):
         write()
     assert not path.exists()
     if ending == "trr":
@@ -324,23 +312,23 @@ def test_times_that_single_precision_blurs_are_an_error(
         path.unlink()
     if not (by_frame and ending == "nc"):
         assert any(
-            "holds times in single precision" in text for text in write(allow_loss=True).remarks
+            "holds times in single precision" in text for text in write(allow_loss=True).messages
         )
 
 
-def test_times_that_do_not_increase_get_a_remark(x: np.ndarray, tmp_path: Path) -> None:
+def test_times_that_do_not_increase_get_a_message(x: np.ndarray, tmp_path: Path) -> None:
     """It names the first frame, also at the border of two blocks; frames are written as given."""
     for ending in ("xtc", "trr", "nc", "h5md"):
         path = tmp_path / f"out.{ending}"
         done = tj.write(path, x[:5], times=[0, 1, 1, 3, 2])
-        assert done.remarks == (
+        assert done.messages == (
             "times do not increase: frame 2 is at 1 ps, and frame 1 at 1 ps (2 such frames in all)",
         )
         assert tj.open(None, path).times.tolist() == [0, 1, 1, 3, 2]
     one = tj.Block(x[:2], np.array([5.0, 6]), np.arange(2), np.arange(2), np.full((2, 6), np.nan))
     done = tj.write(tmp_path / "two.trr", [one, one])
-    assert done.remarks == ("times do not increase: frame 2 is at 5 ps, and frame 1 at 6 ps",)
-    assert tj.write(tmp_path / "right.trr", x, times=np.arange(150) - 75.0).remarks == ()
+    assert done.messages == ("times do not increase: frame 2 is at 5 ps, and frame 1 at 6 ps",)
+    assert tj.write(tmp_path / "right.trr", x, times=np.arange(150) - 75.0).messages == ()
 
 
 @pytest.mark.parametrize("ending", ["xtc", "dcd", "h5md"])
@@ -351,7 +339,7 @@ def test_updating_groups_of_mdanalysis_are_an_error(
     universe = systems["cobrotoxin.trr"].fresh()
     near = universe.select_atoms("around 5 resid 10", updating=True)
     path = tmp_path / f"out.{ending}"
-    with pytest.raises(tj.SelectionError, match=r"is updating.*universe\.atoms\[group\.indices\]"):
+    with raises(tj.SelectionError):
         tj.write(path, near)
     assert list(tmp_path.iterdir()) == []
     fixed = universe.atoms[near.indices]
@@ -363,7 +351,7 @@ def test_trajectories_are_left_to_convert(adk: Adk, tmp_path: Path) -> None:
     traj = tj.open(adk.psf, adk.xtc)
     near = traj.select("around 5 resid 10", updating=True)
     for source in (traj, traj.select("name CA"), near):
-        with pytest.raises(TypeError, match="copy it with convert"):
+        with raises(TypeError):
             tj.write(tmp_path / "out.xtc", source)  # type: ignore[arg-type]
 
 
@@ -377,7 +365,7 @@ def test_a_failing_script_leaves_nothing(x: np.ndarray, tmp_path: Path) -> None:
     for name in ("out.xtc", "out.nc", "out.h5md"):
         path = tmp_path / name
         path.write_bytes(b"old")
-        with pytest.raises(LookupError, match="broke off"):
+        with raises(LookupError):
             tj.write(path, frames(), force=True)
         assert path.read_bytes() == b"old"
         path.unlink()

@@ -6,19 +6,18 @@ import shlex
 import shutil
 from pathlib import Path
 
-import click.testing
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import invoke
 from helpers.doc_examples import examples, run_python
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 FOLDER = Path(__file__).parents[2] / "docs" / "coming-from"
 # A row of a table: task, theirs, ours.
 ROW = re.compile(r"^\| ([^|]+) \|([^|]*)\| (`.+`[^|]*) \|$", re.MULTILINE)
 CODE = re.compile(r"`([^`]+)`")
-# Tasks that every page has.
+# Tasks that every page of a program of many analyses has.
 TASKS = {
     *("strip water", "RMSD with fit", "RMSF", "radius of gyration", "distances"),
     *("hydrogen bonds", "DSSP", "SASA", "PCA", "clusters", "RDF", "MSD", "repair of the box"),
@@ -33,6 +32,11 @@ def rows_of(page: Path) -> list[tuple[str, str, str]]:
 
 def _prepare(page: str, folder: Path) -> None:
     """Write the files that a page names."""
+    if page == "prolif":
+        sample = tj.samples.peptide_in_water()
+        shutil.copy(sample.topology, folder / "top.psf")
+        shutil.copy(sample.trajectory, folder / "run.xtc")
+        return
     if page == "cpptraj":
         packed = Path(str(datafiles.TRJ_NCBOX)).with_name("tz2.truncoct.parm7.bz2")
         (folder / "top.parm7").write_bytes(bz2.decompress(packed.read_bytes()))
@@ -64,17 +68,27 @@ def test_every_command_and_call_runs(
         assert example.language == "python"
         run_python(document, example, namespace)
     rows = rows_of(document)
-    assert {task for task, _, _ in rows} >= TASKS
+    assert page == "prolif" or {task for task, _, _ in rows} >= TASKS
     for task, _, cell in rows:
         for code in CODE.findall(cell):
             if not code.startswith("trajet "):
                 eval(code, namespace)
                 continue
             words = shlex.split(code)[1:]
-            done = click.testing.CliRunner().invoke(commands, [*words, "--quiet"])
+            done = invoke(*words, "--quiet")
             if "No such option" in done.output:
-                done = click.testing.CliRunner().invoke(commands, words)
+                done = invoke(*words)
             assert done.exit_code == 0, (task, code, done.output, done.exception)
+
+
+def test_positions_that_a_loop_keeps_are_those_of_reading(tmp_path: Path) -> None:
+    """The row of the loop, on a system of one block for each frame."""
+    _prepare("mdanalysis", tmp_path)
+    traj = tj.open(tmp_path / "top.tpr", tmp_path / "run.xtc")
+    (code,) = (ours for task, _, ours in rows_of(FOLDER / "mdanalysis.md") if task == "loop")
+    kept = eval(CODE.findall(code)[0], {"traj": traj})
+    assert [len(positions) for positions in kept] == [1, 1, 1]
+    assert np.array_equal(np.concatenate(kept), traj.read(frames=slice(0, None, 2)).positions)
 
 
 def test_calls_of_mdtraj_exist() -> None:

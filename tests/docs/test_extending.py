@@ -134,7 +134,8 @@ def test_quoted_lines_are_those_of_the_files(page: Path) -> None:
 def test_the_analysis_page_lists_all_files_of_its_model() -> None:
     """An analysis of one selection is in at most seven files, and no other file knows it.
 
-    But for the analysis of the moments, which shares its plan and has results of its own.
+    But for the analysis of the moments, which shares its plan and has results of its own, and for
+    hints to users of other programs.
     """
     listed = re.findall(r"^\| `(\S+/\S+)` \|", ANALYSIS.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(listed) <= 7
@@ -146,9 +147,10 @@ def test_the_analysis_page_lists_all_files_of_its_model() -> None:
     ]
     found = [path for path in sources if "gyration" in path.read_text(encoding="utf-8").lower()]
     (test,) = [name for name in listed if name.startswith("tests/")]
-    of_moments = {
+    others = {
+        "python/trajet/hints.py",
         "python/trajet/analysis/gyration_moments.py",
         "python/trajet/result/__init__.pyi",
         "python/trajet/result/gyration.py",
     }
-    assert {str(path.relative_to(ROOT)) for path in found} | {test} == set(listed) | of_moments
+    assert {str(path.relative_to(ROOT)) for path in found} | {test} == set(listed) | others

@@ -2,25 +2,23 @@
 
 import ast
 import importlib
-import subprocess
+import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import trajet as tj
+from helpers.commands import execute, python
 from helpers.golden_files import Adk
 
+SETTINGS = Path(__file__).parents[2] / "pyproject.toml"
 HEAVY = "{'MDAnalysis', 'matplotlib', 'scipy', 'dask', 'distributed', 'mpi4py', 'h5py'}"
 
 
 def run(code: str, *arguments: str) -> str:
     """Run code in a fresh interpreter; it must be silent on standard error."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", code, *arguments, code=None)
     assert done.stderr == ""
     assert done.returncode == 0
     return done.stdout.strip()
@@ -182,3 +180,20 @@ with startup.importing("one"):
 print(0.05 <= startup.import_seconds() <= time.perf_counter() - begin)
 """
     assert run(code) == "True"
+
+
+def test_rules_hold_for_a_package_that_they_do_not_name(tmp_path: Path) -> None:
+    """It needs a layer, and imports none of the packages that belong to a room."""
+    package = tmp_path / "trajet"
+    modules = shutil.ignore_patterns("*.so", "__pycache__", "vendor")
+    shutil.copytree(Path(tj.__file__).parent, package, ignore=modules)
+    contracts = tomllib.loads(SETTINGS.read_text())["tool"]["importlinter"]["contracts"]
+    names = [name for contract in contracts for name in contract.get("forbidden_modules", ())]
+    (package / "newcomer").mkdir()
+    (package / "newcomer" / "__init__.py").write_text("".join(f"import {name}\n" for name in names))
+    lint = Path(sys.executable).with_name("lint-imports")
+    command = [lint, "--config", SETTINGS, "--no-cache"]
+    done = execute(*command, cwd=tmp_path, code=1)
+    found = {name for name in names if f"trajet.newcomer -> {name} (" in done.stdout}
+    assert found == {*names}
+    assert "- trajet.newcomer\n" in done.stdout

@@ -10,6 +10,8 @@ import click
 import pytest
 import trajet as tj
 from helpers.help_pages import every_command
+from trajet import hints
+from trajet.cli import option_hints
 
 ROOT = Path(__file__).parents[2]
 # Options of other programs, of every command, and what only looks like an option.
@@ -38,6 +40,8 @@ OTHER_OPTIONS = {
         "--oversubscribe",
         "--mpi-lib-version",
     ),
+    # Of other programs, for which hints name ours.
+    *option_hints.OPTIONS,
     # Colours of HTML pages.
     *("--overhead", "--wait"),
 }
@@ -54,12 +58,20 @@ OTHER_KEYWORDS = {
         "strict",
     ),
     "in_memory",
+    # Kinds in the text of an option.
+    *("hbond", "ionic"),
     # A key of members.
     "replica",
     # A parameter of HTTP authentication, and the unit of an HTTP range.
     *("realm", "bytes"),
+    # An option of remote storage.
+    "endpoint",
+    # Of other programs, for which hints name ours.
+    *hints.KEYWORDS,
     *("ntwf", "ntwv", "salt", "user_id", "src", "t", "unit", "velocity"),
 }
+# The name of a keyword with a value, a placeholder of it in capitals, or without.
+KEYWORD = re.compile(r"""(?<![\w.?&-])([a-z_]+)=(?=["'\dA-Z]|\W|$)""")
 
 
 def messages_of_python() -> Iterator[tuple[str, str]]:
@@ -98,8 +110,8 @@ def messages() -> list[tuple[str, str]]:
 def test_messages_of_both_languages_are_found(messages: list[tuple[str, str]]) -> None:
     """Known messages, in particular."""
     texts = {text for _, text in messages}
-    assert any("--whole" in text for text in texts)
-    assert any("--allow-truncated-tail (allow_truncated_tail=True)" in text for text in texts)
+    assert any("selection.whole()" in text for text in texts)
+    assert any("whole frames before it with allow_truncated_tail=True" in text for text in texts)
 
 
 def test_options_in_messages_exist(messages: list[tuple[str, str]]) -> None:
@@ -140,20 +152,20 @@ def test_keywords_in_messages_exist(messages: list[tuple[str, str]]) -> None:
     unknown = {
         f"{place}: {name}="
         for place, text in messages
-        for name in re.findall(r"""(?<![\w.?&-])([a-z_]+)=(?=True|False|None|["'\d]|\W|$)""", text)
+        for name in KEYWORD.findall(text)
         if name not in keywords | OTHER_KEYWORDS
     }
     assert not unknown
 
 
-# Names in modules of analyses that are not of the analysis itself: of opening, transforms and runs.
-OF_OTHERS = {"continuous", "time_step", "view"}
+# Names in modules of analyses that are not of the analysis: of opening, selecting, transforms.
+OF_OTHERS = {"continuous", "time_step", "updating", "view"}
 
 
 def test_names_in_modules_of_analyses_are_of_their_analysis(
     messages: list[tuple[str, str]],
 ) -> None:
-    """Errors and remarks of an analysis name its own parameters and options, in both languages."""
+    """Errors and messages of an analysis name its own parameters and options, in both languages."""
     commands = {names[0]: command for names, command in every_command() if len(names) == 1}
     checked, unknown = set[tuple[str, str]](), set[str]()
     for place, text in messages:
@@ -164,9 +176,9 @@ def test_names_in_modules_of_analyses_are_of_their_analysis(
         known = {*inspect.signature(getattr(tj, name)).parameters, *OF_OTHERS}
         if (command := commands.get(name.replace("_", "-"))) is not None:
             known |= {each for one in command.params for each in (*one.opts, *one.secondary_opts)}
-        words = re.findall(r"""(?<![\w.?&-])([a-z_]+)=(?=True|False|None|["'\d]|\W|$)""", text)
+        words = KEYWORD.findall(text)
         words += re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)
         checked |= {(name, word) for word in words}
         unknown |= {f"{place}: {name} {word}" for word in words if word not in known}
-    assert {("rmsf", "align"), ("rmsf", "--align"), ("hbonds", "--max-memory")} <= checked
+    assert {("rmsf", "align"), ("rmsf", "--align"), ("hbonds", "max_memory")} <= checked
     assert not unknown

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import execute
 from helpers.doc_examples import Example, examples, place_of_sample, run_python
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
@@ -27,10 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_commands_of_the_page_run(example: Example, place: Path) -> None:
     """Their results are those of this process."""
-    done = subprocess.run(
-        ["bash", "-e", "-c", example.text], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    execute("bash", "-e", "-c", example.text)
     calpha = tj.open("peptide_in_water.psf", "peptide_in_water.xtc").select("name CA")
     here = tj.rmsd(calpha, pool=tj.LocalPool(threads=1)).values
     for kept in place.glob("*.npz"):

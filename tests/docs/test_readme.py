@@ -1,24 +1,19 @@
-"""Every example in README.md runs as it stands.
+"""Every example in README.md runs as it stands, in a folder without files.
 
 The gate runs them without MDAnalysis: `cli/test_without_mdanalysis.py`.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
-import trajet as tj
 from helpers.commands import run
 from helpers.doc_examples import commands_of, examples, run_python
 
 README = Path(__file__).parents[2] / "README.md"
 
 
-@pytest.mark.long
 def test_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python blocks run one after the other in one namespace, commands between them."""
-    for path in tj.samples.peptide_in_water().files:
-        shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "readme"}
     ran = {"python": 0, "sh": 0}

@@ -170,7 +170,7 @@ MDANALYSIS = {
 # of one frame for all, and `repair` takes other images; `tests/analyses` compares these.
 MDANALYSIS_ELSEWHERE = {
     *("loop", "contact map", "SASA", "clusters", "density along an axis", "repair of the box"),
-    *("numbers", "figure", "processes", "several analyses"),
+    *("survival of waters", "numbers", "figure", "processes", "several analyses"),
 }
 MDTRAJ = {
     "load": Row(

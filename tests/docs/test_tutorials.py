@@ -4,11 +4,11 @@ Here they run without Jupyter, in one process each, whose figures are drawn and 
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from helpers.commands import python
 from helpers.doc_examples import cells
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,17 +35,12 @@ def test_cells_of_a_notebook_run(page: Path, tmp_path: Path) -> None:
     script = tmp_path / "cells.py"
     script.write_text(f'if __name__ == "__main__":\n{lines}', encoding="utf-8")
     commands = Path(sys.executable).parent
-    done = subprocess.run(
-        [sys.executable, script.name],
+    python(
+        script.name,
         cwd=tmp_path,
         env=os.environ
         | {"MPLBACKEND": "agg", "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
 
 
 def test_tutorials_have_what_each_of_them_promises() -> None:

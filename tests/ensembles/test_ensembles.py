@@ -13,6 +13,7 @@ import pytest
 import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_ensembles import FRAMES, made_replicas
+from helpers.messages import raises
 from trajet.analysis.job import ensemble_of
 from trajet.trajectory import describe_file, structure
 from trajet.trajectory import files as trajectory_files
@@ -111,29 +112,23 @@ def test_keys_are_numbers_if_none_is_lost(
 
 
 @pytest.mark.parametrize(
-    ("members", "error", "message"),
+    ("members", "error"),
     [
-        ([], ValueError, "at least one member"),
-        ("traj.xtc", ValueError, "a pattern with placeholders"),
-        ("{system}/none.xtc", FileNotFoundError, "{system}/none.xtc: no file matches"),
-        ([{"replica": 1}], ValueError, "member 0: names no file"),
-        ([{"trajectory": 5}], TypeError, "member 0: trajectory is a path or a list"),
-        ([{"trajectory": "a", "system": None}], TypeError, "system is a text or a number"),
-        (
-            [{"trajectory": "a", "replica": 1}, {"trajectory": "b", "replica": 1}],
-            ValueError,
-            r"two members have the same keys \(replica=1\): b is the second",
-        ),
-        ([{"trajectory": "a", "x": 1}, {"trajectory": "b"}], ValueError, "b: has no x"),
-        ([{"trajectory": "a", "topology": "{system}.psf"}], ValueError, "{system} is no key"),
-        (["a.xtc"], TypeError, "a member is a dictionary"),
+        ([], ValueError),
+        ("traj.xtc", ValueError),
+        ("{system}/none.xtc", FileNotFoundError),
+        ([{"replica": 1}], ValueError),
+        ([{"trajectory": 5}], TypeError),
+        ([{"trajectory": "a", "system": None}], TypeError),
+        ([{"trajectory": "a", "replica": 1}, {"trajectory": "b", "replica": 1}], ValueError),
+        ([{"trajectory": "a", "x": 1}, {"trajectory": "b"}], ValueError),
+        ([{"trajectory": "a", "topology": "{system}.psf"}], ValueError),
+        (["a.xtc"], TypeError),
     ],
 )
-def test_bad_members_are_one_precise_error(
-    members: Any, error: type[Exception], message: str
-) -> None:
+def test_bad_members_are_one_precise_error(members: Any, error: type[Exception]) -> None:
     """The message says which member, and what to give."""
-    with pytest.raises(error, match=message):
+    with raises(error):
         tj.ensemble(members)
 
 
@@ -141,7 +136,7 @@ def test_ambiguous_patterns_are_errors(tmp_path: Path) -> None:
     """A name that a pattern matches in two ways is not cut in silence."""
     for name in ("wt_apo_1.xtc", "wt_apo_2.xtc"):
         (tmp_path / name).touch()
-    with pytest.raises(ValueError, match="in several ways"):
+    with raises(ValueError):
         tj.ensemble(str(tmp_path / "{system}_{replica}.xtc"))
     keys = [one.keys for one in tj.ensemble(str(tmp_path / "{system}_apo_{replica}.xtc"))]
     assert keys == [{"system": "wt", "replica": 1}, {"system": "wt", "replica": 2}]
@@ -149,32 +144,29 @@ def test_ambiguous_patterns_are_errors(tmp_path: Path) -> None:
 
 def test_one_file_for_all_members_is_refused(ensemble: tj.Ensemble, tmp_path: Path) -> None:
     """Each member would replace the matrix of the one before."""
-    with pytest.raises(ValueError, match="matrix_path is a file of one trajectory"):
+    with raises(ValueError):
         tj.pairwise_rmsd(ensemble.select("name CA"), matrix_path=tmp_path / "m.npy")
 
 
 def test_bad_tables_are_errors(tmp_path: Path) -> None:
     """A table names the files; its rows have as many values as its header."""
     table = tmp_path / "members.csv"
-    for text, message in (
-        ("system,replica\nwt,1\n", "name the files of each member"),
-        ("system,trajectory\nwt\n", "line 2 has another number of values"),
-        ("system,trajectory\nwt,a,b\n", "line 2 has another number of values"),
-        ("temp,temp,trajectory\n300,310,a\n", "two columns are named 'temp'"),
-        (
-            "temp,trajectory\n300,a\n,b\n",
-            "its temp is empty, and those of other members are numbers",
-        ),
+    for text in (
+        "system,replica\nwt,1\n",
+        "system,trajectory\nwt\n",
+        "system,trajectory\nwt,a,b\n",
+        "temp,temp,trajectory\n300,310,a\n",
+        "temp,trajectory\n300,a\n,b\n",
     ):
         table.write_text(text)
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             tj.ensemble(table)
 
 
 def test_a_key_that_no_member_has_is_told_from_those_that_there_are() -> None:
     """Numbers from texts, too."""
     members = tj.ensemble([{"trajectory": f"{k}.xtc", "temp": k} for k in (300, 310)])
-    with pytest.raises(ValueError, match=r"temp='300': values of temp are 300, 310$"):
+    with raises(ValueError):
         members.where(temp="300")
 
 
@@ -209,7 +201,7 @@ def test_frames_may_be_a_function_of_the_trajectory(ensemble: tj.Ensemble) -> No
         frames=lambda traj: np.flatnonzero(traj.times >= traj.times[4]),
     )
     assert [len(one) for one in result] == [FRAMES - 4] * 2
-    with pytest.raises(TypeError, match="only members of an ensemble"):
+    with raises(TypeError):
         tj.run([tj.rmsd.job(first[0].open().select("name CA"))], frames=lambda traj: None)
 
 
@@ -246,13 +238,13 @@ def test_a_failed_member_is_left_out(ensemble: tj.Ensemble, folder: Path, tmp_pa
 
 def test_selections_are_evaluated_for_each_member(ensemble: tj.Ensemble) -> None:
     """An empty one is an error of that member; an invalid text is one before any file is opened."""
-    with pytest.raises(tj.SelectionError, match="name"):
+    with raises(tj.SelectionError):
         ensemble.select("nam CA")
-    with pytest.raises(TypeError, match="selected by a text"):
+    with raises(TypeError):
         ensemble.select([1, 2])  # type: ignore[arg-type]
     (result,) = tj.run([tj.rmsd.job(ensemble.select("resname XYZ"))], keep_going=True)
     assert len(result.failures) == 5
-    with pytest.raises(tj.AnalysisError, match=r"all 5 members failed, the first \(system=mut"):
+    with raises(tj.AnalysisError):
         result.to_dataframe()
 
 
@@ -260,9 +252,9 @@ def test_jobs_of_an_ensemble_do_not_mix(ensemble: tj.Ensemble) -> None:
     """All are of one ensemble."""
     own = tj.rmsd.job(ensemble.select("name CA"))
     alone = tj.rmsd.job(ensemble[0].open().select("name CA"))
-    with pytest.raises(ValueError, match="some jobs are of an ensemble"):
+    with raises(ValueError):
         tj.run([own, alone])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="different ensembles"):
+    with raises(ValueError):
         tj.run([own, tj.rmsd.job(ensemble.where(system="wt").select("name CA"))])
 
 

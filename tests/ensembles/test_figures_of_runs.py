@@ -1,6 +1,5 @@
 """Figures of ensembles draw the numbers of the right member, in the panel of the right series."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,10 +7,10 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_results import ensemble_of, series_of
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from trajet import plots
 
 NAMES = ("ALA1", "GLY2", "SER3", "VAL4")
 
@@ -47,7 +46,7 @@ def test_overlays_draw_each_series_of_each_member(data: st.DataObject) -> None:
             assert drawn_levels(axes) == [100.0 * k + NAMES.index(name) for k in range(3)]
     chosen = data.draw(st.sampled_from(NAMES))
     (axes,) = ensemble.plot(kind="overlay", series=chosen).axes
-    assert chosen in axes.get_title(loc="left")
+    assert not axes.get_title(loc="left")
     assert drawn_levels(axes) == [100.0 * k + NAMES.index(chosen) for k in range(3)]
 
 
@@ -73,10 +72,10 @@ def test_series_of_one_name_are_told_apart_by_their_place(kind: Any) -> None:
     first, second = ensemble.plot(kind=kind).axes
     # The points of violins, or the lines of overlays.
     assert max(drawn_levels(first)) < 5 < min(drawn_levels(second))
-    with pytest.raises(ValueError, match="2 series are named 'same'"):
+    with raises(ValueError):
         ensemble.plot(kind=kind, series="same")
     other = ensemble_of({"wt": [twice[0]], "mut": [made({"same": 1})]}, name="sasa")
-    with pytest.raises(ValueError, match="rows 0 and 1 are both sasa_A2:same, and other"):
+    with raises(ValueError):
         other.plot(kind=kind)
 
 
@@ -84,22 +83,22 @@ def test_figures_ask_which_series_is_drawn_into_given_axes() -> None:
     """They would draw one of several without a word."""
     ensemble = ensemble_of({"wt": [made({"ALA1": 1, "GLY2": 10})] * 2}, name="sasa")
     axes = Figure().subplots()
-    with pytest.raises(ValueError, match=r"2 series, .* name one by series="):
+    with raises(ValueError):
         ensemble.plot(axes, kind="overlay")
     assert ensemble.plot(axes, kind="overlay", series="GLY2") is axes
     assert drawn_levels(axes) == [10, 10]
-    with pytest.raises(ValueError, match="no series is named 'LEU9': members have"):
+    with raises(ValueError):
         ensemble.plot(kind="violin", series="LEU9")
-    with pytest.raises(ValueError, match="series is empty"):
+    with raises(ValueError):
         ensemble.plot(kind="violin", series=[])
 
 
 def test_more_series_than_panels_are_counted() -> None:
-    """Six are drawn, and the title says so."""
+    """Six are drawn, and the title of the legend says so."""
     levels = {f"ALA{k}": float(k) for k in range(9)}
     figure = ensemble_of({"wt": [made(levels)] * 2}, name="sasa").plot(kind="overlay")
     assert len(figure.axes) == 6
-    assert "the first 6 of 9 series" in figure.get_suptitle()
+    assert figure.legends[0].get_title().get_text() == "first 6 of 9 series"
     figure = ensemble_of({"wt": [made(levels)] * 2}, name="sasa").plot(
         kind="overlay", series=["ALA8", "ALA3"]
     )
@@ -120,7 +119,7 @@ def test_means_of_groups_stand_above_their_names(order: Sequence[str]) -> None:
     assert np.allclose(bars[1], np.arange(10, 14) + 0.05)
     (axes,) = means.plot(series=["SER3"]).axes
     assert np.allclose([one[0].get_ydata()[0] for one in axes.containers], [3.05, 12.05])
-    with pytest.raises(ValueError, match="there is no series 'own' in all groups"):
+    with raises(ValueError, "own"):
         means.plot(series="own")
 
 
@@ -135,9 +134,9 @@ def test_labels_and_colours_are_those_of_groups() -> None:
         assert names[0].startswith("wild") and names[-1].startswith("mutant")
         colours = [getattr(one, "lines", [one])[0].get_color() for one in handles]
         assert colours[0] == "#000000ff" and colours[-1] == "#ff0000ff"
-    with pytest.raises(ValueError, match="1 label for 2 series: give a list of 2"):
+    with raises(ValueError):
         ensemble.plot(label="wild")
-    with pytest.raises(ValueError, match='smooth is of kind="overlay"'):
+    with raises(ValueError):
         ensemble.plot(smooth=3)
 
 
@@ -149,25 +148,29 @@ def test_labels_of_many_runs_of_one_group_are_all_shown() -> None:
     assert axes.get_legend_handles_labels()[1] == labels
     (axes,) = ensemble.plot(kind="overlay").axes
     (handle,), (name,) = axes.get_legend_handles_labels()
-    assert name == "system=wt (13 runs)"
+    assert name == "wt (13 runs)"
     assert handle.get_color() not in {line.get_color() for line in axes.lines[:13]}
     assert [line.get_ydata()[0] for line in axes.lines[:13]] == list(range(13))
 
 
-@pytest.mark.parametrize("kind", [None, "violin"])
-@pytest.mark.parametrize("label", [None, ["wild", "mutant"]])
-def test_narrow_figures_say_what_bands_are(kind: Any, label: list[str] | None) -> None:
-    """In whole words, below the title if there is no room behind it."""
-    runs = {"wt": [made({"A long name of a part": 1}), made({"A long name of a part": 2})]}
-    ensemble = ensemble_of({**runs, "mut": runs["wt"]}, name="sasa")
-    means = "; points: means of runs" if kind else ""
-    for width in (3.0, 12.0):
-        figure = plots.of_size(lambda: ensemble.plot(kind=kind, label=label), width, 3.0)
-        title = figure.axes[0].get_title(loc="left")
-        words = " ".join(title.split())
-        assert re.search(f"(bands|bars): 95 % between replicas{means}$", words)
-        assert "…" not in words[words.index(": 95 %") :]
-        assert (title.count("\n") > 0) == (width < 12)
-        plots.retitle(figure, "another title")
-        title = figure.axes[0].get_title(loc="left")
-        assert re.search("^another title.*95 % between replicas", " ".join(title.split()))
+@pytest.mark.parametrize("kind", [None, "overlay", "violin"])
+def test_legends_name_groups_and_titles_are_those_of_the_user(kind: Any) -> None:
+    """One group needs no legend; intervals can be left out."""
+    runs = {"wt": [made({"ALA1": 1}), made({"ALA1": 2})]}
+    one, both = (ensemble_of(own, name="sasa") for own in (runs, {**runs, "mut": runs["wt"]}))
+    (axes,) = both.plot(kind=kind, title="mine").axes
+    assert axes.get_title() == "mine"
+    figure = both.plot(kind=kind)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert [name.split(" ")[0].strip(",") for name in (names[0], names[-1])] == ["wt", "mut"]
+    assert not figure.get_suptitle() and not figure.axes[0].get_title(loc="left")
+    assert bool(one.plot(kind=kind).legends) == (kind == "overlay")
+
+
+def test_intervals_between_replicas_can_be_left_out() -> None:
+    """Bands of means along residues, and of violins."""
+    runs = {"wt": [made({"ALA1": 1}), made({"ALA1": 2})]}
+    for band in (None, False):
+        violins = ensemble_of(runs, name="sasa").plot(kind="violin", band=band).axes[0]
+        # The bodies of both violins, and the band of their mean.
+        assert len(violins.collections) == (3 if band is None else 2)

@@ -52,7 +52,7 @@ def test_residues_are_matched_by_number_and_code(
     codes = found.axes.get("icode", np.full(len(common), ""))
     names = [f"{n}{code}" for n, code in zip(found.axes["resid"], codes, strict=True)]
     assert sorted(names) == sorted(common)
-    assert any("left out" in text for text in found.remarks) == (
+    assert any("left out" in text for text in found.messages) == (
         len(common) < len(set(first + second))
     )
     if len(common) > 2:

@@ -13,7 +13,9 @@ from helpers.golden_files import Adk
 from helpers.made_ensembles import made_replicas
 from helpers.made_reports import report, worker
 from helpers.made_results import atom_values, dihedrals, ensemble_of, radial, table
+from helpers.messages import raises
 from scipy import stats
+from trajet.messages import Code
 from trajet.result.axes import named
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import MemberOutcome
@@ -67,8 +69,8 @@ def test_error_within_replicas_and_its_ratio() -> None:
     np.testing.assert_allclose(mean.within, [np.sqrt(np.sum(np.square(errors))) / 5], rtol=1e-12)
     np.testing.assert_allclose(mean.ratio, mean.standard_error / mean.within, rtol=1e-12)
     assert mean.ratio[0] > 2
-    (remark,) = result.mean().remarks
-    assert "times as much as their own fluctuations explain" in remark
+    (message,) = result.mean().messages
+    assert "times as much as their own fluctuations explain" in message
 
 
 def test_differences_equal_those_of_scipy() -> None:
@@ -132,13 +134,13 @@ def test_means_over_rows_have_the_error_between_replicas() -> None:
         assert np.isnan(found.within).all()
     named = result.mean("system").over(resid=(5, 12)).to_dataframe()
     assert named["quantity"].tolist() == ["rmsf_A:8_rows,_resid_5_to_12"]
-    for chosen, message in (
-        ({"resid": (50, 60)}, "no row has resid 50 to 60"),
-        ({"residue": 5}, "rows have no residue: they have quantity, atom, chain"),
-        ({"resid": "5"}, "resid has numbers: choose rows by these, not by '5'"),
-        ({"resid": (1, 2, 3)}, "a tuple has the first and the last value, not 3"),
+    for chosen in (
+        {"resid": (50, 60)},
+        {"residue": 5},
+        {"resid": "5"},
+        {"resid": (1, 2, 3)},
     ):
-        with pytest.raises(ValueError, match=message):
+        with raises(ValueError):
             result.mean("system").over(**chosen)
 
 
@@ -156,7 +158,7 @@ def test_means_over_rows_compare_the_same_rows() -> None:
     twin = stats.ttest_ind(b[:, 4:10].mean(axis=1), a[:, 4:10].mean(axis=1), equal_var=False)
     np.testing.assert_allclose(change.p, [twin.pvalue], rtol=1e-9)
     assert change.axes[QUANTITY].tolist() == ["rmsf_A:6_rows,_resid_1_to_10"]
-    assert any("4 of 30 rows are left out" in remark for remark in change.remarks)
+    assert any("4 of 30 rows are left out" in message for message in change.messages)
 
 
 def test_sentences_have_numbers_and_methods() -> None:
@@ -197,24 +199,24 @@ def test_sentences_have_numbers_and_methods() -> None:
     assert alone[0] == "rmsf (A ALA 1 CA) of system=wt: 1 Å (one replica, without an error)"
 
 
-def test_unresolved_members_are_a_remark() -> None:
+def test_unresolved_members_are_a_message() -> None:
     """A drift within a run; constants are none."""
     values = np.stack([np.arange(100.0), np.ones(100)], axis=1)
     drift = table(values, np.arange(100), ["name CA", "name CB"])
     noise = np.random.default_rng(1).normal(0, 1, 100)
     steady = replace(drift, values=np.stack([noise, np.ones(100)], axis=1))
-    remarks = ensemble_of({"wt": [steady, drift]}, name="rmsd").mean().remarks
+    messages = ensemble_of({"wt": [steady, drift]}, name="rmsd").mean().messages
     assert any(
         "not resolved in 1 of 2 members, the first is system=wt, replica=2: 1 of 2 quantities, the"
         " first rmsd_A:" in one
-        for one in remarks
+        for one in messages
     )
-    assert not any("resolved" in one for one in ensemble_of({"wt": [steady] * 2}).mean().remarks)
+    assert not any("resolved" in one for one in ensemble_of({"wt": [steady] * 2}).mean().messages)
 
 
 @pytest.mark.parametrize("kind", ["violin", "overlay"])
 def test_figures_of_runs_show_a_series_that_all_members_have(kind: str) -> None:
-    """Its values, mean and name; not the first column of each member."""
+    """Its values and mean; not the first column of each member."""
 
     def of_residues(*residues: str) -> tj.Table:
         levels = {"GLY2": 0.0, "ALA2": 1.0, "ALA3": 100.0}
@@ -226,11 +228,10 @@ def test_figures_of_runs_show_a_series_that_all_members_have(kind: str) -> None:
         "mut": [of_residues("ALA3"), of_residues("ALA3", "GLY2")],
     }
     (axes,) = ensemble_of(results, name="sasa").plot(kind=kind).axes
-    assert "sasa of ALA3" in axes.get_title(loc="left").replace("\n", " ")
     low, high = axes.get_ylim()
     assert 90 < low < high < 110
     apart = {"wt": [of_residues("ALA2")], "mut": [of_residues("GLY2")]}
-    with pytest.raises(ValueError, match="no row in common, such as sasa_A2:ALA2"):
+    with raises(ValueError):
         ensemble_of(apart, name="sasa").plot(kind=kind)
 
 
@@ -257,8 +258,8 @@ def test_groups_have_the_same_colour_in_any_order() -> None:
         lines = figure.axes[0].get_legend_handles_labels()
         colours.append({text: line.get_color() for line, text in zip(*lines, strict=True)})
     assert colours[0] == colours[1]
-    title = ensemble_of(results).difference("wt", "mut").plot().axes[0].get_title(loc="left")
-    assert "n = 2 and 2 replicas" in title.replace("\n", " ")
+    (axes,) = ensemble_of(results).difference("wt", "mut").plot().axes
+    assert axes.get_ylabel().replace("\N{NO-BREAK SPACE}", " ") == "RMSF (Å), mut − wt"
 
 
 def test_violins_of_angles_are_around_their_mean() -> None:
@@ -285,17 +286,17 @@ def test_atoms_are_matched_by_residue_and_never_by_row() -> None:
     found = result.difference("wt", "mut")
     assert found.axes["resid"].tolist() == list(range(5, RESIDUES + 1))
     np.testing.assert_allclose(found.difference, (b - a).mean(axis=0)[4:], atol=1e-12)
-    assert found.remarks == ("4 of 30 rows are left out, as some members do not have them",)
+    assert found.messages == ("4 of 30 rows are left out, as some members do not have them",)
 
 
 def test_rows_that_cannot_be_matched_are_errors() -> None:
     """Equal keys in unequal orders, and no common row."""
     one, other = fluctuations(normal(1, 1)[0]), fluctuations(normal(1, 2)[0], first=100)
-    with pytest.raises(tj.AnalysisError, match="have no row in common, such as rmsf_A A 1 CA"):
+    with raises(tj.AnalysisError):
         ensemble_of({"wt": [one, other]}).mean()
     twice = fluctuations(normal(1, 3)[0])
     twice.axes[0]["resid"][:] = 1
-    with pytest.raises(tj.AnalysisError, match="rows 0 and 1 are both rmsf_A A 1 CA"):
+    with raises(tj.AnalysisError):
         ensemble_of({"wt": [one, twice]}).mean()
     # In the same order they are matched.
     assert ensemble_of({"wt": [twice, twice]}).mean()["wt"].n_replicas == 2
@@ -307,7 +308,7 @@ def test_distances_of_other_bins_are_errors() -> None:
     one, other, shorter = (
         radial(edges, np.ones(len(edges) - 1)) for edges in (fine, coarse, fine[:13])
     )
-    with pytest.raises(tj.AnalysisError, match="r_A differs between system=wt, replica=1 and"):
+    with raises(tj.AnalysisError):
         ensemble_of({"wt": [one, other]}, name="rdf").mean()
     means = ensemble_of({"wt": [one, shorter]}, name="rdf").mean()
     assert len(means["wt"].mean) == 12
@@ -328,7 +329,7 @@ def test_angles_have_circular_means() -> None:
 
 @pytest.mark.parametrize("means", [(0, 170, 175, -170), (-60, -60, 180, 60), (10, 20, 40)])
 def test_means_of_angles_do_not_depend_on_the_order_of_replicas(means: tuple[float, ...]) -> None:
-    """Angles of opposite directions have a remark."""
+    """Angles of opposite directions have a message."""
     towards = np.exp(1j * np.radians(means)).mean()
     for order in permutations(means):
         found = ensemble_of({"wt": angles(*order)}, name="dihedrals").mean()
@@ -337,50 +338,51 @@ def test_means_of_angles_do_not_depend_on_the_order_of_replicas(means: tuple[flo
         around = centre + (np.array(means) - centre + 180) % 360 - 180
         apart = (found["wt"].mean[0] - around.mean() + 180) % 360 - 180
         assert abs(apart) < 1e-6
-        has_remark = any("opposite directions" in one for one in found.remarks)
-        assert has_remark == (abs(towards) < 0.5)
+        has_message = any("opposite directions" in one for one in found.messages)
+        assert has_message == (abs(towards) < 0.5)
 
 
-def test_remarks_of_members_are_remarks_on_their_mean() -> None:
-    """Remarks that differ in numbers are one, with the number of members that have it."""
+def test_messages_of_members_are_messages_on_their_mean() -> None:
+    """Messages of one code are one, with the number of members that have it."""
 
-    def with_remark(values: np.ndarray, *remarks: str) -> tj.Table:
-        made = report([worker(0, frames=100)], analysis="rmsf", remarks=list(remarks))
+    def with_message(values: np.ndarray, **texts: str) -> tj.Table:
+        messages = [tj.Message(Code[name], text) for name, text in texts.items()]
+        made = report([worker(0, frames=100)], analysis="rmsf", messages=messages)
         return replace(fluctuations(values), report=made)
 
     values = normal(3, 8)
     wt = [
-        with_remark(values[0], "3 of 60 frames: molecules are broken"),
-        with_remark(values[1], "5 of 60 frames: molecules are broken", "another"),
-        with_remark(values[2]),
+        with_message(values[0], BROKEN_MOLECULES="3 of 60 frames: molecules are broken"),
+        with_message(values[1], BROKEN_MOLECULES="5 of 60 frames: …", NOT_RESOLVED="another"),
+        with_message(values[2]),
     ]
     found = ensemble_of({"wt": wt, "mut": [fluctuations(row) for row in normal(2, 9)]})
     broken = "in 2 of 3 members, the first is system=wt, replica=1: 3 of 60 frames: molecules are"
-    assert any(broken in one for one in found.mean().remarks)
-    assert any("in 1 of 3 members" in one and "another" in one for one in found.mean().remarks)
-    assert any(broken in one for one in found.difference("wt", "mut").remarks)
+    assert any(broken in one for one in found.mean().messages)
+    assert any("in 1 of 3 members" in one and "another" in one for one in found.mean().messages)
+    assert any(broken in one for one in found.difference("wt", "mut").messages)
 
 
-def test_copies_mixed_keys_and_unequal_runs_are_remarks() -> None:
+def test_copies_mixed_keys_and_unequal_runs_are_messages() -> None:
     """Two members with the same numbers, other keys within a group, and shorter runs."""
     values = normal(4, 4)
     twice = ensemble_of({"wt": [fluctuations(values[k]) for k in (0, 1, 0)]})
     copies = "system=wt, replica=1 and system=wt, replica=3 have the same numbers"
-    assert any(copies in one for one in twice.mean().remarks)
+    assert any(copies in one for one in twice.mean().messages)
     own, other = list(map(fluctuations, values[:2])), list(map(fluctuations, values[2:]))
     across = ensemble_of({"wt": own, "mut": [own[0], other[0]]}).difference("wt", "mut")
     assert any(
         "system=wt, replica=1 and system=mut, replica=1 have the same" in one
-        for one in across.remarks
+        for one in across.messages
     )
     short = [fluctuations(row, n_frames=50) for row in values[2:]]
     unequal = ensemble_of({"wt": own, "mut": short}).difference("wt", "mut")
     assert any(
         "runs of system=wt have 100 frames and those of system=mut 50" in one
-        for one in unequal.remarks
+        for one in unequal.messages
     )
     equal = ensemble_of({"wt": own, "mut": other}).difference("wt", "mut")
-    assert not any("frames" in one or "same numbers" in one for one in equal.remarks)
+    assert not any("frames" in one or "same numbers" in one for one in equal.messages)
     mixed = tj.EnsembleResult(
         "rmsf",
         [
@@ -390,38 +392,38 @@ def test_copies_mixed_keys_and_unequal_runs_are_remarks() -> None:
     )
     assert any(
         "members with different temperature (300, 310) count as replicas" in one
-        for one in mixed.mean("system").remarks
+        for one in mixed.mean("system").messages
     )
-    assert not any("count as replicas" in one for one in mixed.mean().remarks)
+    assert not any("count as replicas" in one for one in mixed.mean().messages)
 
 
-def test_remarks_say_what_makes_numbers_doubtful() -> None:
+def test_messages_say_what_makes_numbers_doubtful() -> None:
     """One replica, unequal lengths, copies of one file, and one start."""
     values = normal(3, 4)
 
-    def remarks(results: list[Any], starts: Any = None) -> str:
-        return " ".join(ensemble_of({"wt": results}, starts=starts).mean().remarks)
+    def messages(results: list[Any], starts: Any = None) -> str:
+        return " ".join(ensemble_of({"wt": results}, starts=starts).mean().messages)
 
-    assert "one replica" in remarks([fluctuations(values[0])])
+    assert "one replica" in messages([fluctuations(values[0])])
     mean = ensemble_of({"wt": [fluctuations(values[0])]}).mean()["wt"]
     assert np.isnan(mean.half_width).all()
     short = [fluctuations(values[0], n_frames=50), fluctuations(values[1])]
-    assert "50 to 100 frames: fluctuations of shorter runs come out smaller" in remarks(short)
-    assert "copies of one file" in remarks([fluctuations(values[0])] * 2)
+    assert "50 to 100 frames: fluctuations of shorter runs come out smaller" in messages(short)
+    assert "copies of one file" in messages([fluctuations(values[0])] * 2)
     several = [fluctuations(row) for row in values]
-    assert remarks(several) == ""
-    assert "started from one place" in remarks(several, np.zeros((5, 3), np.float32))
+    assert messages(several) == ""
+    assert "started from one place" in messages(several, np.zeros((5, 3), np.float32))
 
 
 def test_a_difference_needs_replicas_and_known_groups() -> None:
     """One replica, an unknown group and an unknown key are errors."""
     values = normal(2, 1)
     result = ensemble_of({"wt": [fluctuations(values[0])], "mut": list(map(fluctuations, values))})
-    with pytest.raises(tj.AnalysisError, match="system=wt has one replica"):
+    with raises(tj.AnalysisError):
         result.difference("wt", "mut")
-    with pytest.raises(ValueError, match="no member with system=none"):
+    with raises(ValueError):
         result.difference("wt", "none")
-    with pytest.raises(ValueError, match="members have no force"):
+    with raises(ValueError):
         result.mean("force")
     flat = values.copy()
     flat[:, 0] = 1
@@ -429,7 +431,7 @@ def test_a_difference_needs_replicas_and_known_groups() -> None:
     found = both.difference("a", "b")
     assert np.isnan(found.p[0])
     assert not found.is_significant[0]
-    assert "1 of 30 rows have the same number in all replicas" in found.remarks[-1]
+    assert "1 of 30 rows have the same number in all replicas" in found.messages[-1]
     # Equal replicas do not make a mean certain.
     mean = both.mean()["a"]
     assert mean.mean[0] == 1
@@ -442,7 +444,7 @@ def test_a_difference_needs_replicas_and_known_groups() -> None:
 def test_results_without_common_rows_have_no_mean(adk: Adk) -> None:
     """Clusters are those of the frames of one run."""
     result = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=2, frames=range(4))
-    with pytest.raises(tj.AnalysisError, match="class Clusters have no rows"):
+    with raises(tj.AnalysisError):
         profile_of(result)
 
 
@@ -473,10 +475,10 @@ def test_tables_and_figures(adk: Adk, tmp_path: Path) -> None:
         drawn = rmsd.plot(kind=kind).axes
         assert [axes.get_title(loc="left") for axes in drawn] == ["name CA", "resid 1:50"]
         names = drawn[0].get_legend_handles_labels()[1]
-        assert any(name.startswith("system=wt") for name in names)
-        with pytest.raises(ValueError, match="values per frame, which results of rmsf do not"):
+        assert any(name.startswith("wt") for name in names)
+        with raises(ValueError):
             rmsf.plot(kind=kind)
-    with pytest.raises(ValueError, match="kind is one of 'overlay', 'violin', or None"):
+    with raises(ValueError):
         rmsd.plot(kind="histogram")
     for one in (means, difference, rmsd, rmsd.difference("wt", "mut"), msd):
         (axes,) = one.plot().axes
@@ -533,7 +535,7 @@ def test_contacts_that_a_member_never_forms_count_as_zero() -> None:
             assert value == pytest.approx(own[:, i, j].mean(), abs=1e-12)
         ever = np.triu(sum(each.any(axis=0) for each in maps.values()), 2)
         assert len(rows) == len({frozenset(row) for row in rows}) == np.count_nonzero(ever)
-        assert not any("left out" in remark for remark in mean.remarks)
+        assert not any("left out" in message for message in mean.messages)
     difference = means.difference("wt", "mut")
     found = {
         frozenset(pair): value

@@ -27,6 +27,7 @@ from helpers.kept_members import (
 from helpers.made_ensembles import made_replicas
 from helpers.made_hdf5 import add_gromacs_topology
 from helpers.made_stores import TWO_TAGS
+from helpers.messages import raises
 from MDAnalysisTests.datafiles import TPR, XTC
 from trajet.analysis import resume
 from trajet.analysis.resume import ResumeFolder
@@ -40,7 +41,7 @@ def ensemble(adk: Adk, tmp_path: Path) -> tj.Ensemble:
 
 
 def test_results_are_used_again_with_the_same_bits(ensemble: tj.Ensemble, tmp_path: Path) -> None:
-    """Whatever the threads; also where each result begins, for the remark on one start."""
+    """Whatever the threads; also where each result begins, for the message on one start."""
     first = tj.run(jobs(ensemble), resume=tmp_path / "kept")
     assert n_reused(first) == [0, 0]
     second = tj.run(
@@ -151,9 +152,9 @@ def test_functions_and_single_trajectories_are_refused(
 ) -> None:
     """A function cannot be compared with that of an earlier run."""
     job = tj.apply.job(ensemble.select("name CA"), lambda x: x.mean(axis=0))
-    with pytest.raises(ValueError, match="apply: an argument of the type function"):
+    with raises(ValueError):
         tj.run([job], resume=tmp_path / "kept")
-    with pytest.raises(ValueError, match="resume= is for the members of an ensemble"):
+    with raises(ValueError):
         tj.run([tj.rmsd.job(ensemble[0].open().select("name CA"))], resume=tmp_path / "kept")
 
 

@@ -7,6 +7,7 @@ import pytest
 import trajet as tj
 from helpers.made_reports import report, worker
 from helpers.made_results import atom_values, ensemble_of
+from helpers.messages import raises
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trajet.result.group_mean import first_copies
@@ -63,7 +64,7 @@ def members(folder: Path, heights: dict[str, float]) -> Path:
 
 
 def test_slices_of_cells_of_nearly_one_height_have_means(tmp_path: Path) -> None:
-    """As of runs at constant pressure, with a remark; their positions are the mean ones."""
+    """As of runs at constant pressure, with a message; their positions are the mean ones."""
     topology = members(tmp_path, {"1": 40.0, "2": 40.4, "3": 40.2})
     ensemble = tj.ensemble(str(tmp_path / "run_{replica}.xtc"), topology=topology)
     result = tj.linear_density(ensemble.select("all"), quantity="number", bins=10)
@@ -71,11 +72,11 @@ def test_slices_of_cells_of_nearly_one_height_have_means(tmp_path: Path) -> None
     found = [np.ravel(one.values) for one in result.results]
     np.testing.assert_allclose(mean.mean, np.mean(found, axis=0))
     np.testing.assert_allclose(mean.axes["position_A"], 4.02 * (np.arange(10) + 0.5), rtol=1e-4)
-    assert any("heights of cells differ by up to 1 %" in remark for remark in mean.remarks)
+    assert any("heights of cells differ by up to 1 %" in message for message in mean.messages)
     members(tmp_path, {"4": 48.0})
     ensemble = tj.ensemble(str(tmp_path / "run_{replica}.xtc"), topology=topology)
     result = tj.linear_density(ensemble.select("all"), quantity="number", bins=10)
-    with pytest.raises(tj.AnalysisError, match="whose heights differ by less than 5 %"):
+    with raises(tj.AnalysisError):
         result.mean([])
 
 
@@ -135,7 +136,7 @@ def test_names_of_residues_do_not_tell_rows_of_two_systems_apart(
         for name, axis in expected.axes.items():
             assert found.axes[name].tolist() == axis.tolist()
         np.testing.assert_array_equal(found.difference, expected.difference)
-        assert not any("left out" in remark for remark in found.remarks)
+        assert not any("left out" in message for message in found.messages)
 
 
 # Names that look like labels, and such that name and number of two residues make one text.
@@ -209,7 +210,7 @@ def test_rows_are_those_of_the_same_residues(
             after = after.take([second.index(one) for one in first if one in second], axis=k)
         found = result.difference(0, 1)
         np.testing.assert_allclose(found.difference, (after - before).ravel(), atol=1e-5)
-        is_left_out = any("left out" in remark for remark in found.remarks)
+        is_left_out = any("left out" in message for message in found.messages)
         assert is_left_out == (first != second)
 
 
@@ -257,11 +258,11 @@ def test_all_angles_of_a_mutant_are_compared() -> None:
     change = angles.difference("wild_type", "mutant")
     assert len(change.difference) == angles[0].values.shape[1]
     assert "angle_degrees:phi_PRO3" in change.axes["quantity"].tolist()
-    assert any("the first is PRO3 for ALA3" in remark for remark in change.remarks)
+    assert any("the first is PRO3 for ALA3" in message for message in change.messages)
     assert angles.plot(kind="violin", series="phi PRO3").axes
     # Seven of eight members have no bond, which says nothing about copies.
     bonds = tj.hbonds(ensemble.select("all"), frames=slice(0, 2)).mean([])
-    assert not any("copies of one file" in remark for remark in bonds.remarks)
+    assert not any("copies of one file" in message for message in bonds.messages)
 
 
 @pytest.mark.parametrize(
@@ -292,11 +293,11 @@ def test_ions_are_no_mutations_of_others(tmp_path: Path) -> None:
     assert mean.axes["quantity"].tolist() == [
         f"center_A:{name}_{axis}" for name in ("ALA1", "K3") for axis in "xyz"
     ]
-    assert any("6 of 12 rows are left out" in remark for remark in mean.remarks)
+    assert any("6 of 12 rows are left out" in message for message in mean.messages)
 
 
 def test_chains_that_are_all_renamed_are_matched_in_their_order(tmp_path: Path) -> None:
-    """Rows of atoms and rows with labels of residues agree, and a remark says so."""
+    """Rows of atoms and rows with labels of residues agree, and a message says so."""
     names = ("GUAU", "GCAU")
     systems = [
         {(chain, k, ""): name for chain in chains for k, name in enumerate(of, 1)}
@@ -311,7 +312,7 @@ def test_chains_that_are_all_renamed_are_matched_in_their_order(tmp_path: Path) 
     )
     np.testing.assert_allclose(change.difference, after - before)
     assert change.axes["chain"].tolist() == ["A"] * 4 + ["B"] * 4
-    assert any("chains are matched in their order" in remark for remark in change.remarks)
+    assert any("chains are matched in their order" in message for message in change.messages)
     pairs = tj.distances(atoms).difference(0, 1)
     assert len(pairs.difference) == 8 * 7 // 2
     assert pairs.axes["quantity"][0] == "distance_A:A:G1:C2_-_A:U2:C2"
@@ -328,5 +329,5 @@ def test_chains_that_members_share_are_not_matched_in_their_order(tmp_path: Path
             for k, one in enumerate(files)
             for result in [analysis(one.select(f"name C2 and chainID {'AB'[k // 2]}"))]
         ]
-        with pytest.raises(tj.AnalysisError, match="no row in common"):
+        with raises(tj.AnalysisError):
             tj.EnsembleResult(analysis.__name__, outcomes).difference(0, 1)

@@ -17,7 +17,7 @@ import pytest
 import trajet as tj
 from docs.test_coming_from_docs import CODE, FOLDER, rows_of
 from docs.test_coming_from_docs import _prepare as prepare
-from helpers.commands import succeed
+from helpers.commands import execute, succeed
 from helpers.golden_files import FORMATS
 from helpers.made_stores import make_store
 from helpers.mounted_stores import mounted
@@ -44,8 +44,7 @@ def gmx(*words: object, typed: str = "") -> tuple[str, str]:
     program = shutil.which("gmx")
     assert program, "there is no gmx: install GROMACS (apt-get install gromacs) for these tests"
     command = [program, "-quiet", *map(str, words)]
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = execute(*command, input=typed, timeout=600)
     return done.stdout, done.stderr
 
 
@@ -235,11 +234,7 @@ def test_topologies_are_those_that_gromacs_reads(path: Path) -> None:
             [int(start) + a, int(start) + b] for start, of_one in pairs for a, b in of_one
         )
 
-    for ours, theirs in {
-        "names": "names",
-        "types": "types",
-        "resnames": "residue_names",
-    }.items():
+    for ours, theirs in {"names": "names", "types": "types", "resnames": "residue_names"}.items():
         column = topology.column(ours)
         assert column is not None
         assert column.tolist() == all_of(theirs), ours
@@ -288,14 +283,7 @@ def converted(
     assert program
     path = folder / "moved.xtc"
     command = [program, "-quiet", "trjconv", "-s", files[0], "-f", files[1], "-o", path]
-    done = subprocess.run(
-        [*map(str, (*command, "-ndec", 5, *options))],
-        input=groups,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    execute(*map(str, (*command, "-ndec", 5, *options)), input=groups, timeout=600)
     return tj.open(None, path, sidecar=False).read().positions
 
 

@@ -86,7 +86,7 @@ def test_rmsd_has_the_bits_of_local_files(bucket: Bucket, local: Path) -> None:
     expected = tj.rmsd(here.select("protein"))
     traj = bucket.open("md/top.gro", "md/run.*.xtc")
     assert [path.name for path in traj.paths] == ["run.2.xtc", "run.10.xtc"]
-    assert not traj.remarks
+    assert not traj.messages
     for pool in (tj.LocalPool(), tj.ProcessPool(workers=2)):
         found = tj.rmsd(traj.select("protein"), pool=pool)
         assert np.array_equal(found.values, expected.values)

@@ -102,7 +102,7 @@ def test_cells_of_dcd_files_follow_the_version(name: str, cell: list[float]) -> 
     """Cells are read by the version in the header, as by chemfiles."""
     traj = tj.open(None, folder("TRAJET_CHEMFILES_DATA") / "dcd" / f"{name}.dcd", sidecar=False)
     assert np.allclose(traj.read([0], [0]).cells[0], cell, atol=1e-3)
-    assert traj.remarks == ()
+    assert traj.messages == ()
 
 
 def test_dcd_files_of_any_markers_and_byte_order_are_equal() -> None:

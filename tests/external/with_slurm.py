@@ -3,13 +3,13 @@
 pytest does not collect this file by itself: the gate needs no SLURM.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import execute
 from helpers.doc_examples import place_of_sample
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "parallel.md"
@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def finished(*command: str) -> None:
     """Run a command and expect success."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = execute(*command, code=None)
     job_output = [path.read_text() for path in Path().glob("slurm-*.out")]
     assert done.returncode == 0, (done.stdout, done.stderr, job_output)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.extent import examples
+from helpers.messages import raises
 from helpers.named_atoms import Atom, chain_of, opened, write_gro, write_pdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -46,8 +47,8 @@ def test_atoms_are_read_in_the_order_of_the_topology(
     tj.convert(trajectory.all_atoms(), copy, force=True)
     assert same_places(opened(None, copy).read([2]).positions, atoms)
     is_moved = order != sorted(order)
-    remarks = [remark for remark in trajectory.remarks if "another order" in remark]
-    assert len(remarks) == is_moved
+    messages = [message for message in trajectory.messages if "another order" in message]
+    assert len(messages) == is_moved
 
 
 def test_workers_have_the_order_of_the_topology(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_equal_names_in_another_order_are_an_error(tmp_path: Path) -> None:
     atoms += [Atom("O", "LIG", 1, "A", 9, 0.3)]
     topology = write_pdb(tmp_path / "top.pdb", [atoms])
     path = write_gro(tmp_path / "x.gro", [atoms[::-1]])
-    with pytest.raises(tj.SelectionError, match="several have the same name"):
+    with raises(tj.SelectionError):
         opened(topology, path)
     numbered = [atom._replace(serial=k + 1) for k, atom in enumerate(atoms)]
     topology = write_pdb(tmp_path / "top.pdb", [numbered])
@@ -81,7 +82,7 @@ def test_equal_names_in_another_order_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "n_remarks"),
+    ("changes", "n_messages"),
     [
         ({}, 0),
         ({"resname": "HISD"}, 0),
@@ -91,8 +92,8 @@ def test_equal_names_in_another_order_are_an_error(tmp_path: Path) -> None:
         ({"serial": 4}, 0),
     ],
 )
-def test_names_of_other_programs_are_a_remark(
-    changes: dict[str, Any], n_remarks: int, tmp_path: Path
+def test_names_of_other_programs_are_a_message(
+    changes: dict[str, Any], n_messages: int, tmp_path: Path
 ) -> None:
     """Conventions, renumbered residues and blank chains leave the order as it is."""
     atoms = [Atom(name, "HIS", 5, "A", k + 1, k / 10) for k, name in enumerate(("N", "H", "CA"))]
@@ -103,7 +104,7 @@ def test_names_of_other_programs_are_a_remark(
         others = [atom._replace(**changes) for atom in atoms]
     trajectory = opened(topology, write_pdb(tmp_path / "x.pdb", [others]))
     assert same_places(trajectory.read().positions, atoms)
-    assert sum("other names" in remark for remark in trajectory.remarks) == n_remarks
+    assert sum("other names" in message for message in trajectory.messages) == n_messages
 
 
 def test_another_order_beside_other_names_is_an_error(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_another_order_beside_other_names_is_an_error(tmp_path: Path) -> None:
     atoms = [Atom(name, "ALA", 5, "A", k + 1, k / 10) for k, name in enumerate(names)]
     topology = write_pdb(tmp_path / "top.pdb", [atoms])
     others = [atoms[0], atoms[1]._replace(name="HN"), atoms[3], atoms[2]]
-    with pytest.raises(tj.SelectionError, match="the same names in another order"):
+    with raises(tj.SelectionError):
         opened(topology, write_gro(tmp_path / "x.gro", [others]))
 
 
@@ -121,5 +122,5 @@ def test_a_file_of_other_atoms_beside_a_topology_of_another_size(tmp_path: Path)
     topology = write_pdb(tmp_path / "top.pdb", [chain_of(3)])
     trajectory = opened(topology, write_gro(tmp_path / "x.gro", [chain_of(6)]))
     assert trajectory.n_atoms == 6
-    with pytest.raises(tj.SelectionError, match="has 3 atoms"):
+    with raises(tj.SelectionError):
         trajectory.select("all")

@@ -1,5 +1,6 @@
 """Cursors: one frame at a time, in any order, equals reading at once, for every format."""
 
+import gc
 import multiprocessing
 import threading
 from pathlib import Path
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import trr_bytes, xtc_bytes
+from helpers.messages import raises
+from helpers.range_server import wait_until
 from MDAnalysisTests import datafiles
 
 FILES = {
@@ -138,19 +141,32 @@ def test_transformed_frames_equal_those_of_reading_at_once() -> None:
     assert np.array_equal(traj.nojump().cursor([]).read(5).cell, traj.read([5], [0]).cells[0])
 
 
+def test_kept_arrays_stay(traj: tj.Trajectory) -> None:
+    """Arrays of a frame and views of them are not those of later frames."""
+    with traj.cursor() as cursor:
+        kept = [frame.positions for frame in cursor]
+        views = [frame.positions[1:3, 0] for frame in cursor if frame.positions is not None]
+    expected = traj.read().positions
+    assert np.array_equal(np.array(kept), expected)
+    assert np.array_equal(np.array(views), expected[:, 1:3, 0])
+
+
 def test_out_receives_the_positions() -> None:
-    """An array of the caller is filled; one of another shape is refused."""
+    """An array of the caller is filled, until the next frame; one of another shape is refused."""
     cursor = tj.open(*FILES["dcd"]).cursor([1, 2])
     out = np.zeros((2, 3), np.float32)
     assert cursor.read(3, out).positions is out
+    before = out.copy()
     assert out.any()
+    assert not np.array_equal(cursor.read(4).positions, before)
+    assert np.array_equal(out, before)
     for wrong in (np.zeros((3, 3), np.float32), np.zeros((2, 3), np.float32).T):
-        with pytest.raises(ValueError, match="out must be an array of shape"):
+        with raises(ValueError):
             cursor.read(3, wrong)
-    with pytest.raises(tj.FrameError, match=r"frame 98 is out of range: .* 98 frames, 0 to 97"):
+    with raises(tj.FrameError):
         cursor.read(98)
     cursor.close()
-    with pytest.raises(ValueError, match="closed"):
+    with raises(ValueError):
         cursor.read(0)
 
 
@@ -163,8 +179,8 @@ def test_cursors_without_fields_read_times(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr().err == ""
 
 
-def test_an_array_that_is_in_use_is_an_error() -> None:
-    """Two threads must not read frames into one array; the error says what to do."""
+def test_threads_that_share_a_cursor_are_an_error() -> None:
+    """Two threads must not read frames at the same time; the error says what to do."""
     cursor = tj.open(*FILES["dcd"]).cursor()
     stop = threading.Event()
     raised: list[BaseException] = []
@@ -201,7 +217,7 @@ def test_a_damaged_frame_is_an_error_when_it_is_asked_for(tmp_path: Path) -> Non
     cursor = traj.cursor()
     for frame in range(40):
         if frame == 25:
-            with pytest.raises(tj.TrajetError, match=r"damaged\.xtc"):
+            with raises(tj.TrajetError):
                 cursor.read(frame)
         else:
             assert np.array_equal(cursor.read(frame).positions, expected[frame])
@@ -235,12 +251,15 @@ def test_threads_end_with_their_cursors() -> None:
         names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
         return names.count("trajet-ahead")
 
+    # Cursors of other tests, which only the garbage collector finds.
+    gc.collect()
     before = n_ahead()
     cursors = [traj.cursor() for _ in range(3)]
     for cursor in cursors:
         for frame in range(10):
             cursor.read(frame)
-    assert n_ahead() == before + 3
+    # A thread gets its name after it has begun.
+    wait_until(lambda: n_ahead() == before + 3)
     cursors[0].close()
     assert n_ahead() == before + 2
     del cursor, cursors

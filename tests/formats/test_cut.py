@@ -8,6 +8,7 @@ import trajet as tj
 from helpers import xtc_bytes
 from helpers.damage import outcomes_of_damage, word
 from helpers.golden_files import XTC_FILES, Golden
+from helpers.messages import raises
 
 
 def test_report_records_the_unread_tail(golden: Golden, golden_xtc: Path) -> None:
@@ -28,10 +29,10 @@ def test_truncated_tail_does_not_excuse_other_damage(golden: Golden, golden_xtc:
     data = golden_xtc.read_bytes()
     frames = xtc_bytes.walk(data)
     golden_xtc.write_bytes(xtc_bytes.with_field(data, frames[1].start, 1996))
-    with pytest.raises(tj.FormatError, match="frame 1"):
+    with raises(tj.FormatError):
         tj.open(None, golden_xtc, sidecar=False, allow_truncated_tail=True)
     golden_xtc.write_bytes(data + b"rubbish at the end of a file, longer than a frame header" * 4)
-    with pytest.raises(tj.FormatError, match=f"frame {len(frames)}"):
+    with raises(tj.FormatError):
         tj.open(None, golden_xtc, sidecar=False, allow_truncated_tail=True)
 
 

@@ -9,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers.made_files import random_vectors, write_trr, write_with_mdanalysis
 from helpers.made_hdf5 import write_h5md
+from helpers.messages import raises
 
 N = 12
 
@@ -48,13 +49,12 @@ def test_box_that_is_not_finite_is_an_error(
     write(path, value)
     traj = tj.open(None, path)
     assert np.isfinite(traj.read([0, 2]).cells).all()
-    words = rf"{path.name}: frame 1 .* not finite"
-    with pytest.raises(tj.FormatError, match=words):
+    with raises(tj.FormatError):
         traj.read()
-    with pytest.raises(tj.FormatError, match=words):
+    with raises(tj.FormatError):
         tj.distances(traj.select([0]), traj.select([1]))
     for ending in {path.suffix, ".trr"}:
-        with pytest.raises(tj.FormatError, match=words):
+        with raises(tj.FormatError):
             tj.convert(traj, tmp_path / f"copy{ending}")
         assert not (tmp_path / f"copy{ending}").exists()
     assert tj.convert(traj, tmp_path / f"copy{path.suffix}", frames=[0, 2]).n_frames == 2

@@ -1,7 +1,6 @@
 """Laws that every format holds, on every file, in one suite."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,6 +27,7 @@ from helpers.golden_files import (
     same_bits,
 )
 from helpers.made_files import random_vectors, write_dcd, write_trr, write_with_mdanalysis
+from helpers.messages import names, raises
 from trajet import _trajet
 from trajet._trajet import Reader
 
@@ -155,14 +155,6 @@ def first_frames(truth: Truth, n: int) -> Truth:
     return replace(truth, **{name: getattr(truth, name)[:n] for name in arrays})
 
 
-def message_of(caught: pytest.ExceptionInfo[BaseException], path: Path) -> str:
-    """Return the text behind the path, which must be there, of an error of one line."""
-    message = str(caught.value)
-    assert str(path) in message
-    assert "\n" not in message
-    return message.replace(str(path), "")
-
-
 # Values
 
 
@@ -181,9 +173,8 @@ def test_every_format_has_files() -> None:
 def test_unreadable_files_are_errors(name: str, leave: bool, tmp_path: Path) -> None:
     """A file that MDAnalysis does not read is an error that names it."""
     copy = Path(shutil.copy(PUBLISHED[name], tmp_path / name))
-    with pytest.raises(tj.TrajetError) as caught:
+    with raises(tj.TrajetError):
         tj.open(None, copy, allow_truncated_tail=leave)
-    message_of(caught, copy)
 
 
 @each_file
@@ -221,9 +212,8 @@ def test_whole_files_equal_mdanalysis(file: Golden, path: Path) -> None:
             assert getattr(block, field) is not None
             assert_same(block, file.truth, frames, atoms)
             continue
-        with pytest.raises(tj.FormatError) as caught:
+        with raises(tj.FormatError, path, field):
             traj.read(**{field: True})
-        assert field in message_of(caught, path)
 
 
 @each_file
@@ -306,12 +296,12 @@ def test_field_that_no_requested_frame_has_is_an_error(file: Golden, path: Path)
                 block = traj.read(frames=[frame], atoms=[0], **{field: True})
                 assert_same(block, file.truth, np.array([frame]), np.array([0]))
             else:
-                with pytest.raises(tj.FormatError, match=re.escape(str(path))):
+                with raises(tj.FormatError, path, field):
                     traj.read(frames=[frame], atoms=[0], **{field: True})
 
 
 def test_blocks_join_to_the_whole(file: Golden, path: Path) -> None:
-    """Blocks of any size, joined, equal the result of read()."""
+    """Blocks of any size that a caller keeps, joined, equal the result of read()."""
     truth = file.truth
     n = truth.n_frames
     traj = tj.open(None, path)
@@ -327,7 +317,7 @@ def test_blocks_join_to_the_whole(file: Golden, path: Path) -> None:
             expected = np.arange(n)[frames]
             done = 0
             most = size or min(256, max(1, (512 << 10) // (12 * len(which))))
-            for block in blocks:
+            for block in list(blocks):
                 here = expected[done : done + most]
                 assert_same(block, truth, here, which)
                 done += len(here)
@@ -339,12 +329,8 @@ def test_frame_out_of_range_is_an_index_error(file: Golden, path: Path) -> None:
     traj = tj.open(None, path)
     n = file.truth.n_frames
     for frames in ([n], [0, n], [-n - 1], [10**12]):
-        with pytest.raises(tj.FrameError) as caught:
+        with raises(tj.FrameError, path, frames[-1], n):
             traj.read(frames=frames)
-        assert isinstance(caught.value, IndexError)
-        message = message_of(caught, path)
-        assert str(frames[-1]) in message
-        assert str(n) in message
 
 
 def test_atom_out_of_range_is_a_selection_error(file: Golden, path: Path) -> None:
@@ -352,9 +338,9 @@ def test_atom_out_of_range_is_a_selection_error(file: Golden, path: Path) -> Non
     traj = tj.open(None, path)
     n = file.truth.n_atoms
     for atoms in ([n], [0, n], [10**12]):
-        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
+        with raises(tj.SelectionError, atoms[-1], n):
             traj.select(atoms)
-        with pytest.raises(tj.SelectionError, match=re.escape(str(n))):
+        with raises(tj.SelectionError, atoms[-1], n):
             traj.read(atoms=atoms)
 
 
@@ -412,19 +398,17 @@ def test_cut_files_are_errors(file: Golden, path: Path, every: bool) -> None:
             assert same_bits(traj.times, truth.times)
             read += 1
         else:
-            with pytest.raises(tj.FormatError) as caught:
+            with raises(tj.FormatError, path) as caught:
                 tj.open(None, path, sidecar=False)
-            message = message_of(caught, path)
             assert isinstance(caught.value, tj.TruncatedError) or cut < MAGIC_SIZE
             assert not isinstance(caught.value, tj.TruncatedError) or cut > 0
             if cut >= MAGIC_SIZE:
-                assert re.search(rf"\bframe {whole}\b", message)
-                assert {int(n) for n in re.findall(r"\d+", message)} & {found.at[whole], cut}
+                assert names(caught.value, f"frame {whole}")
+                assert any(names(caught.value, byte) for byte in (found.at[whole], cut))
             refused += 1
         if whole == 0:
-            with pytest.raises(tj.FormatError) as caught:
+            with raises(tj.FormatError, path):
                 tj.open(None, path, sidecar=False, allow_truncated_tail=True)
-            message_of(caught, path)
             continue
         traj = tj.open(None, path, sidecar=False, allow_truncated_tail=True)
         assert traj.n_frames == whole
@@ -455,29 +439,31 @@ def test_file_cut_while_open_is_an_error(file: Golden, path: Path) -> None:
     """A file that shrinks under an open trajectory gives neither zeros nor a crash."""
     traj = tj.open(None, path)
     os.truncate(path, borders(file).at[-1] - 5)
-    with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(path))):
+    with raises((tj.TrajetError, OSError), path):
         traj.read(frames=[-1])
 
 
 @each_file
-def test_wrong_frame_count_of_a_header_is_a_remark(file: Golden, path: Path) -> None:
-    """A correct count gives no remark."""
+def test_wrong_frame_count_of_a_header_is_a_message(file: Golden, path: Path) -> None:
+    """A correct count gives no message."""
     found = borders(file)
     traj = tj.open(None, path)
-    remarks = [remark for remark in traj.remarks if remark not in traj.source.files.time_remarks]
-    has_remark = any(f"{found.claimed} frames" in remark for remark in remarks)
-    assert has_remark == (found.claimed not in (None, found.n_frames))
+    messages = [
+        message for message in traj.messages if message not in traj.source.files.time_messages
+    ]
+    has_message = any(f"{found.claimed} frames" in message for message in messages)
+    assert has_message == (found.claimed not in (None, found.n_frames))
 
 
 @pytest.mark.parametrize("claimed", [0, 1, 9, 11, 10**6, -1])
-def test_frame_count_of_dcd_is_only_a_remark(claimed: int, tmp_path: Path) -> None:
+def test_frame_count_of_dcd_is_only_a_message(claimed: int, tmp_path: Path) -> None:
     """A wrong number of frames in the header of a DCD file has no other effect."""
     positions = random_vectors(10, 12)
     path = write_dcd(tmp_path / "claimed.dcd", positions, claimed=claimed)
     traj = tj.open(None, path)
     assert same_bits(traj.read().positions, positions)
-    assert len(traj.remarks) == 1
-    assert str(claimed) in traj.remarks[0]
+    assert len(traj.messages) == 1
+    assert str(claimed) in traj.messages[0]
 
 
 def test_frame_count_of_ncdf_detects_cut_files(tmp_path: Path) -> None:
@@ -492,23 +478,23 @@ def test_frame_count_of_ncdf_detects_cut_files(tmp_path: Path) -> None:
 
     at = borders_of("NCDF", data).at
     for n in (11, 10**6):
-        with pytest.raises(tj.TruncatedError, match=re.escape(str(path))):
+        with raises(tj.TruncatedError):
             tj.open(None, claim(n))
         traj = tj.open(None, claim(n), allow_truncated_tail=True)
         assert_same(traj.read(), truth, *all_of(truth))
-        assert str(n) in traj.remarks[0]
+        assert str(n) in traj.messages[0]
     for n in (1, 9):
         for cut in (len(data), at[n] + 1):
             traj = tj.open(None, claim(n, cut))
             assert_same(traj.read(), truth, np.arange(n), np.arange(12))
-            assert len(traj.remarks) == 1
-    with pytest.raises(tj.FormatError, match=re.escape(str(path))):
+            assert len(traj.messages) == 1
+    with raises(tj.FormatError):
         tj.open(None, claim(0))
     for n in (1, 9, 10):
         traj = tj.open(None, claim(STREAMING, at[n]))
         assert_same(traj.read(), truth, np.arange(n), np.arange(12))
-        assert traj.remarks == ()
-        with pytest.raises(tj.TruncatedError, match=re.escape(str(path))):
+        assert traj.messages == ()
+        with raises(tj.TruncatedError):
             tj.open(None, claim(STREAMING, at[n] - 1))
 
 
@@ -594,7 +580,7 @@ def test_file_that_grew_has_its_index_extended(file: Golden, path: Path) -> None
         last = grown[found.at[n - 1] :]
         if last.startswith(b"MODEL") and b"ENDMDL" not in last:
             # A model without its end may be cut.
-            with pytest.raises(tj.TruncatedError, match=f"cut inside frame {n - 1}"):
+            with raises(tj.TruncatedError):
                 tj.open(None, path)
             continue
         truth = first_frames(file.truth, n)
@@ -663,7 +649,7 @@ def test_frames_exchanged_behind_the_index_are_detected(
             try:
                 block = tj.open(None, path).read(frames=frames)
             except tj.StaleIndexError as error:
-                assert str(path) in str(error)
+                assert names(error, path)
                 stale += 1
                 block = tj.open(None, path).read(frames=frames)  # the index is rebuilt
             assert_same(block, truth, np.arange(m)[frames], np.arange(truth.n_atoms))

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import commands
+from helpers.commands import execute
 from helpers.damage import outcomes_of_damage
 from helpers.golden_files import DATA, Adk, Truth, all_of, assert_same, same_bits
 from helpers.made_files import random_vectors
@@ -27,6 +27,7 @@ from helpers.made_hdf5 import (
     write_h5md,
     write_with_mdanalysis,
 )
+from helpers.messages import raises
 
 PUBLISHED = {path.name: path for path in sorted(DATA.rglob("*.h5md"))}
 # Files whose other groups MDAnalysis refuses, and the group of another file.
@@ -181,11 +182,11 @@ def test_boxes_may_be_vectors_or_lengths(of: str, tmp_path: Path) -> None:
 def test_box_without_periodic_boundaries_is_no_cell(tmp_path: Path) -> None:
     """Its edges are placeholders, as the specification states."""
     edges = np.tile([3.0, 4, 5], (N_FRAMES, 1))
-    for boundary, remarks in (("none", 0), (["periodic", "periodic", "none"], 1)):
+    for boundary, messages in (("none", 0), (["periodic", "periodic", "none"], 1)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=edges, boundary=boundary)
         traj = tj.open(None, path)
         assert np.isnan(traj.read(atoms=[0]).cells).all()
-        assert len(traj.remarks) == remarks
+        assert len(traj.messages) == messages
     write_h5md(path, POSITIONS)
     assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
     write_h5md(path, POSITIONS, edges=edges, boundary=None)
@@ -194,7 +195,7 @@ def test_box_without_periodic_boundaries_is_no_cell(tmp_path: Path) -> None:
     assert np.isnan(tj.open(None, path).read(atoms=[0]).cells).all()
     with h5py.File(path, "a") as file:
         file["particles/trajectory/box"].attrs["dimension"] = 2
-    with pytest.raises(tj.FormatError, match="2 dimensions"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     with h5py.File(path, "a") as file:
         del file["particles/trajectory/box"]
@@ -228,13 +229,13 @@ def test_fixed_steps_and_times_are_increments(tmp_path: Path) -> None:
 
 
 def test_missing_times_are_frame_numbers(tmp_path: Path) -> None:
-    """A remark states that they were made up."""
+    """A message states that they were made up."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, time=False)
     traj = tj.open(None, path)
     assert np.array_equal(traj.times, np.arange(N_FRAMES))
     assert np.array_equal(traj.steps, np.arange(N_FRAMES) * 10)
-    (remark,) = traj.remarks
-    assert remark.startswith("it states no times: frames are taken to be 1 ps apart; give")
+    (message,) = traj.messages
+    assert message.startswith("it states no times: frames are taken to be 1 ps apart: give")
 
 
 def test_one_of_several_groups_must_be_named(tmp_path: Path) -> None:
@@ -245,11 +246,11 @@ def test_one_of_several_groups_must_be_named(tmp_path: Path) -> None:
     assert tj.open(None, path).n_atoms == N_ATOMS
     assert tj.open(None, path, format_options={"h5md": {"particles": "all"}}).n_atoms == N_ATOMS
     write_h5md(path, POSITIONS[:5, :7] + 1, group="few", mode="a")
-    with pytest.raises(tj.FormatError, match=r"'all', 'few'.*particles"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     few = tj.open(None, path, format_options={"h5md": {"particles": "few"}}).read()
     assert same_bits(few.positions, (POSITIONS[:5, :7] + 1) * np.float32(10))
-    with pytest.raises(ValueError, match="no particles 'none' in it, but 'all', 'few'"):
+    with raises(ValueError):
         tj.open(None, path, format_options={"h5md": {"particles": "none"}})
 
 
@@ -271,12 +272,12 @@ def test_vectors_are_matched_by_step(tmp_path: Path) -> None:
     assert np.isnan(np.delete(block.velocities, there, axis=0)).all()
     assert np.flatnonzero(~np.isnan(block.cells[:, 0])).tolist() == [1, 2, 4]
     assert block.cells[4, :3].tolist() == [30, 60, 90]
-    assert len(traj.remarks) == 3
-    with pytest.raises(tj.FormatError, match="none of the 2 frames has velocities"):
+    assert len(traj.messages) == 3
+    with raises(tj.FormatError):
         traj.read(frames=[1, 3], velocities=True)
     with h5py.File(path, "a") as file:
         file["particles/trajectory/velocity/step"][()] = [0, 20, 20, 100, 200]
-    with pytest.raises(tj.FormatError, match="they do not ascend"):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
@@ -294,7 +295,7 @@ def test_atoms_that_change_rows_are_an_error(
     assert tj.open(None, path).n_frames == n_frames
     with h5py.File(path, "a") as file:
         file["particles/trajectory/id/value"][frame] = identities[0, ::-1]
-    with pytest.raises(tj.FormatError, match=f"change places.* frame {frame} "):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
@@ -309,7 +310,7 @@ def test_script_of_the_page_puts_atoms_in_order(
     with h5py.File(path, "a") as file:
         file.move("particles/trajectory", "particles/atoms")
         file["particles/atoms/id/value"] = shuffled
-    with pytest.raises(tj.FormatError, match=r"docs/h5md\.md has a script"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "h5md.md").read_text(encoding="utf-8")
@@ -320,37 +321,37 @@ def test_script_of_the_page_puts_atoms_in_order(
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_atoms_in_another_order_give_a_remark(fixed: bool, tmp_path: Path) -> None:
+def test_atoms_in_another_order_give_a_message(fixed: bool, tmp_path: Path) -> None:
     """Rows that are not in the order of `id` may not be in the order of the topology either."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS)
     identities = np.arange(N_ATOMS, dtype=np.uint32)
     where = "particles/trajectory/id" + ("" if fixed else "/value")
-    for numbers, n_remarks in ((identities, 0), (identities[::-1], 1)):
+    for numbers, n_messages in ((identities, 0), (identities[::-1], 1)):
         with h5py.File(path, "a") as file:
             file.pop("particles/trajectory/id", None)
             file[where] = numbers if fixed else np.tile(numbers, (N_FRAMES, 1))
-        remarks = tj.open(None, path).remarks
+        messages = tj.open(None, path).messages
         assert [
-            remark.startswith(f"its atoms are not in the order of their numbers ({where})")
-            for remark in remarks
-        ] == [True] * n_remarks
+            message.startswith(f"its atoms are not in the order of their numbers ({where})")
+            for message in messages
+        ] == [True] * n_messages
 
 
 # Units
 
 
 def test_missing_units_must_be_given(tmp_path: Path) -> None:
-    """They are options, as in MDAnalysis, and a remark states them."""
+    """They are options, as in MDAnalysis, and a message states them."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit=None, time_unit=None)
-    with pytest.raises(tj.FormatError, match=r"has no unit.*units.*--format-option"):
+    with raises(tj.FormatError):
         tj.open(None, path)
-    with pytest.raises(tj.FormatError, match=r"time has no unit"):
+    with raises(tj.FormatError):
         tj.open(None, path, format_options={"h5md": {"units": {"position": "nm"}}})
     units = {"position": "nm", "time": "fs"}
     traj = tj.open(None, path, format_options={"h5md": {"units": units}})
     assert same_bits(traj.read().positions, POSITIONS * np.float32(10))
     assert np.allclose(traj.times, np.arange(N_FRAMES) * 0.5e-3)
-    assert len(traj.remarks) == 2
+    assert len(traj.messages) == 2
     truth = truth_of(path, convert_units=False)
     as_it_is = tj.open(
         None, path, format_options={"h5md": {"units": {"position": "Angstrom", "time": "ps"}}}
@@ -362,7 +363,7 @@ def test_files_of_gromacs_are_read(tmp_path: Path) -> None:
     """GROMACS 2026: no unit of time, texts of fixed length, velocities at steps of their own."""
     path = write_as_gromacs(tmp_path / "made.h5md", POSITIONS)
     traj = tj.open(None, path)
-    assert traj.remarks == (
+    assert traj.messages == (
         "the file names no unit of time: ps, as usual there",
         "velocities are there at 3 of 11 frames",
     )
@@ -377,19 +378,19 @@ def test_files_of_gromacs_are_read(tmp_path: Path) -> None:
 def test_units_that_do_not_fit_are_errors(tmp_path: Path, adk: Adk) -> None:
     """They are unknown, contradictory, or of quantities that the file lacks."""
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, unit="lightyear")
-    with pytest.raises(tj.FormatError, match="'lightyear' of position is not known"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     write_h5md(path, POSITIONS)
     assert (
         tj.open(None, path, format_options={"h5md": {"units": {"position": "nanometer"}}}).n_frames
         == N_FRAMES
     )
-    with pytest.raises(ValueError, match="is in nm, as the file says, not in Angstrom"):
+    with raises(ValueError):
         tj.open(None, path, format_options={"h5md": {"units": {"position": "Angstrom"}}})
-    with pytest.raises(ValueError, match="units are given for 'length'"):
+    with raises(ValueError):
         tj.open(None, path, format_options={"h5md": {"units": {"length": "nm"}}})
     for options in ({"units": {"position": "nm"}}, {"particles": "all"}):
-        with pytest.raises(ValueError, match="none of the files is H5MD"):
+        with raises(ValueError):
             tj.open(None, adk.xtc, format_options={"h5md": options})
 
 
@@ -411,7 +412,7 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
     """Values equal mdtraj's own numbers times ten, within a rounding."""
     theirs = mdtraj.load(str(of_mdtraj))
     traj = tj.open(None, of_mdtraj)
-    assert (traj.format, traj.remarks) == ("MDTRAJ", ())
+    assert (traj.format, traj.messages) == ("MDTRAJ", ())
     block = traj.read()
     assert same_bits(block.positions, theirs.xyz * np.float32(10))
     assert np.array_equal(block.times, theirs.time)
@@ -420,9 +421,9 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
     assert np.allclose(block.cells[:, 3:], theirs.unitcell_angles, rtol=1e-7)
     atoms = [3000, 2, 2]
     assert same_bits(traj.read(atoms=atoms).positions, theirs.xyz[:, atoms] * np.float32(10))
-    with pytest.raises(tj.FormatError, match="none of the 10 frames has velocities"):
+    with raises(tj.FormatError):
         traj.read(velocities=True)
-    with pytest.raises(ValueError, match="no groups of particles"):
+    with raises(ValueError):
         tj.open(None, of_mdtraj, format_options={"h5md": {"particles": "all"}})
     copy = Path(shutil.copy(of_mdtraj, tmp_path / "without.h5"))
     with h5py.File(copy, "a") as file:
@@ -431,7 +432,7 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
             del file[name]
         del file["coordinates"].attrs["units"]
     traj = tj.open(None, copy)
-    assert len(traj.remarks) == 3
+    assert len(traj.messages) == 3
     block = traj.read(velocities=True)
     assert np.isnan(block.cells).all()
     assert np.array_equal(block.times, np.arange(10))
@@ -442,50 +443,50 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "words"),
+    "option",
     [
-        ({"compression": "lzf"}, "LZF: write it again with gzip"),
-        ({"compression": "gzip", "fletcher32": True}, "Fletcher32: repack it with 'h5repack"),
-        ({"scaleoffset": 3}, "scale-offset: repack it with 'h5repack"),
+        {"compression": "lzf"},
+        {"compression": "gzip", "fletcher32": True},
+        {"scaleoffset": 3},
     ],
 )
-def test_unsupported_filters_are_named(option: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_unsupported_filters_are_named(option: dict[str, Any], tmp_path: Path) -> None:
     """The error names a program that can remove them."""
     layout = {"chunks": (2, N_ATOMS, 3), **option}
     path = write_h5md(tmp_path / "made.h5md", POSITIONS, layout=layout)
-    with pytest.raises(tj.FormatError, match=f"filter {words}"):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
 def test_wrong_types_and_shapes_are_errors(tmp_path: Path) -> None:
     """These are numbers of other types, of other axes, or that do not change in time."""
     path = tmp_path / "made.h5md"
-    for values, words in (
-        (POSITIONS.astype(np.float16), "float16"),
-        (POSITIONS.astype(np.int32), "int32"),
-        (POSITIONS[:, :, :2], "three numbers"),
-        (POSITIONS[:, :, 0], "three numbers"),
-        (POSITIONS[:0], "holds no frame"),
+    for values in (
+        POSITIONS.astype(np.float16),
+        POSITIONS.astype(np.int32),
+        POSITIONS[:, :, :2],
+        POSITIONS[:, :, 0],
+        POSITIONS[:0],
     ):
         write_h5md(path, values)
-        with pytest.raises(tj.FormatError, match=words):
+        with raises(tj.FormatError):
             tj.open(None, path)
     write_h5md(path, POSITIONS)
     with h5py.File(path, "a") as file:
         group = file["particles/trajectory"]
         group["velocity/value"] = POSITIONS[:, :5]
         group["velocity/value"].attrs["unit"] = "nm/ps"
-    with pytest.raises(tj.FormatError, match="velocity of 5"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     with h5py.File(path, "a") as file:
         group = file["particles/trajectory"]
         del group["velocity"], group["position"]
         group["position"] = POSITIONS[0]
-    with pytest.raises(tj.FormatError, match="does not change in time"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     with h5py.File(path, "a") as file:
         del file["particles/trajectory/position"]
-    with pytest.raises(tj.FormatError, match="neither positions"):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
@@ -508,7 +509,7 @@ def test_datasets_in_other_files_are_errors(tmp_path: Path) -> None:
         with h5py.File(path, "a") as file:
             del file[name]
             make(file)
-        with pytest.raises(tj.FormatError, match="other file"):
+        with raises(tj.FormatError):
             tj.open(None, path)
     write_h5md(path, POSITIONS)
     with h5py.File(path, "a") as file:
@@ -521,15 +522,15 @@ def test_datasets_in_other_files_are_errors(tmp_path: Path) -> None:
 def test_other_hdf5_files_are_errors(tmp_path: Path) -> None:
     """They are no trajectories, or another program must convert them."""
     path = tmp_path / "made.h5"
-    for attribute, value, words in (
-        ("nothing", 1, "neither H5MD"),
-        ("Conventions", "AMBER", "NetCDF-4.*nccopy"),
-        ("_NCProperties", "version=2", "NetCDF-4.*nccopy"),
-        ("conventions", "Pande", "without coordinates"),
+    for attribute, value in (
+        ("nothing", 1),
+        ("Conventions", "AMBER"),
+        ("_NCProperties", "version=2"),
+        ("conventions", "Pande"),
     ):
         with h5py.File(path, "w") as file:
             file.attrs[attribute] = value
-        with pytest.raises(tj.FormatError, match=words):
+        with raises(tj.FormatError):
             tj.open(None, path)
 
 
@@ -554,13 +555,13 @@ def test_frames_that_were_never_written_are_errors(tmp_path: Path) -> None:
                 element[name] = rows
                 if unit is not None:
                     element[name].attrs["unit"] = unit
-        with pytest.raises(tj.TruncatedError, match=r"frame \d+ was never written") as caught:
+        with raises(tj.TruncatedError) as caught:
             tj.open(None, path)
         whole = int(re.findall(r"frame (\d+)", str(caught.value))[0])
         assert N_FRAMES <= whole < N_FRAMES + frames
         traj = tj.open(None, path, allow_truncated_tail=True)
         assert traj.n_frames == whole
-        assert any(f"{whole} were written" in remark for remark in traj.remarks)
+        assert any(f"{whole} were written" in message for message in traj.messages)
         assert same_bits(traj.read().positions[:N_FRAMES], POSITIONS * np.float32(10))
 
 
@@ -575,18 +576,18 @@ def test_datasets_without_data_are_errors(tmp_path: Path) -> None:
             element.create_dataset("value", POSITIONS.shape, "f4", chunks=chunks)
             element["value"].attrs["unit"] = "nm"
         for leave in (False, True):
-            with pytest.raises(tj.TruncatedError, match="not even one frame"):
+            with raises(tj.TruncatedError):
                 tj.open(None, path, allow_truncated_tail=leave)
 
 
 def test_fewer_steps_than_frames_is_an_error(tmp_path: Path) -> None:
     """A program that was ended early may have allocated all of its frames."""
     path = write_with_mdanalysis(tmp_path / "made.h5md", n_frames=N_FRAMES + 4)
-    with pytest.raises(tj.TruncatedError, match=f"frame {N_FRAMES} was not written to its end"):
+    with raises(tj.TruncatedError):
         tj.open(None, path)
     traj = tj.open(None, path, allow_truncated_tail=True)
     assert traj.n_frames == N_FRAMES
-    assert len(traj.remarks) == 1
+    assert len(traj.messages) == 1
     assert np.array_equal(traj.read().times, np.arange(N_FRAMES) * 2.5)
 
 
@@ -600,11 +601,8 @@ def test_cut_files_are_errors(name: str, tmp_path: Path) -> None:
     for cut in sorted(cuts, reverse=True):
         os.truncate(path, cut)
         for leave in (False, True):
-            with pytest.raises(tj.FormatError) as caught:
+            with raises(tj.TruncatedError, path):
                 tj.open(None, path, allow_truncated_tail=leave)
-            assert isinstance(caught.value, tj.TruncatedError)
-            assert str(path) in str(caught.value)
-            assert "\n" not in str(caught.value)
 
 
 def test_damaged_chunks_are_errors(tmp_path: Path) -> None:
@@ -634,10 +632,10 @@ def test_file_that_changed_is_stale(tmp_path: Path) -> None:
     traj.read()
     with path.open("r+b") as file:
         file.write(bytes(path.stat().st_size))
-    with pytest.raises(tj.StaleIndexError, match="frame 0"):
+    with raises(tj.StaleIndexError):
         traj.read()
     os.truncate(path, 2000)
-    with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(path))):
+    with raises((tj.TrajetError, OSError)):
         traj.read(frames=[-1])
 
 
@@ -666,7 +664,7 @@ def test_missing_h5py_is_explained(tmp_path: Path, adk: Adk) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     command = [sys.executable, "-c", HIDDEN, str(path), str(folder), str(adk.xtc)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = execute(*command)
     read, written = done.stdout.splitlines()
     for line, name in ((read, str(path)), (written, "out.h5md")):
         assert name in line
@@ -682,7 +680,7 @@ def test_only_hdf5_files_import_h5py(tmp_path: Path, adk: Adk) -> None:
     )
     for name, loaded in ((adk.xtc, "False"), (path, "True")):
         command = [sys.executable, "-c", code, str(name)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        done = execute(*command)
         assert done.stdout.strip() == loaded
 
 
@@ -697,9 +695,9 @@ def test_commands_read_hdf5_files(tmp_path: Path, adk: Adk) -> None:
         return done.returncode, done.stdout + done.stderr
 
     assert run("info", str(path))[0] == 1
-    assert "h5md.particles=" in run("info", str(path))[1]
+    assert "--format-option h5md.particles=NAME" in run("info", str(path))[1]
     assert (
-        "h5md.units.position='nm'"
+        "--format-option h5md.units.position=nm,"
         in run("info", "--format-option", "h5md.particles=b", str(path))[1]
     )
     options = ("--format-option", "h5md.particles=b")
@@ -721,5 +719,5 @@ def test_files_whose_atoms_have_other_numbers_are_an_error(tmp_path: Path) -> No
         assert tj.open(None, path, path).n_frames == 2 * N_FRAMES
         with h5py.File(path, "a") as file:
             file["particles/trajectory/id"] = numbers
-    with pytest.raises(tj.FormatError, match=r"b\.h5md: its atoms have other numbers"):
+    with raises(tj.FormatError):
         tj.open(None, *paths)

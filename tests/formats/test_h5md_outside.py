@@ -9,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers.made_files import random_vectors
 from helpers.made_hdf5 import N_ATOMS, write_h5md, write_rich_h5md
+from helpers.messages import raises
 from helpers.opened_files import watch_opens
 
 _N = 4
@@ -92,19 +93,19 @@ def _virtual_dataset(file: h5py.File, name: str, secret: Path, raw: Path) -> Non
 
 
 _Outside = Callable[[h5py.File, str, Path, Path], None]
-_MECHANISMS: dict[str, tuple[str, _Outside]] = {
-    "external link": ("an external link", _external_link),
-    "external link to nothing": ("an external link", _link_to_nothing),
-    "soft link": ("an external link", _soft_link),
-    "external storage": ("external storage", _external_storage),
-    "virtual dataset": ("a virtual dataset", _virtual_dataset),
+_MECHANISMS: dict[str, _Outside] = {
+    "external link": _external_link,
+    "external link to nothing": _link_to_nothing,
+    "soft link": _soft_link,
+    "external storage": _external_storage,
+    "virtual dataset": _virtual_dataset,
 }
 
 
 @pytest.mark.parametrize("name", _MECHANISMS)
 def test_objects_of_other_files_are_refused_and_never_opened(tmp_path: Path, name: str) -> None:
     """The error names the dataset or group of the trajectory."""
-    words, make = _MECHANISMS[name]
+    make = _MECHANISMS[name]
     secret, raw = _write_secret(tmp_path)
     whole = _write(tmp_path / "whole.h5md").read_bytes()
     path = tmp_path / "made.h5md"
@@ -113,10 +114,7 @@ def test_objects_of_other_files_are_refused_and_never_opened(tmp_path: Path, nam
         with h5py.File(path, "a", libver="latest") as file:
             del file[where]
             make(file, where, secret, raw)
-        with (
-            watch_opens(secret, raw) as opened,
-            pytest.raises(tj.FormatError, match=f"{where} is stored in another file \\({words}\\)"),
-        ):
+        with watch_opens(secret, raw) as opened, raises(tj.FormatError):
             tj.open(None, path)
         assert opened == [], where
 
@@ -130,10 +128,7 @@ def test_boxes_and_ids_in_other_places_of_the_file_are_refused(tmp_path: Path) -
         with h5py.File(path, "a") as file:
             size = 8 * int(np.prod(shape))
             file.create_dataset(f"{_GROUP}/{name}", shape, "i8", external=[(str(raw), 0, size)])
-        with (
-            watch_opens(raw) as opened,
-            pytest.raises(tj.FormatError, match=f"{name} is stored in"),
-        ):
+        with watch_opens(raw) as opened, raises(tj.FormatError):
             tj.open(None, path)
         assert opened == []
 
@@ -153,7 +148,7 @@ def test_mdtraj_files_that_name_other_files_are_refused(tmp_path: Path) -> None:
                 file.create_dataset(name, shape, "f4", external=there)
                 if there is None:
                     file[name][...] = 1
-        with watch_opens(raw) as opened, pytest.raises(tj.FormatError, match=f"{outside} is"):
+        with watch_opens(raw) as opened, raises(tj.FormatError):
             tj.open(None, path)
         assert opened == []
 
@@ -165,7 +160,7 @@ def test_unread_groups_may_be_in_other_files(tmp_path: Path) -> None:
     with h5py.File(path, "a") as file:
         file["particles/other"] = h5py.ExternalLink(str(secret), _GROUP)
     with watch_opens(secret) as opened:
-        with pytest.raises(tj.FormatError, match="particles/other is stored in another file"):
+        with raises(tj.FormatError):
             tj.open(None, path)
         got = (
             tj.open(None, path, format_options={"h5md": {"particles": "trajectory"}})
@@ -177,12 +172,12 @@ def test_unread_groups_may_be_in_other_files(tmp_path: Path) -> None:
 
 
 def test_copies_never_open_files_named_in_a_file(tmp_path: Path) -> None:
-    """Elements beside the vectors are left out with a remark, also virtual ones of any length."""
+    """Elements beside the vectors are left out with a message, also virtual ones of any length."""
     secret, raw = _write_secret(tmp_path)
     path = write_rich_h5md(tmp_path / "rich.h5md")
     data = "particles/trajectory/position/step"
     with h5py.File(path, "a", libver="latest") as file:
-        for k, (_, make) in enumerate(_MECHANISMS.values()):
+        for k, make in enumerate(_MECHANISMS.values()):
             file.create_group(f"observables/o{k}")
             for kind in ("value", "step"):
                 there = f"observables/o{k}/{kind}"

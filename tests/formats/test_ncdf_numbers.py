@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.extent import examples
+from helpers.messages import raises
 from helpers.named_atoms import chain_of, write_pdb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -77,7 +78,9 @@ def test_atoms_are_read_in_the_order_of_their_numbers(
     with netcdf_file(tmp_path / "copy.nc", mmap=False) as file:
         assert (file.variables["id"][:] == expected).all()
     is_unsorted = orders[0] != expected.tolist()
-    assert sum("order of their numbers" in remark for remark in trajectory.remarks) == is_unsorted
+    assert (
+        sum("order of their numbers" in message for message in trajectory.messages) == is_unsorted
+    )
 
 
 def test_workers_read_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -113,22 +116,22 @@ def test_numbers_of_all_frames_in_one_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    "rows",
     [
-        ([[1, 2, 2], [1, 2, 3]], "frame 0 .*places 1 and 2 have the same number, 2"),
-        ([[1, 2, 3], [3, 1, 1]], "frame 1 .*places 1 and 2 have the same number, 1"),
-        ([[1, 2, 3], [1, 4, 3]], "frame 1 .*this frame has no atom with the number 2"),
-        ([[2, 3, 4], [1, 4, 3]], "frame 1 .*frame 0 has no atom with the number 1"),
+        [[1, 2, 2], [1, 2, 3]],
+        [[1, 2, 3], [3, 1, 1]],
+        [[1, 2, 3], [1, 4, 3]],
+        [[2, 3, 4], [1, 4, 3]],
     ],
 )
 def test_numbers_that_are_not_those_of_frame_0_are_an_error(
-    rows: list[list[int]], message: str, tmp_path: Path
+    rows: list[list[int]], tmp_path: Path
 ) -> None:
     """Frames of other atoms, and atoms that share a number."""
     path = write(tmp_path / "x.nc", rows)
-    with pytest.raises(tj.FormatError, match=message):
+    with raises(tj.FormatError):
         opened(path).read()
-    with pytest.raises(tj.FormatError, match=message):
+    with raises(tj.FormatError):
         tj.convert(opened(path).all_atoms(), tmp_path / "copy.nc")
 
 
@@ -139,5 +142,5 @@ def test_files_of_other_numbers_are_an_error(tmp_path: Path) -> None:
     other = write(tmp_path / "other.nc", [[1, 2, 4]])
     trajectory = tj.open(None, one, same, sidecar=False)
     assert (trajectory.read().positions[:, :, 0] == [1, 2, 3]).all()
-    with pytest.raises(tj.FormatError, match=r"other\.nc: its atoms have other numbers"):
+    with raises(tj.FormatError):
         tj.open(None, one, other, sidecar=False)

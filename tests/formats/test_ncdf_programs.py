@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_ncdf import read_all
+from helpers.messages import raises
 from scipy.io import netcdf_file
 
 N_ATOMS = 5
@@ -126,7 +127,7 @@ def test_labels_over_frames_do_not_add_frames(n_frames: int, tmp_path: Path) -> 
     """LAMMPS writes three labels over frames: two frames become three, the last one unwritten."""
     path = lammps(tmp_path / "run.nc", n_frames, spatial_of_frames=True)
     if n_frames < 3:
-        with pytest.raises(tj.FormatError, match=rf"frame {n_frames}: its time was never written"):
+        with raises(tj.FormatError):
             tj.open(None, path)
     traj = tj.open(None, path, allow_truncated_tail=True)
     assert traj.times.tolist() == [0, 1, 2, 3][:n_frames]
@@ -136,8 +137,8 @@ def test_labels_over_frames_do_not_add_frames(n_frames: int, tmp_path: Path) -> 
 def test_velocities_of_unnamed_units_are_not_read(tmp_path: Path) -> None:
     """LAMMPS writes velocities in the units of its run; once these are named, they are read."""
     traj = tj.open(None, lammps(tmp_path / "run.nc"))
-    assert any("velocities are not read" in remark for remark in traj.remarks)
-    with pytest.raises(tj.TrajetError, match="velocities"):
+    assert any("velocities are not read" in message for message in traj.messages)
+    with raises(tj.TrajetError):
         traj.read(velocities=True)
     named = lammps(tmp_path / "named.nc", velocity_unit=b"angstrom/picosecond")
     found = tj.open(None, named).read(velocities=True).velocities
@@ -147,7 +148,7 @@ def test_velocities_of_unnamed_units_are_not_read(tmp_path: Path) -> None:
 def test_velocities_alone_are_an_error_whose_advice_names_the_other_file(tmp_path: Path) -> None:
     """Amber writes them into a file of their own unless ntwv is -1."""
     path = lammps(tmp_path / "run.nc", name="others", velocity_unit=b"angstrom/picosecond")
-    with pytest.raises(tj.FormatError, match=r"no variable coordinates: .*ntwv=-1"):
+    with raises(tj.FormatError):
         tj.open(None, path)
 
 
@@ -157,12 +158,12 @@ def test_frames_that_the_header_does_not_count_are_read_on_request(tmp_path: Pat
     data = bytearray(path.read_bytes())
     data[4:8] = bytes(4)
     path.write_bytes(data)
-    with pytest.raises(tj.FormatError, match=r"header says 0 frames.*--allow-truncated-tail"):
+    with raises(tj.FormatError):
         tj.open(None, path)
     for _ in range(2):
         traj = tj.open(None, path, allow_truncated_tail=True)
         assert np.array_equal(traj.read().positions, XYZ.astype(np.float32))
-        assert any("the file holds 4: those that it holds count" in it for it in traj.remarks)
+        assert any("the file holds 4: those that it holds count" in it for it in traj.messages)
     # Bytes of a frame that was begun are left out.
     path.write_bytes(data[:-50])
     assert tj.open(None, path, allow_truncated_tail=True).n_frames == 3

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_ncdf import Run, assert_same, read_all
+from helpers.messages import raises
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_spellings_of_units_are_read_and_kept(units: dict[str, str], tmp_path: P
     plain = tj.open(None, Run().write(tmp_path / "plain.nc"))
     source = Run(units=units).write(tmp_path / "run.nc")
     traj = tj.open(None, source)
-    assert not any(name in remark for remark in traj.remarks for name in units)
+    assert not any(name in message for message in traj.messages for name in units)
     assert np.array_equal(traj.times, plain.times)
     assert np.array_equal(traj.read().positions, plain.read().positions)
     assert_same(read_all(tj.convert(traj, tmp_path / "copy.nc").path), read_all(source))
@@ -56,5 +57,5 @@ def test_times_in_femtoseconds_are_read_as_picoseconds(unit: str, tmp_path: Path
 def test_unknown_units_are_an_error(name: str, unit: str, tmp_path: Path) -> None:
     """No unit is guessed."""
     source = Run(units={name: unit}).write(tmp_path / "run.nc")
-    with pytest.raises(tj.FormatError, match=f'{name} is in "{unit}", not in "'):
+    with raises(tj.FormatError):
         tj.open(None, source)

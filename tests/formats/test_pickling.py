@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import trr_bytes
+from helpers.messages import raises
 from MDAnalysisTests import datafiles
 
 
@@ -66,7 +67,7 @@ def test_another_file_is_an_error(tmp_path: Path) -> None:
     path = Path(shutil.copy(datafiles.DCD, tmp_path / "one.dcd"))
     pickled = pickle.dumps(tj.open(datafiles.PSF, path))
     shutil.copy(datafiles.DCD2, path)
-    with pytest.raises(tj.FormatError, match=r"one\.dcd: it has changed since .* was pickled"):
+    with raises(tj.FormatError):
         pickle.loads(pickled)
 
 
@@ -75,7 +76,7 @@ def test_another_topology_is_an_error(tmp_path: Path) -> None:
     path = Path(shutil.copy(datafiles.PSF, tmp_path / "one.psf"))
     pickled = pickle.dumps(tj.open(path, datafiles.DCD))
     path.write_text(path.read_text().replace(" CB ", " CX "))
-    with pytest.raises(tj.FormatError, match=r"one\.psf: it has changed since .* was pickled"):
+    with raises(tj.FormatError):
         pickle.loads(pickled)
 
 
@@ -96,7 +97,7 @@ def test_a_topology_of_a_universe_is_not_pickled() -> None:
 
     universe = MDAnalysis.Universe(datafiles.PSF, datafiles.DCD)
     selection = tj.trajectory.from_atomgroup(universe.select_atoms("name CA"))
-    with pytest.raises(TypeError, match=r"topology is that of a Universe: .*trajet\.open"):
+    with raises(TypeError):
         pickle.dumps(selection.trajectory)
 
 
@@ -189,5 +190,5 @@ def test_observables_are_those_of_the_opened_file(
     monkeypatch.chdir(tmp_path / "other")
     assert first.observables(2) == expected
     shutil.copy(tmp_path / "other" / "t.h5md", tmp_path / "one" / "t.h5md")
-    with pytest.raises(tj.FormatError, match=r"t\.h5md: it has changed since it was opened"):
+    with raises(tj.FormatError):
         second.observables(2)

@@ -1,7 +1,6 @@
 """Arguments and errors of reading, and made XTC; test_formats.py has the laws of every format."""
 
 import os
-import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +11,9 @@ import trajet as tj
 from helpers import xtc_bytes
 from helpers.golden_files import Adk, Truth, all_of, assert_same, read_with_mdanalysis
 from helpers.made_coordinates import MADE, Made
+from helpers.messages import raises
 from MDAnalysis.lib.formats.libmdaxdr import XTCFile
+from trajet.trajectory import array_pool
 
 TRICLINIC = np.array([[3.1, 0, 0], [0.4, 2.9, 0], [-0.7, 0.9, 3.3]], np.float32)
 
@@ -22,16 +23,6 @@ def test_walker_agrees_with_libmdaxdr(golden_xtc: Path) -> None:
     starts = [frame.start for frame in xtc_bytes.walk(golden_xtc.read_bytes())]
     with XTCFile(str(golden_xtc)) as file:
         assert starts == file.offsets.tolist()
-
-
-def test_frames_and_atoms_are_independent(adk: Adk, adk_truth: Truth) -> None:
-    """Frames and atoms are chosen independently of one another."""
-    traj = tj.open(None, adk.xtc)
-    rng = np.random.default_rng(9)
-    for _ in range(40):
-        frames = rng.integers(0, traj.n_frames, size=rng.integers(1, 12))
-        atoms = rng.integers(0, traj.n_atoms, size=rng.integers(1, 400))
-        assert_same(traj.read(frames=frames, atoms=atoms), adk_truth, frames, atoms)
 
 
 def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
@@ -60,17 +51,59 @@ def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
     assert np.array_equal(out, adk_truth.positions[:4])
 
 
-def test_blocks_reuse_their_buffer(adk: Adk) -> None:
-    """One buffer serves all blocks, and a missing frame is refused."""
+def test_kept_views_of_blocks_stay(adk: Adk, adk_truth: Truth) -> None:
+    """A view of one frame keeps the array of its block; a missing frame is refused."""
     traj = tj.open(None, adk.xtc)
-    blocks = list(traj.blocks(10))
-    assert [len(block.frames) for block in blocks] == [10] * 9 + [8]
-    first = blocks[0].positions
-    assert all(np.shares_memory(first, block.positions) for block in blocks[1:])
+    views = [block.positions[-1, ::2] for block in traj.blocks(10)]
+    buffers = [memoryview(block.positions) for block in traj.blocks(10)]
+    last = [*range(9, 98, 10), 97]
+    assert all(map(np.array_equal, views, adk_truth.positions[last, ::2]))
+    assert np.array_equal(np.concatenate([np.asarray(one) for one in buffers]), adk_truth.positions)
     with pytest.raises(tj.FrameError):
         list(traj.blocks(10, frames=[0, 98]))
     with pytest.raises(ValueError):
         list(traj.blocks(0))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """Return the shapes of the arrays that loops over frames make."""
+    shapes: list[tuple[int, ...]] = []
+
+    class Recording:
+        @staticmethod
+        def empty(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+            shapes.append(shape)
+            return np.empty(shape, dtype)
+
+        float32 = np.float32
+
+    monkeypatch.setattr(array_pool, "np", Recording)
+    return shapes
+
+
+def test_loops_that_keep_no_array_make_two(adk: Adk, made: list[tuple[int, ...]]) -> None:
+    """The variable of the loop holds one array while the next frames are read into the other."""
+    traj = tj.open(None, adk.xtc)
+    assert sum(len(block.positions) for block in traj.blocks(5)) == 98
+    assert made == [(5, 3341, 3)] * 2
+    del made[:]
+    total = 0.0
+    for block in traj.blocks(1):
+        mean = block.positions.mean(axis=1)
+        total += float(mean.sum())
+    assert made == [(1, 3341, 3)] * 2
+    del made[:]
+    with traj.cursor() as cursor:
+        for frame in cursor:
+            total += float(frame.positions.sum())
+    assert made == [(3341, 3)]
+    del made[:]
+    with traj.cursor() as cursor:
+        for frame in cursor:
+            positions = frame.positions
+            total += float(positions.sum())
+    assert made == [(3341, 3)] * 2
 
 
 def test_simultaneous_iterations_are_independent(adk: Adk, adk_truth: Truth) -> None:
@@ -93,7 +126,7 @@ def test_blocks_read_by_many_threads_are_independent(adk: Adk, adk_truth: Truth)
         list(pool.map(lambda begin: parts.read(begin, out[begin : begin + 3]), range(0, 98, 3)))
     assert np.array_equal(out, adk_truth.positions)
     for begin in (98, 99, 2**64 - 1):
-        with pytest.raises(ValueError, match="not so many frames"):
+        with raises(ValueError):
             parts.read(begin, out[:1])
 
 
@@ -128,16 +161,6 @@ def test_topology_may_be_str_or_path(adk: Adk) -> None:
     """Both are accepted."""
     for topology in (adk.psf, str(adk.psf)):
         assert tj.open(topology, adk.xtc).select("name CA").n_atoms == 214
-
-
-@pytest.mark.parametrize("size", [512, 4096, 65536, 1 << 20, 1 << 26])
-def test_request_size_changes_nothing(adk: Adk, adk_truth: Truth, size: int) -> None:
-    """The size of requests affects speed, never values."""
-    frames, atoms = all_of(adk_truth)
-    assert_same(tj.open(None, adk.xtc, request_size=size).read(), adk_truth, frames, atoms)
-    few, prefix = frames[::-7], atoms[:50]
-    traj = tj.open(None, adk.xtc, request_size=size)
-    assert_same(traj.read(frames=few, atoms=prefix), adk_truth, few, prefix)
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)
@@ -225,12 +248,8 @@ def test_atom_count_that_changes_is_refused(tmp_path: Path) -> None:
         tail = xtc_bytes.write_xtc(tmp_path / "tail.xtc", rng.uniform(0, 3, (1, second, 3)))
         path = tmp_path / f"{first}-{second}.xtc"
         path.write_bytes(head.read_bytes() + tail.read_bytes())
-        with pytest.raises(tj.FormatError) as caught:
+        with raises(tj.FormatError):
             tj.open(None, path)
-        message = str(caught.value)
-        for part in (str(path), "frame 2", f"byte {head.stat().st_size}", str(first), str(second)):
-            assert part in message
-        assert "\n" not in message
 
 
 def test_two_counts_of_one_frame_must_agree(tmp_path: Path) -> None:
@@ -250,56 +269,49 @@ def test_two_counts_of_one_frame_must_agree(tmp_path: Path) -> None:
 def test_wrong_files_are_errors(tmp_path: Path) -> None:
     """Missing, folder, empty, foreign: each has the exception that Python has for it."""
     missing = tmp_path / "missing.xtc"
-    with pytest.raises(FileNotFoundError) as caught:
+    with raises(FileNotFoundError) as caught:
         tj.open(None, missing)
     assert type(caught.value) is FileNotFoundError
-    assert str(missing) in str(caught.value)
-    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
+    with raises(IsADirectoryError):
         tj.open(None, tmp_path)
     empty = tmp_path / "empty.xtc"
     empty.touch()
     for tail in (False, True):
-        with pytest.raises(tj.FormatError, match=re.escape(str(empty))):
+        with raises(tj.FormatError):
             tj.open(None, empty, allow_truncated_tail=tail)
     text = tmp_path / "text.xtc"
     text.write_text("This is not a trajectory, however long it may be.\n" * 100)
-    with pytest.raises(tj.FormatError, match=re.escape(str(text))):
+    with raises(tj.FormatError):
         tj.open(None, text)
     pipe = tmp_path / "pipe.xtc"
     os.mkfifo(pipe)
     for device in (pipe, Path(os.devnull)):
-        with pytest.raises((tj.TrajetError, OSError), match=re.escape(str(device))):
+        with raises((tj.TrajetError, OSError)):
             tj.open(None, device)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["empty.xtc", "pipe.xtc", "text.xtc"]
 
 
 def test_exceptions_are_related() -> None:
     """Each error is a TrajetError, and the builtin that Python users expect."""
-    assert issubclass(tj.FormatError, tj.TrajetError)
-    assert issubclass(tj.FormatError, ValueError)
-    assert issubclass(tj.TruncatedError, tj.FormatError)
-    assert issubclass(tj.SelectionError, tj.TrajetError)
-    assert issubclass(tj.SelectionError, ValueError)
-    assert issubclass(tj.FrameError, tj.TrajetError)
-    assert issubclass(tj.FrameError, IndexError)
-    assert issubclass(tj.OutputError, tj.TrajetError)
-    assert issubclass(tj.OutputError, OSError)
+    for error, builtin in (
+        (tj.FormatError, ValueError),
+        (tj.TruncatedError, tj.FormatError),
+        (tj.SelectionError, ValueError),
+        (tj.FrameError, IndexError),
+        (tj.OutputError, OSError),
+    ):
+        assert issubclass(error, tj.TrajetError)
+        assert issubclass(error, builtin)
     assert not issubclass(tj.TrajetError, OSError)
 
 
 def test_invalid_selections_are_errors(adk: Adk) -> None:
     """The message names a selection without atoms, or one that cannot be parsed."""
     traj = tj.open(adk.psf, adk.xtc)
-    for text in ("name NOSUCHATOM", "resid 99999"):
-        with pytest.raises(tj.SelectionError) as caught:
+    unusable = ("nonsense of a selection", "name CA and (", "resid 1-")
+    for text in ("name NOSUCHATOM", "resid 99999", *unusable):
+        with raises(tj.SelectionError):
             traj.select(text)
-        assert text in str(caught.value)
-        assert "\n" not in str(caught.value)
-    for text in ("nonsense of a selection", "name CA and (", "resid 1-"):
-        with pytest.raises(tj.SelectionError) as caught:
-            traj.select(text)
-        assert text in str(caught.value)
-        assert "\n" not in str(caught.value)
     with pytest.raises(tj.SelectionError):
         traj.select([])
     with pytest.raises(tj.SelectionError):
@@ -309,12 +321,8 @@ def test_invalid_selections_are_errors(adk: Adk) -> None:
 def test_topology_of_another_system_is_refused(adk: Adk, tmp_path: Path) -> None:
     """The error names the number of atoms of both."""
     other = xtc_bytes.write_xtc(tmp_path / "other.xtc", np.zeros((1, 333, 3)))
-    with pytest.raises(tj.SelectionError) as caught:
+    with raises(tj.SelectionError):
         tj.open(adk.psf, other).select("name CA")
-    message = str(caught.value)
-    assert "3341" in message
-    assert "333" in message.replace("3341", "")
-    assert "\n" not in message
 
 
 def test_threads_read_the_same(adk: Adk) -> None:
@@ -328,5 +336,5 @@ def test_threads_read_the_same(adk: Adk) -> None:
         np.testing.assert_array_equal(many.positions, one.positions)
         np.testing.assert_array_equal(many.times, one.times)
         np.testing.assert_array_equal(many.cells, one.cells)
-    with pytest.raises(ValueError, match="at least 1"):
+    with raises(ValueError):
         traj.read(threads=0)

@@ -41,12 +41,10 @@ def test_any_format_to_any_keeps_values(source: str, target: str, tmp_path: Path
 
 def read_with_mdanalysis(path: Path, n_atoms: int) -> np.ndarray:
     """Return all positions, Å."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        universe = mda.Universe.empty(n_atoms, trajectory=False)
-        options = {"refresh_offsets": True} if path.suffix in (".xtc", ".trr") else {}
-        universe.load_new(str(path), **options)
-        return np.array([ts.positions.copy() for ts in universe.trajectory])
+    universe = mda.Universe.empty(n_atoms, trajectory=False)
+    options = {"refresh_offsets": True} if path.suffix in (".xtc", ".trr") else {}
+    universe.load_new(str(path), **options)
+    return np.array([ts.positions.copy() for ts in universe.trajectory])
 
 
 def read_with_mdtraj(path: Path) -> tuple[np.ndarray, Any]:

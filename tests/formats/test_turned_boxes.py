@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_files import write_dcd
+from helpers.messages import raises
 from MDAnalysisTests import datafiles
 
 # A box of 91, 62 and 44 degrees as CHARMM stores it, and one that is left-handed.
@@ -124,17 +125,17 @@ def test_axes_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def test_structures_have_no_box_of_another_orientation(tmp_path: Path) -> None:
-    """A turned box is refused before anything is written; if it is dropped, there is a remark."""
+    """A turned box is refused before anything is written; if it is dropped, there is a message."""
     traj = made(tmp_path, SYMMETRIC)
     positions = traj.read([0]).positions[0]
     for name in ("new.gro", "new.pdb"):
         top, copy = tmp_path / name, tmp_path / "copy.xtc"
-        with pytest.raises(tj.OutputError, match=r"frame 0: .* turned.*allow_loss"):
+        with raises(tj.OutputError):
             tj.convert(traj, copy, topology=top)
         assert not top.exists()
         assert not copy.exists()
         done = tj.convert(traj, copy, topology=top, allow_loss=True)
-        assert any(name in remark and "turned" in remark for remark in done.remarks)
+        assert any(name in message and "turned" in message for message in done.messages)
         written = mda.Universe(str(top))
         assert written.dimensions is None
         assert np.abs(written.atoms.positions - positions).max() < 0.006

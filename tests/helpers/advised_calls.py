@@ -10,8 +10,8 @@ import click.testing
 import numpy as np
 import trajet as tj
 from trajet import samples
-from trajet.cli.group import commands
 
+from helpers.commands import unwrapped
 from helpers.trr_bytes import frame_bytes
 
 BOX = np.diag([2.0, 2.0, 2.0])
@@ -98,24 +98,20 @@ def located(folder: Path) -> tj.Trajectory:
     return tj.open(path)
 
 
-def command(*arguments: object) -> click.testing.Result:
-    """Run a command in this process."""
-    return click.testing.CliRunner().invoke(commands, [str(each) for each in arguments])
-
-
 def messages_of(run: Callable[[], object]) -> tuple[list[str], bool]:
-    """Return the error or the remarks of a call, and whether it returned."""
+    """Return the error or the messages of a call, and whether it returned."""
     try:
         result = run()
     except (tj.TrajetError, ValueError, TypeError, OSError, MemoryError) as error:
         return [str(error)], False
     if isinstance(result, click.testing.Result):
-        return [result.output, str(result.exception)], result.exit_code == 0
+        lines = "\n".join(unwrapped(result.output))
+        return [lines, str(result.exception)], result.exit_code == 0
     if isinstance(result, tj.Selection):
         result = result.trajectory
     if isinstance(result, tj.Trajectory):
-        return list(result.remarks), True
-    return list((getattr(result, "report", None) or {"remarks": []})["remarks"]), True
+        return list(result.messages), True
+    return list(getattr(result, "messages", ())), True
 
 
 @dataclass(frozen=True)
@@ -133,15 +129,15 @@ def one_location(folder: Path) -> tj.Selection:
 
 
 def selected(folder: Path, extra: str) -> tj.Selection:
-    """Select the chain with locations, as a remark advises."""
+    """Select the chain with locations, as a message advises."""
     return located(folder).select(f"all{extra}")
 
 
 def advised_location(folder: Path) -> str:
-    """Return the selection that the remark on locations names."""
-    remarks = tj.gyration(located(folder).select("all"), weights="equal").report["remarks"]
+    """Return the selection that the message on locations names."""
+    messages = tj.gyration(located(folder).select("all"), weights="equal").messages
     found = re.search(
-        r"with the selection '… and (.*)'", " ".join(map(str, cast("list[object]", remarks)))
+        r"with the selection '… and (.*)'", " ".join(map(str, cast("list[object]", messages)))
     )
     assert found
     return f" and {found[1]}"
@@ -221,7 +217,7 @@ def whole_store(folder: Path) -> Path:
 
 
 def check_followed(row: Advice, folder: Path) -> None:
-    """Check that the call with the advice returns, and that its remarks lack the advice."""
+    """Check that the call with the advice returns, and that its messages lack the advice."""
     before, after = folder / "before", folder / "after"
     before.mkdir()
     after.mkdir()

@@ -15,7 +15,7 @@ from helpers.extent import IS_LONG
 
 # Threads and frames of a task: every number once and small tasks with each; all pairs in
 # `make test-long`.
-POOLS = [(1, 1000), (1, 1), (2, 3), (7, 1)]
+POOLS = [(1, 1000), (2, 3), (7, 1)]
 if IS_LONG:
     POOLS = [(threads, task_frames) for threads in (1, 2, 7) for task_frames in (1, 3, 1000)]
 
@@ -91,23 +91,6 @@ def frame_choices(n_frames: int) -> list[object]:
         mask,
         mask.tolist(),
     ]
-
-
-def assert_rows_follow_frames(compute: Callable[[object], tj.Table], n_frames: int) -> None:
-    """Assert that each choice of frames gives its rows of the whole, bit by bit."""
-    whole = compute(None)
-    assert len(whole.values) == n_frames
-    for frames in frame_choices(n_frames):
-        rows = np.arange(n_frames)[frames]
-        result = compute(frames)
-        assert result.frames.tolist() == rows.tolist()
-        assert result.times.tobytes() == whole.times[rows].tobytes()
-        assert result.values.tobytes() == whole.values[rows].tobytes()
-        assert result.report["frames"] == len(rows)
-        assert result.report["parameters"]["n_frames"] == len(rows)
-    none = compute([])
-    assert none.values.shape == (0, *whole.values.shape[1:])
-    assert none.values.dtype == np.float64
 
 
 def table(path: Path) -> tuple[list[str], np.ndarray]:

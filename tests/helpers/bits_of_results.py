@@ -7,6 +7,7 @@ these numbers of every third.
 
 import hashlib
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from helpers.extent import IS_LONG
 
 # Files that test the decoder alone: their numbers of bits differ.
 DECODED_ONLY = ("precision-", "product-")
+
+warnings.simplefilter("ignore", tj.TrajetWarning)
 
 
 def results(

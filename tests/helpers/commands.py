@@ -11,6 +11,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+
+import click.testing
+from trajet.cli.group import commands
+
+from helpers import messages
 
 # Timeout of a command, s.
 PATIENCE = 120
@@ -82,6 +88,27 @@ def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProc
     return command_server().run(list(map(str, arguments)), cwd or Path.cwd(), dict(environment))
 
 
+def execute(
+    *words: object, code: int | None = 0, timeout: float = PATIENCE, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program and return what it wrote; it must end with `code`, if that is not None."""
+    done = subprocess.run(
+        [*map(str, words)], capture_output=True, text=True, timeout=timeout, check=False, **options
+    )
+    assert code in (None, done.returncode), done.stdout + done.stderr
+    return done
+
+
+def python(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run this Python as `execute` runs programs."""
+    return execute(sys.executable, *words, **options)
+
+
+def invoke(*arguments: object) -> click.testing.Result:
+    """Run `trajet` in this process, where exceptions and changes of a test hold."""
+    return click.testing.CliRunner().invoke(commands, [*map(str, arguments)])
+
+
 def lines_without_dask_warnings(stderr: str) -> list[str]:
     """Return the lines of standard error except the warnings that Dask logs on a slow machine."""
     warning = re.compile(r" - distributed\.\S+ - (INFO|WARNING) - ")
@@ -96,23 +123,30 @@ def succeed(*arguments: object, cwd: Path | None = None) -> list[str]:
     return done.stdout.splitlines()
 
 
+def unwrapped(output: str) -> list[str]:
+    """Return the lines of an output, each with those that continue it."""
+    return re.sub(r"\n  (?=\S)", " ", output).splitlines()
+
+
 def fail(*arguments: object, cwd: Path | None = None) -> str:
-    """Run, expect status 1, no output and one line of error, return the line."""
+    """Run, expect status 1, no output and the line of error of the page, return the line."""
     done = run(*arguments, cwd=cwd)
     assert done.returncode == 1, done
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert re.fullmatch(r"trajet: [^\n]+\n", done.stderr), done.stderr
+    messages.compare(done.stderr)
     return done.stderr.rstrip("\n")
 
 
 def misuse(*arguments: object) -> str:
-    """Run, expect status 2 and no output, return the error message."""
+    """Run, expect status 2, no output and the error message of the page, return the message."""
     done = run(*arguments)
     assert done.returncode == 2, done
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert done.stderr
+    messages.compare(done.stderr)
     return done.stderr
 
 

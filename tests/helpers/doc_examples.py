@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import trajet as tj
 
+from helpers.commands import execute, succeed
 from helpers.golden_files import Adk
 
 BLOCK = re.compile(r"^```(python|sh|bash)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -54,6 +55,17 @@ def run_python(document: Path, example: Example, namespace: dict[str, object]) -
     """Execute a block; errors name the document's line."""
     code = "\n" * (example.line - 1) + example.text
     exec(compile(code, str(document), "exec"), namespace)
+
+
+def run_shell(text: str) -> str:
+    """Execute a block and return what it prints; nothing may go to standard error."""
+    lines = text.replace("\\\n", " ").splitlines()
+    if all(re.match(r"trajet [^$*~|<>&;`]*$|#|$", line) for line in lines):
+        # Without a shell and imports of their own.
+        return "\n".join(line for command in commands_of(text) for line in succeed(*command))
+    done = execute("bash", "-e", "-c", text)
+    assert done.stderr == "", text
+    return done.stdout
 
 
 def place_of(document: Path, adk: Adk, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

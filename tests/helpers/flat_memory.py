@@ -42,7 +42,8 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     some, others = traj.select("protein and resid 1:10"), traj.select("resid 30:60")
     three = atoms.trajectory.select("protein and resid 1:3")
     limit = {"max_memory": MAX_MEMORY}
-    # The matrix of all pairs takes about the limit.
+    near = traj.select("name CA and around 8 resid 5", updating=True)
+    # The matrix of all pairs, and the members of all frames, take about the limit.
     few = {"frames": slice(0, 480)}
     kept: list[np.ndarray] = []
     return {
@@ -55,6 +56,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "centers": lambda **of: tj.centers(three, **of),
         "cluster_rmsd": lambda **of: tj.cluster_rmsd(three, cutoff=1.0, **limit, **few | of),
         "contact_map": lambda **of: tj.contact_map(atoms, **of),
+        "contact_map, lifetimes": lambda **of: tj.contact_map(
+            some, lifetimes=True, max_lag=10.0, **limit, **few | of
+        ),
         "contacts": lambda **of: tj.contacts(some, others, **of),
         "count": lambda **of: tj.count(atoms, **of),
         # A grid waits to be merged for each doubling of the frames: these grids are small.
@@ -69,6 +73,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "hbonds, lifetimes": lambda **of: tj.hbonds(
             some, lifetimes=True, max_lag=10.0, **limit, **of
         ),
+        "interactions": lambda **of: tj.interactions(atoms, **limit, **of),
         "linear_density": lambda **of: tj.linear_density(atoms, **of),
         "min_distance": lambda **of: tj.min_distance(some, others, **of),
         "msd": lambda **of: tj.msd(atoms, unwrapped=True, max_lag=10.0, **limit, **of),
@@ -84,6 +89,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
             [tj.rmsd.job(calpha), tj.pca.job(three, **limit), tj.density.job(atoms)], **of
         ),
         "sasa": lambda **of: tj.sasa(three, points=64, **of),
+        "survival": lambda **of: tj.survival(near, max_lag=10.0, **limit, **few | of),
     }
 
 

@@ -4,7 +4,6 @@ import hashlib
 import re
 import shutil
 import struct
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -374,12 +373,10 @@ class Adk:
 def read_with_mdanalysis(path: Path, folder: Path) -> Truth:
     """Read every frame with MDAnalysis, from a copy in `folder` (it writes offsets beside it)."""
     copy = Path(shutil.copy(path, folder / f"for-mdanalysis-{path.name}"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return _read(format_of(path), str(copy))
-        finally:
-            copy.unlink()
+    try:
+        return _read(format_of(path), str(copy))
+    finally:
+        copy.unlink()
 
 
 def _read(format: Format, path: str) -> Truth:

@@ -3,7 +3,6 @@
 Ranks of MPI and benches import this module.
 """
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -36,19 +35,13 @@ IN_SINGLE = {"PersistenceLength"}
 @cache
 def adk() -> mda.Universe:
     """Return the Universe of ADK, 98 frames."""
-    return _universe(datafiles.PSF, datafiles.DCD)
+    return mda.Universe(datafiles.PSF, datafiles.DCD)
 
 
 @cache
 def water() -> mda.Universe:
     """Return the Universe of ADK in water, 10 frames, with cells."""
-    return _universe(datafiles.TPR, datafiles.XTC)
-
-
-def _universe(*paths: object) -> mda.Universe:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return mda.Universe(*map(str, paths))
+    return mda.Universe(datafiles.TPR, datafiles.XTC)
 
 
 def _of_adk(selection: str) -> mda.AtomGroup:

@@ -23,6 +23,6 @@ def write_h5md_copy(
     numbers = trajectory.source.numbers(frames)
     workers = threads or _trajet.available_threads()
     reader = trajectory.source.reader_for(numbers, columns, workers=workers)
-    kept = tuple(trajectory.source.reader.kept_remarks("H5MD"))
-    content = h5md.Content(reader, columns, kept_remarks=kept, **layout)
+    kept = tuple(trajectory.source.reader.messages_for_copy("H5MD"))
+    content = h5md.Content(reader, columns, of_source=kept, **layout)
     h5md.write_all([(path, numbers)], content, threads=threads, progress=progress)

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
+from trajet.cli.bench import storage
 from trajet.cli.command import HELP_ALL, LeveledCommand
 from trajet.cli.group import commands
-from trajet.cli.storage_bench import storage
 
 SNAPSHOT = Path(__file__).parents[1] / "cli" / "help.txt"
 

@@ -55,7 +55,7 @@ def n_reused(results: list[Any]) -> list[int]:
 
 def run(folder: Path, pool: tj.Pool) -> None:
     """Run the analyses, with several tasks for each member."""
-    member_pool.LEAST_BYTES = 1
+    member_pool.MIN_BYTES = 1
     tj.run(jobs(again(folder)), resume=folder / "kept", pool=pool)
 
 

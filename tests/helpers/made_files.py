@@ -1,7 +1,6 @@
 """Trajectories with features that no file of MDAnalysisTests has, read by MDAnalysis too."""
 
 import struct
-import warnings
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -53,8 +52,6 @@ def write_dcd(
     """Write CHARMM's DCD; after the first frame without the `fixed` atoms.
 
     Markers of records have 32 bits ("i") or 64 ("q").
-
-    Markers of records have 32 bits ("i") or 64 ("q").
     """
     letter = marker
 
@@ -92,17 +89,15 @@ def write_with_mdanalysis(
     ts = universe.trajectory.ts
     if fields and path.suffix == ".nc":
         options = {**options, "velocities": True, "forces": True}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # without netCDF4 the writer is slow, and warns of it
-        with mda.Writer(str(path), n_atoms, dt=2.5, **options) as writer:
-            for frame in range(n_frames):
-                ts.frame, ts.time = frame, 2.5 * frame
-                ts.dimensions = np.array(TRICLINIC) + frame
-                ts.positions = random_vectors(n_atoms, seed=frame)
-                if fields:
-                    ts.velocities = random_vectors(n_atoms, seed=100 + frame, size=5)
-                    ts.forces = random_vectors(n_atoms, seed=200 + frame, size=500)
-                writer.write(universe.atoms)
+    with mda.Writer(str(path), n_atoms, dt=2.5, **options) as writer:
+        for frame in range(n_frames):
+            ts.frame, ts.time = frame, 2.5 * frame
+            ts.dimensions = np.array(TRICLINIC) + frame
+            ts.positions = random_vectors(n_atoms, seed=frame)
+            if fields:
+                ts.velocities = random_vectors(n_atoms, seed=100 + frame, size=5)
+                ts.forces = random_vectors(n_atoms, seed=200 + frame, size=500)
+            writer.write(universe.atoms)
     return path
 
 
@@ -177,6 +172,14 @@ def write_gro(path: Path, n_atoms: int, n_frames: int, *, velocities: bool = Tru
         numbers = [7 + k, 8, 9, 0, 0, 1.25, 0, -2.5, 0.5]
         text += "".join(f"{number:10.5f}" for number in numbers) + "\n"
     path.write_text(text)
+    return path
+
+
+def write_names(path: Path, n_atoms: int) -> Path:
+    """Write a GRO file of oxygens, each in a residue of its own, all at the origin."""
+    line = "{0:5d}SOL     OW{0:5d}   0.000   0.000   0.000".format
+    atoms = [line(k % 100_000) for k in range(1, n_atoms + 1)]
+    path.write_text("\n".join(["made", str(n_atoms), *atoms, "   3.0   3.0   3.0", ""]))
     return path
 
 

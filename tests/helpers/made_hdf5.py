@@ -1,6 +1,5 @@
 """HDF5 trajectories, made with h5py and with MDAnalysis, in every possible layout."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -166,17 +165,15 @@ def write_with_mdanalysis(path: Path, *, cells: bool = True, **options: Any) -> 
         "velocity": "nm/ps",
         "force": "kJ/(mol*nm)",
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with mda.Writer(str(path), N_ATOMS, **options) as writer:
-            for frame in range(N_FRAMES):
-                ts.frame, ts.time = frame, 2.5 * frame
-                ts.data["step"] = 500 * frame
-                ts.dimensions = np.array(TRICLINIC) + frame if cells else None
-                ts.positions = random_vectors(N_ATOMS, seed=frame)
-                ts.velocities = random_vectors(N_ATOMS, seed=100 + frame, size=5)
-                ts.forces = random_vectors(N_ATOMS, seed=200 + frame, size=500)
-                writer.write(universe.atoms)
+    with mda.Writer(str(path), N_ATOMS, **options) as writer:
+        for frame in range(N_FRAMES):
+            ts.frame, ts.time = frame, 2.5 * frame
+            ts.data["step"] = 500 * frame
+            ts.dimensions = np.array(TRICLINIC) + frame if cells else None
+            ts.positions = random_vectors(N_ATOMS, seed=frame)
+            ts.velocities = random_vectors(N_ATOMS, seed=100 + frame, size=5)
+            ts.forces = random_vectors(N_ATOMS, seed=200 + frame, size=500)
+            writer.write(universe.atoms)
     return path
 
 
@@ -185,9 +182,7 @@ def truth_of(path: Path, **options: Any) -> Truth:
     rows: dict[str, list[Any]] = {
         name: [] for name in ("positions", "velocities", "forces", "times", "steps", "cells")
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        reader = H5MDReader(str(path), **options)
+    reader = H5MDReader(str(path), **options)
     with reader:
         for ts in reader:
             for name in ("positions", "velocities", "forces"):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import trajet as tj
+from trajet.messages import Message, as_entries
 from trajet.result import STAGES, make_report
 
 COUNTS = ("opens", "empty_frames", "atoms_decoded")
@@ -68,7 +69,7 @@ def report(
     analysis: str = "rmsd",
     opening: dict[str, Any] | None = None,
     tags: Sequence[str] = (),
-    remarks: Sequence[str] = (),
+    messages: Sequence[Message] = (),
     **run: Any,
 ) -> tj.Report:
     """Return the report of a run of a pool called "made"."""
@@ -85,7 +86,7 @@ def report(
                 "n_frames": frames,
             }
         ],
-        "remarks": list(remarks),
+        **as_entries(messages),
     }
     longest = max([entry["t_total"] for entry in workers] + [entry["t_end"] for entry in tasks])
     outcome = {

@@ -1,6 +1,7 @@
 """Results with given numbers, also of ensembles."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,20 @@ def atom_values(
     """Return an RMSF of atoms with these columns, such as resid and chain."""
     atoms = {"atom": np.arange(len(values)), **columns}
     return tj.Table(np.asarray(values), (Axis("atoms", atoms),), "RMSF", "Å", ("name CA",), of)
+
+
+def drawable(
+    values: NDArray[np.generic], *axes: Axis, quantity: str = "q", **others: Any
+) -> SimpleNamespace:
+    """Return what figures take of a result: its axes, and of frames their numbers and times."""
+    named_axes = [axis for axis in axes if "label" in axis.columns]
+    columns = tuple(named_axes[0].labels()) if named_axes else ("all",)
+    known = {"half_widths": None, "resolved": None, "columns": columns, **others}
+    if not axes:
+        axes = (_frames_axis(np.arange(len(values))),)
+    if axes[0].kind == "frames":
+        known |= {"frames": axes[0]["frame"], "times": axes[0]["time"]}
+    return SimpleNamespace(values=values, axes=axes, quantity=quantity, **known)
 
 
 def radial(edges: NDArray[np.float64], g: NDArray[np.float64]) -> tj.RadialDistribution:

@@ -47,6 +47,20 @@ tier = "slow"
 """
 
 
+def write_profile(
+    folder: Path, *tags: str, tiers: tuple[str, ...] = ("fast",), name: str = "profile.toml"
+) -> Path:
+    """Write a profile of tags, each as `name;selection` and further entries; tiers alternate."""
+    lines = ["[tiers]", *(f'{tier} = "{tier}"' for tier in tiers)]
+    for k, tag in enumerate(tags):
+        title, select, *rest = tag.split(";")
+        lines += ["[[tags]]", f'name = "{title}"', f'select = "{select}"', *rest]
+        lines.append(f'tier = "{tiers[k % len(tiers)]}"')
+    path = folder / name
+    path.write_text("\n".join(lines))
+    return path
+
+
 @dataclass(frozen=True)
 class Solvated:
     """Adenylate kinase in water, 47,681 atoms in 10 frames, and a store that has it as `wet`."""

@@ -39,20 +39,27 @@ WAYS = {
 }
 
 
+def _save_analyses(path: Path, traj: tj.Trajectory, pool: tj.MpiPool, names: Any) -> None:
+    """Save the results, which rank 0 has, of analyses."""
+    found = {}
+    for name, compute in pool_laws.analyses(traj, names).items():
+        try:
+            found[name] = compute(pool)
+        except AttributeError:
+            # The result is on rank 0.
+            assert pool.rank
+    if not pool.rank:
+        np.savez(path, **found)
+
+
 def bits(folder: Path, *, every: bool = False) -> None:
     """Save results by every way of scheduling and gathering: those of `WAYS`, or every analysis."""
     traj = tj.open(folder / "adk.psf", folder / "adk.xtc")
     for (scheduling, gathering), names in WAYS.items():
         pool = tj.MpiPool(scheduling=scheduling, gathering=gathering)
-        found = {}
-        for name, compute in pool_laws.analyses(traj, None if every else names).items():
-            try:
-                found[name] = compute(pool)
-            except AttributeError:
-                # The result is on rank 0.
-                assert pool.rank
-        if not pool.rank:
-            np.savez(folder / f"{scheduling} {gathering}.npz", **found)
+        _save_analyses(
+            folder / f"{scheduling} {gathering}.npz", traj, pool, None if every else names
+        )
 
 
 def every_bit(folder: Path) -> None:
@@ -64,15 +71,7 @@ def structures(folder: Path) -> None:
     """Save the results of analyses of each shape of text files with several frames."""
     for name in ("made.gro", "made.pdb"):
         traj, pool = tj.open(folder / name), tj.MpiPool(task_frames=3)
-        found = {}
-        for analysis, compute in pool_laws.analyses(traj, pool_laws.SHAPES).items():
-            try:
-                found[analysis] = compute(pool)
-            except AttributeError:
-                # The result is on rank 0.
-                assert pool.rank
-        if not pool.rank:
-            np.savez(folder / f"{name}.npz", **found)
+        _save_analyses(folder / f"{name}.npz", traj, pool, pool_laws.SHAPES)
 
 
 def record_opens(folder: Path) -> None:
@@ -285,7 +284,7 @@ def copies(folder: Path) -> None:
         done = {name: [part.n_frames for part in parts] for name, parts in every.items()}
         reports = [json.loads(part.report.to_json()) for part in first]
         found = {"heavy": heavy, "reports": reports, "seen": seen, "done": done}
-        found["converted"] = {name: one.remarks for name, one in converted.items()}
+        found["converted"] = {name: one.messages for name, one in converted.items()}
         save(folder, {**found, "whole": [whole.n_frames, whole.n_atoms, whole.size]})
 
 

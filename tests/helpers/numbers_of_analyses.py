@@ -33,6 +33,7 @@ def results() -> Iterator[tuple[str, Table]]:
     yield "gyration", tj.gyration(protein, per_axis=True)
     yield "gyration_moments", tj.gyration_moments(protein)
     yield "hbonds", tj.hbonds(protein, water, lifetimes=True, errors=True)
+    yield "interactions", tj.interactions(protein, water, kinds=["hbond", "vdw"], errors=True)
     yield "linear_density", tj.linear_density(water, errors=True)
     yield "min_distance", tj.min_distance(protein, water)
     yield "msd", tj.msd(water.nojump())
@@ -45,6 +46,8 @@ def results() -> Iterator[tuple[str, Table]]:
     yield "rmsd", tj.rmsd(heavy)
     yield "rmsf", tj.rmsf(heavy, align=heavy, errors=True)
     yield "sasa", tj.sasa(protein, by="residue")
+    near = whole.select("water and around 4 protein", updating=True)
+    yield "survival", tj.survival(near, by="residue")
 
 
 def arrays(result: Table) -> Iterator[tuple[str, NDArray]]:

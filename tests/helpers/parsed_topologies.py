@@ -16,7 +16,7 @@ from MDAnalysis.core.topology import Topology
 from MDAnalysis.guesser.default_guesser import DefaultGuesser
 
 # Topologies that are kept, and bytes of a file that is worth it.
-MOST, LEAST_SIZE = 24, 10_000
+MOST, MIN_SIZE = 24, 10_000
 
 
 def keep_topologies() -> None:
@@ -43,7 +43,7 @@ def _key(source: Any, topology_format: Any, options: dict[str, Any]) -> object:
     """Return the content of a file, its suffix and all options; None for what cannot be kept."""
     try:
         path = Path(os.fspath(source))
-        if not path.is_file() or path.stat().st_size < LEAST_SIZE:
+        if not path.is_file() or path.stat().st_size < MIN_SIZE:
             return None
         digest = hashlib.sha1(path.read_bytes()).digest()
         key = (digest, path.suffix, topology_format, tuple(sorted(options.items())))

@@ -287,6 +287,7 @@ def results(traj: tj.Trajectory, text: str) -> Iterator[tuple[str, Table]]:
     yield "gyration_moments", tj.gyration_moments(chosen, weights="equal")
     yield "min_distance", tj.min_distance(first, second)
     yield "hbonds", tj.hbonds(protein, by="residue", guess_bonds=traj.topology.bonds is None)
+    yield "interactions", tj.interactions(protein, kinds=["vdw"], chemistry=_chemistry(protein))
     yield "linear_density", tj.linear_density(chosen, quantity="number")
     yield "msd", tj.msd(chosen)
     yield "rdf", tj.rdf(chosen, range=(0, 8))
@@ -299,7 +300,28 @@ def results(traj: tj.Trajectory, text: str) -> Iterator[tuple[str, Table]]:
     yield "rmsd", tj.rmsd(protein)
     yield "rmsf", tj.rmsf(protein, align=protein)
     yield "sasa", tj.sasa(chosen, by="residue")
+    near = traj.select(f"({text}) and around 9 name ZN", updating=True)
+    yield "survival", tj.survival(near)
     yield "features", tj.features([tj.dihedrals.job(protein)])
+
+
+def _chemistry(atoms: tj.Selection) -> tj.Chemistry:
+    """Return radii alone: the peptides lack the hydrogens from which charges would follow."""
+    topology, none = atoms.trajectory.topology, np.zeros((0, 2), np.uint32)
+    n, residues = len(atoms.indices), topology.atoms_residues[atoms.indices]
+    return tj.Chemistry(
+        atoms=atoms.indices,
+        roles=np.zeros(n, np.uint16),
+        formal_charges=np.zeros(n, np.int8),
+        radii=np.full(n, 1.7, np.float32),
+        residues=residues.astype(np.uint32),
+        hydrogens=none,
+        neighbours=none,
+        ring_starts=np.zeros(1, np.uint32),
+        ring_atoms=np.zeros(0, np.uint32),
+        names=("X",) * n,
+        labels={k: str(k) for k in residues.tolist()},
+    )
 
 
 def _numbered(traj: tj.Trajectory, text: str) -> tj.Selection:

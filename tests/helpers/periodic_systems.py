@@ -1,6 +1,5 @@
 """Made systems that are broken over the box, of which the unbroken positions are known."""
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +48,7 @@ class PeriodicSystem:
 
     def load(self) -> mda.Universe:
         """Load the system with MDAnalysis; masses are guessed from elements."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return mda.Universe(str(self.topology), str(self.path))
+        return mda.Universe(str(self.topology), str(self.path))
 
 
 def _walk(rng: np.random.Generator, n: int, step: float, along: np.ndarray | None) -> np.ndarray:
@@ -214,19 +211,17 @@ def make_system(name: str, folder: Path, ending: str = "xtc") -> PeriodicSystem:
     universe.add_TopologyAttr("bonds", [tuple(map(int, bond)) for bond in bonds])
     folder.mkdir(exist_ok=True, parents=True)
     topology, path = folder / f"{name}.pdb", folder / f"{name}.{ending}"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with mda.Writer(str(path), n_atoms) as writer:
-            for k in range(N_FRAMES):
-                box = np.array(cell)
-                box[:3] *= sway[k]
-                universe.dimensions = box
-                universe.atoms.positions = wrapped[k]
-                universe.atoms.velocities = noise[k] * 20
-                universe.trajectory.ts.time = 2.0 * k
-                if k == 0:
-                    universe.atoms.write(str(topology), bonds="conect")
-                writer.write(universe.atoms)
+    with mda.Writer(str(path), n_atoms) as writer:
+        for k in range(N_FRAMES):
+            box = np.array(cell)
+            box[:3] *= sway[k]
+            universe.dimensions = box
+            universe.atoms.positions = wrapped[k]
+            universe.atoms.velocities = noise[k] * 20
+            universe.trajectory.ts.time = 2.0 * k
+            if k == 0:
+                universe.atoms.write(str(topology), bonds="conect")
+            writer.write(universe.atoms)
     return PeriodicSystem(topology, path, unbroken, vectors, bonds, molecules)
 
 
@@ -239,9 +234,7 @@ class Solvated:
 
     def load(self) -> mda.Universe:
         """Load the system with MDAnalysis."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return mda.Universe(self.topology, self.path)
+        return mda.Universe(self.topology, self.path)
 
 
 def lattice_shifts(

@@ -17,6 +17,7 @@ from trajet.advise import first_advice
 from trajet.result import Table, entries_of
 
 from helpers import commands
+from helpers.commands import unwrapped
 
 SNAPSHOT = Path(__file__).parents[1] / "laws" / "results.txt"
 
@@ -52,6 +53,9 @@ COMMANDS = (
     f"hbonds {_PEPTIDE}",
     f"hbonds {_PEPTIDE} --lifetimes --list-bonds --errors",
     f"hbonds {_PEPTIDE} --by residue",
+    "interactions --select protein",
+    "interactions --select protein --other water --kinds hbond --by atom --bits --errors",
+    "interactions --select protein --other water --kinds hbond --lifetimes --max-lag 20",
     f"linear-density {_WATER} --bins 12",
     f"linear-density {_WATER} --select protein --bins 12 --errors",
     'min-distance --select protein --other "resname IPH"',
@@ -71,6 +75,7 @@ COMMANDS = (
     f"sasa {_PEPTIDE}",
     f"sasa {_PEPTIDE} --by residue",
     f"sasa {_PEPTIDE} --by atom",
+    'survival --select "water and around 4 protein" --by residue',
 )
 # Columns of a header that are shown.
 _MOST = 12
@@ -83,23 +88,27 @@ def run(command: str, folder: Path) -> tuple[list[str], Table]:
     saved = folder / "result.npz"
     done = commands.run(name, *files, *options, "-o", saved)
     assert done.returncode == 0, done
-    return f"{done.stdout}{done.stderr}".replace(f"{folder}/", "").splitlines(), tj.load(saved)
+    printed = [line.replace(f"{folder}/", "") for line in unwrapped(f"{done.stdout}{done.stderr}")]
+    return printed, tj.load(saved)
 
 
-def applied() -> Table:
+def applied(traj: tj.Trajectory, **of_run: object) -> Table:
     """Return the result of `apply`, which has no command."""
-    protein = tj.samples.peptide_in_water().open().select("protein")
-    return tj.apply(protein, lambda positions: positions.max(axis=0) - positions.min(axis=0))
+    return tj.apply(traj.select("protein"), lambda x: x.max(axis=0) - x.min(axis=0), **of_run)
 
 
 def record(command: str, folder: Path) -> tuple[str, Table]:
     """Return what a command prints without times, with repr and columns of its result."""
-    printed, result = ([], applied()) if command == "apply" else run(command, folder)
+    printed, result = (
+        ([], applied(tj.samples.peptide_in_water().open()))
+        if command == "apply"
+        else run(command, folder)
+    )
     lines = [re.sub(r" in \d.*", " in …", line) for line in printed]
     # Advice follows from times.
     left_out = ("result.npz", *first_advice(entries_of(result.report)))
     # The mean of what was centred is the rounding of the processor.
-    shown = re.sub(r"-?\d[.\d]*e-1[4-9]", "0", repr(result))
+    shown = re.sub(r"-?\d[.\d]*e-1[4-9]", "0", repr(result).replace(f"{folder}/", ""))
     summary, head = result.summary(), result.csv_header()
     more = ", …" * (len(head) > _MOST)
     return (

@@ -37,9 +37,9 @@ PRECISION = {
 }
 
 
-def own_remarks(done: Any, source: tj.Trajectory) -> tuple[str, ...]:
-    """Return the remarks of a copy without those on its source, which it repeats."""
-    return tuple(remark for remark in done.remarks if remark not in source.remarks)
+def own_messages(done: Any, source: tj.Trajectory) -> tuple[str, ...]:
+    """Return the messages of a copy without those on its source, which it repeats."""
+    return tuple(message for message in done.messages if message not in source.messages)
 
 
 def source_of(ending: str, folder: Path) -> tj.Trajectory:

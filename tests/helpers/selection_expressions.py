@@ -12,75 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 GROUPS = ("some", "few", "and", "protein")
-# Words that end a list of values: names that equal one cannot be typed.
-KEYWORDS = frozenset(
-    [
-        "all",
-        "protein",
-        "backbone",
-        "nucleic",
-        "nucleicbackbone",
-        "nucleicbase",
-        "nucleicsugar",
-        "water",
-        "name",
-        "type",
-        "element",
-        "record_type",
-        "chainID",
-        "chainid",
-        "altLoc",
-        "altloc",
-        "resname",
-        "icode",
-        "moltype",
-        "segid",
-        "index",
-        "bynum",
-        "id",
-        "resindex",
-        "segindex",
-        "resnum",
-        "molnum",
-        "formalcharge",
-        "mass",
-        "charge",
-        "radius",
-        "occupancy",
-        "tempfactor",
-        "bfactor",
-        "resid",
-        "prop",
-        "atom",
-        "group",
-        "global",
-        "not",
-        "byres",
-        "bonded",
-        "same",
-        "around",
-        "sphzone",
-        "sphlayer",
-        "isolayer",
-        "cyzone",
-        "cylayer",
-        "point",
-        "smarts",
-        "aromatic",
-        "aromaticity",
-        "chirality",
-        "gbscreen",
-        "solventradius",
-        "nbindex",
-        "rmin",
-        "epsilon",
-        "rmin14",
-        "epsilon14",
-        "model",
-        "and",
-        "or",
-    ]
-)
 TEXTS = {
     "name": "names",
     "type": "types",
@@ -113,64 +44,28 @@ FLOATS = {
     "tempfactor": "tempfactors",
     "bfactor": "tempfactors",
 }
-KINDS = [
-    "all",
-    "protein",
-    "backbone",
-    "nucleic",
-    "nucleicbackbone",
-    "nucleicbase",
-    "nucleicsugar",
-    "water",
-]
-SAME = [
-    "residue",
-    "segment",
-    "fragment",
-    "name",
-    "type",
-    "resname",
-    "resid",
-    "segid",
-    "mass",
-    "charge",
-    "radius",
-    "bfactor",
-    "resnum",
-    "index",
-    "resindex",
-    "segindex",
-    "id",
-    "element",
-    "record_type",
-    "chainID",
-    "tempfactor",
-    "formalcharge",
-    "occupancy",
-    "altLoc",
-    "icode",
-    "moltype",
-    "molnum",
-    "x",
-    "y",
-    "z",
-]
+_KINDS = "all protein backbone nucleic nucleicbackbone nucleicbase nucleicsugar water"
+KINDS = _KINDS.split()
+_SAME = (
+    "residue segment fragment name type resname resid segid mass charge radius bfactor "
+    "resnum index resindex segindex id element record_type chainID tempfactor "
+    "formalcharge occupancy altLoc icode moltype molnum x y z"
+)
+SAME = _SAME.split()
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 OPERATORS = ("and", "or")
 # Reach to the right as far as they can.
-GREEDY = (
-    "byres",
-    "bonded",
-    "same",
-    "around",
-    "sphzone",
-    "sphlayer",
-    "isolayer",
-    "cyzone",
-    "cylayer",
+_GREEDY = "byres bonded same around sphzone sphlayer isolayer cyzone cylayer"
+GREEDY = tuple(_GREEDY.split())
+# Words that end a list of values: names that equal one cannot be typed.
+_OTHERS = (
+    "resid prop atom group global not point smarts aromatic aromaticity chirality "
+    "gbscreen solventradius nbindex rmin epsilon rmin14 epsilon14 model"
 )
+KEYWORDS = frozenset([*KINDS, *TEXTS, *INTEGERS, *FLOATS, *GREEDY, *OPERATORS, *_OTHERS.split()])
 
 Node = tuple  # (kind, *operands)
+NODES = frozenset(["leaf", "point", "not", "global", *OPERATORS, *GREEDY])
 
 
 @dataclass(frozen=True)
@@ -626,5 +521,4 @@ def _oracle_tree(tree: Node) -> Node:
 
 
 def _is_node(part: object) -> bool:
-    kinds = {"leaf", "point", "not", "global", *OPERATORS, *GREEDY}
-    return isinstance(part, tuple) and bool(part) and part[0] in kinds
+    return isinstance(part, tuple) and bool(part) and part[0] in NODES

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from helpers import plain_geometry as plain
+from helpers.selection_expressions import NODES
 
 Bounds = tuple[
     np.ndarray, np.ndarray
@@ -49,7 +50,7 @@ class Twin:
             # As positions are.
             return self._sphere(np.float32(center).astype(np.float64), None, radius)
         inner = [
-            self.bounds(part) for part in parts if isinstance(part, tuple) and part[0] in KINDS
+            self.bounds(part) for part in parts if isinstance(part, tuple) and part[0] in NODES
         ]
         if kind == "and":
             return inner[0][0] & inner[1][0], inner[0][1] & inner[1][1]
@@ -159,38 +160,17 @@ class Twin:
         return surely, perhaps
 
 
-KINDS = frozenset(
-    [
-        "leaf",
-        "point",
-        "and",
-        "or",
-        "not",
-        "global",
-        "byres",
-        "bonded",
-        "same",
-        "around",
-        "sphzone",
-        "sphlayer",
-        "isolayer",
-        "cyzone",
-        "cylayer",
-    ]
-)
-
-
 def has_cylinder(tree: tuple) -> bool:
     """Return whether a tree has a cylinder."""
     return tree[0] in ("cyzone", "cylayer") or any(
-        has_cylinder(part) for part in tree[1:] if isinstance(part, tuple) and part[0] in KINDS
+        has_cylinder(part) for part in tree[1:] if isinstance(part, tuple) and part[0] in NODES
     )
 
 
 def has_negative_distance(tree: tuple) -> bool:
     """Return whether a tree has a region with a negative distance."""
     kind, *parts = tree
-    inner = [part for part in parts if isinstance(part, tuple) and part[0] in KINDS]
+    inner = [part for part in parts if isinstance(part, tuple) and part[0] in NODES]
     is_negative = kind in REGIONS and any(number.startswith("-") for number in parts[0])
     return is_negative or any(has_negative_distance(part) for part in inner)
 

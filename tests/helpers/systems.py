@@ -1,7 +1,6 @@
 """Topologies and trajectories of MDAnalysisTests on which analyses are compared with MDAnalysis."""
 
 import shutil
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +61,7 @@ class System:
 
     def fresh(self) -> mda.Universe:
         """Load another Universe of the same files, which a test may change."""
-        return _universe(self.topology, self.path)
+        return mda.Universe(str(self.topology), str(self.path))
 
 
 class Systems:
@@ -79,16 +78,10 @@ class Systems:
             path = self._folder / name
             topology, source = FILES.get(name, (self._adk.psf, self._adk.xtc))
             shutil.copyfile(source, path)
-            universe = _universe(Path(topology), path)
+            universe = mda.Universe(str(topology), str(path))
             opened = tj.open(topology, path)
             self._loaded[name] = System(Path(topology), path, opened, universe)
         return self._loaded[name]
-
-
-def _universe(topology: Path, path: Path) -> mda.Universe:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return mda.Universe(str(topology), str(path))
 
 
 def in_changing_cells(folder: Path, seed: int) -> tuple[tj.Trajectory, list[bool]]:

@@ -1,6 +1,5 @@
 """Universes that read the same files, one with MDAnalysis' readers and one with ours."""
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,9 +68,7 @@ def with_ours(path: Path | list[Path], **options: Any) -> mda.Universe:
 def load(path: Path | list[Path], **options: Any) -> mda.Universe:
     """Return a Universe of `empty_universe` with a file, or several."""
     files = [str(one) for one in path] if isinstance(path, list) else str(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return empty_universe().load_new(files, **options)
+    return empty_universe().load_new(files, **options)
 
 
 def both_groups(*universes: mda.Universe, atoms: Any) -> Iterator[mda.AtomGroup]:

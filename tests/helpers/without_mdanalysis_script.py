@@ -5,6 +5,7 @@ values of each analysis are saved as `NAME.npy` in the folder.
 """
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import trajet as tj
 from trajet.analysis.job import AnalysisFunction
 
 from helpers.analysis_laws import plain_analyses
+
+warnings.simplefilter("ignore", tj.TrajetWarning)
 
 
 def spread(positions: np.ndarray) -> float:
@@ -46,6 +49,12 @@ CALLS: dict[str, Call] = {
     "min_distance": lambda atoms, pool: tj.min_distance(atoms, pool=pool).values,
     "pairwise_rmsd": lambda atoms, pool: tj.pairwise_rmsd(atoms, pool=pool).values,
     "hbonds": lambda atoms, pool: tj.hbonds(atoms, pool=pool).values,
+    "interactions": lambda atoms, pool: (
+        tj.interactions(atoms.trajectory.select("resid 1:20"), kinds=["hbond"], pool=pool).values
+    ),
+    "survival": lambda atoms, pool: (
+        tj.survival(atoms.trajectory.select("around 4 resid 9", updating=True), pool=pool).values
+    ),
     "cluster_rmsd": lambda atoms, pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
     "pca": lambda atoms, pool: tj.pca(atoms, pool=pool).projections,
     "linear_density": lambda atoms, pool: tj.linear_density(atoms, bins=9, pool=pool).values,

@@ -13,6 +13,7 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.opened_files import watch_opens
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,7 +121,7 @@ def test_blocks_of_unwrapped_positions_count_jumps_from_the_first_frame(
     monkeypatch.setattr(streams, "RUN_BYTES", 8 * 12 * 7)
     values = np.concatenate([block.values for block in tj.features(selection).blocks(7)])
     assert np.array_equal(values, expected)
-    with pytest.raises(ValueError, match="frames= must ascend"):
+    with raises(ValueError):
         list(tj.features(selection, frames=[5, 3]).blocks())
 
 
@@ -155,7 +156,7 @@ def test_pairs_never_cross_members(adk: Adk, tmp_path: Path) -> None:
         assert np.array_equal(x, np.concatenate([values[:-LAG] for values in whole]))
         assert np.array_equal(y, np.concatenate([values[LAG:] for values in whole]))
     assert [block.member for block in found.blocks(20)] == [0, 0, 1, 2, 3, 3]
-    with pytest.raises(ValueError, match="lag=40: the longest trajectory has 40 frames"):
+    with raises(ValueError):
         list(found.pairs(40))
 
 
@@ -276,11 +277,11 @@ def test_wild_type_and_mutant_have_the_features_of_common_atoms(
     assert [found.labels[k] for k in differ] == [f"sasa_A2:{own}", "sasa_A2:THR31"]
 
 
-def test_remarks_say_what_a_mutant_lacks(adk: Adk, tmp_path: Path) -> None:
+def test_messages_say_what_a_mutant_lacks(adk: Adk, tmp_path: Path) -> None:
     """Before anything is read; `repr` counts them."""
     members = mutated(adk, tmp_path)
     found = tj.features(of_mutant(tj.ensemble(members)))
-    assert found.remarks == (
+    assert found.messages == (
         "system=wt: features left out, as other trajectories do not have them: 6 of 147, the first"
         " is 'position_A:x_SER30:OG'",
         "system=mut: features with the names that they have in system=wt: 52, the first is"
@@ -315,7 +316,7 @@ def test_indices_of_a_mutant_are_other_atoms(adk: Adk, tmp_path: Path) -> None:
     )
     found = tj.features(tj.dihedrals.job(ensemble, [first, after]))
     assert found.labels == ("angle_degrees:" + "-".join(map(str, first)),)
-    with pytest.raises(ValueError, match="system=mut: it has no feature in common with system=wt"):
+    with raises(ValueError):
         tj.features(tj.dihedrals.job(ensemble, [after]))
 
 
@@ -372,8 +373,8 @@ def test_equal_chains_are_matched_by_name_in_any_order(tmp_path: Path, chains: s
     assert len(first[0]) == len(own)
     other_names = f"{chains}: no chain has the name that it has in {members[0].label}: features are"
     is_renamed = chains in ("CD", "ZZ")
-    assert (found.remarks == (f"{other_names} matched in their order",)) == is_renamed
-    assert bool(found.remarks) == (is_renamed or chains == "BC")
+    assert (found.messages == (f"{other_names} matched in their order",)) == is_renamed
+    assert bool(found.messages) == (is_renamed or chains == "BC")
 
 
 def test_other_features_of_a_member_are_left_out_or_an_error(traj: tj.Trajectory) -> None:
@@ -391,7 +392,7 @@ def test_other_features_of_a_member_are_left_out_or_an_error(traj: tj.Trajectory
     )
     whole = tj.distances(traj.select("name CA and resid 1:3")).values
     assert all(np.array_equal(values, whole) for values in found.collect())
-    with pytest.raises(ValueError, match=r"^run2: it has no feature in common with run0 and"):
+    with raises(ValueError):
         Features(few, None)
     assert not any(member.is_open for member in few)
 
@@ -406,11 +407,11 @@ def test_lags_need_equal_times(adk: Adk, tmp_path: Path) -> None:
             times=(step * np.arange(6)).tolist(),
         )
         members.append(Member(path.name, [tj.open(adk.psf, path).select("name CA")]))
-    with pytest.raises(tj.AnalysisError, match=r"2.0.xtc: frames are 2 ps apart, and 1 ps in"):
+    with raises(tj.AnalysisError):
         list(Features(members, None).pairs(1))
     for member in members:
         member.frames = [0, 1, 3]
-    with pytest.raises(tj.AnalysisError, match="not equally spaced"):
+    with raises(tj.AnalysisError):
         list(Features(members[:1], None).pairs(1))
     assert len(list(Features(members, None).blocks())) == 2
 
@@ -444,9 +445,9 @@ def test_features_of_an_ensemble_are_those_of_its_members(adk: Adk, tmp_path: Pa
         tj.native_contacts.job(ensemble.select(atoms)),
         tj.distances.job(ensemble.select(atoms), reference=0),
     ):
-        with pytest.raises(ValueError, match=f"{job.name}: the reference is frame 0 of each"):
+        with raises(ValueError):
             tj.features(job)
-    with pytest.raises(ValueError, match="some features are of an ensemble"):
+    with raises(ValueError):
         tj.features([backbone(ensemble), backbone(traj)])
 
 
@@ -454,11 +455,11 @@ def test_features_that_are_no_numbers_of_single_frames_are_refused(traj: tj.Traj
     """They would be others for each size of block."""
     calpha = traj.select("name CA")
     for job in (tj.rmsf.job(calpha), tj.rmsd.job(calpha, reference="average"), tj.pca.job(calpha)):
-        with pytest.raises(ValueError, match="depend on all frames together"):
+        with raises(ValueError):
             tj.features(job)
-    with pytest.raises(TypeError, match="neither a job nor a selection"):
+    with raises(TypeError):
         tj.features([tj.rmsd(calpha)])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="there are no features"):
+    with raises(ValueError):
         tj.features([])
 
 
@@ -469,7 +470,7 @@ def test_a_feature_that_is_not_finite_is_an_error(traj: tj.Trajectory, tmp_path:
     tj.write(tmp_path / "one_place.trr", positions)
     atoms = tj.open(None, tmp_path / "one_place.trr")
     found = tj.features(tj.dihedrals.job(atoms, [[0, 4, 6, 8], [0, 4, 10, 8]]))
-    with pytest.raises(tj.AnalysisError, match=r"frame 0: angle_degrees:0-4-10-8 is nan: leave"):
+    with raises(tj.AnalysisError):
         list(found.blocks())
 
 
@@ -512,5 +513,5 @@ def test_structure_files_without_bonds_and_positions_are_refused(tmp_path: Path)
     traj = tj.open(datafiles.GRO, datafiles.XTC)
     topology = traj.topology
     topology.path = None
-    with pytest.raises(tj.SelectionError, match="neither bonds nor positions"):
+    with raises(tj.SelectionError):
         tj.features(tj.dihedrals.job(traj.select("protein")))

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 import trajet as tj
+from helpers import recorded_results
+from helpers.analysis_cases import cases_of, run, unequal
 from helpers.recorded_results import COMMANDS, SNAPSHOT, record
-from helpers.result_laws import assert_restored
 
 PARTS = dict(zip(COMMANDS, SNAPSHOT.read_text(encoding="utf-8").split("\n\n"), strict=True))
 
@@ -15,9 +16,16 @@ def test_record_has_all_analyses() -> None:
     assert {name.split()[0].replace("-", "_") for name in PARTS} == set(tj.ANALYSES)
 
 
-@pytest.mark.parametrize("command", PARTS)
+@pytest.mark.parametrize("command", cases_of("record"))
 def test_results_are_those_of_the_record(command: str, tmp_path: Path) -> None:
     """If a change is intended, `python -m helpers.recorded_results` writes the record anew."""
     text, result = record(command, tmp_path)
     assert text.rstrip("\n") == PARTS[command].rstrip("\n")
-    assert_restored(result, tmp_path / "again.npz")
+    assert unequal(result, run(command, tj.samples.peptide_in_water().open())) == []
+
+
+@pytest.mark.parametrize("command", sorted({*cases_of("command")} - {*cases_of("record")}))
+def test_commands_give_the_numbers_of_the_functions(command: str, tmp_path: Path) -> None:
+    """With all options of the table; the test of the record compares the others."""
+    _, result = recorded_results.run(command, tmp_path)
+    assert unequal(result, run(command, tj.samples.peptide_in_water().open())) == []

@@ -1,6 +1,5 @@
 """Small files of each format, and the readers of MDAnalysis as they were after each test."""
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,7 @@ from helpers.universe_pairs import FORMATS, write_files
 @pytest.fixture(scope="session")
 def small_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return files of 12 frames of 60 atoms, by their suffixes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return write_files(tmp_path_factory.mktemp("small"))
+    return write_files(tmp_path_factory.mktemp("small"))
 
 
 @pytest.fixture(params=FORMATS)

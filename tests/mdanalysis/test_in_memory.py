@@ -10,6 +10,7 @@ import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
 from helpers.made_files import vectors_dcd
+from helpers.messages import warns
 from helpers.universe_pairs import FIELDS, N_FRAMES, assert_same_cell, load, with_theirs
 from MDAnalysis.coordinates.memory import MemoryReader
 from MDAnalysis.transformations import translate
@@ -110,7 +111,7 @@ def test_rotated_box_is_that_of_mdanalysis(tmp_path: Path) -> None:
     theirs.trajectory[1]
     guest.install()
     ours = mda.Universe.empty(n_atoms).load_new(str(path))
-    with pytest.warns(UserWarning, match="frame 1: the box .* is rotated"):
+    with warns(UserWarning):
         ours.trajectory[1]
     some = slice(1, None, 2)
     assert_same_arrays(in_memory(ours, some), in_memory(theirs, some))

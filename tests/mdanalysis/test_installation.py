@@ -1,7 +1,6 @@
 """`install` replaces readers and getters, and `uninstall` puts back what was there."""
 
 import shutil
-import warnings
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
+from helpers.messages import raises, warns
 from helpers.universe_pairs import empty_universe, load, with_theirs
 from MDAnalysis.core.groups import Atom, AtomGroup
 from trajet.mdanalysis.format_readers import DCDReader
@@ -19,11 +19,7 @@ NAMES = ("XTC", "TRR", "DCD", "NCDF", "NC", "H5MD")
 def patched() -> list[object]:
     """Return everything that `install` replaces."""
     getters = [AtomGroup.positions, Atom.position]
-    return [
-        *(mda._READERS[name] for name in NAMES),
-        mda.Universe.transfer_to_memory,
-        *getters,
-    ]
+    return [*(mda._READERS[name] for name in NAMES), mda.Universe.transfer_to_memory, *getters]
 
 
 def test_reader_class_patches_nothing(small: Path) -> None:
@@ -82,9 +78,7 @@ def test_other_readers_stay(tmp_path: Path) -> None:
     from MDAnalysisTests.datafiles import LAMMPSdata2, LAMMPSdcd2
 
     guest.install()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        u = mda.Universe(LAMMPSdata2, LAMMPSdcd2, format="LAMMPS", timeunit="fs")
+    u = mda.Universe(LAMMPSdata2, LAMMPSdcd2, format="LAMMPS", timeunit="fs")
     assert not isinstance(u.trajectory, guest.Reader)
     assert u.trajectory[3].positions.any()
 
@@ -115,23 +109,21 @@ def test_truncated_file_is_an_error_or_a_warning(
     path.write_bytes(small_files["xtc"].read_bytes()[:-40])
     theirs = with_theirs(Path(shutil.copy(path, tmp_path / "other.xtc")))
     guest.install()
-    with pytest.raises(tj.FormatError, match="cut"):
+    with raises(tj.FormatError):
         load(path)
     guest.install(strict=False)
-    with pytest.warns(UserWarning, match="MDAnalysis' own reader"):
+    with warns(UserWarning):
         u = empty_universe().load_new(str(path))
     assert u.trajectory.n_frames == theirs.trajectory.n_frames
     seen = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for frame in range(u.trajectory.n_frames - 1):
-            np.testing.assert_array_equal(
-                u.trajectory[frame].positions, theirs.trajectory[frame].positions
-            )
-            np.testing.assert_array_equal(u.atoms[2:5].positions, theirs.atoms[2:5].positions)
-            seen += 1
-        made = u.copy()
-        assert made.trajectory.n_frames == u.trajectory.n_frames
+    for frame in range(u.trajectory.n_frames - 1):
+        np.testing.assert_array_equal(
+            u.trajectory[frame].positions, theirs.trajectory[frame].positions
+        )
+        np.testing.assert_array_equal(u.atoms[2:5].positions, theirs.atoms[2:5].positions)
+        seen += 1
+    made = u.copy()
+    assert made.trajectory.n_frames == u.trajectory.n_frames
     assert seen
     assert u.trajectory.report.reads_ahead.startswith("nothing")
 
@@ -161,7 +153,7 @@ def test_rotated_box_is_that_of_mdanalysis(tmp_path: Path) -> None:
     theirs = mda.Universe(PSF_TRICLINIC, str(path))
     for strict in (True, False):
         guest.install(strict=strict)
-        with pytest.warns(UserWarning, match="frame 0: the box .* is rotated"):
+        with warns(UserWarning):
             u = mda.Universe(PSF_TRICLINIC, str(path))
         assert type(u.trajectory) is DCDReader
         for one, other in zip(u.trajectory, theirs.trajectory, strict=True):
@@ -174,5 +166,5 @@ def test_file_of_another_format_is_an_error(small_files: dict[str, Path], tmp_pa
     """As the reader of its name finds it."""
     path = Path(shutil.copy(small_files["trr"], tmp_path / "wrong.xtc"))
     guest.install()
-    with pytest.raises(OSError, match="a TRR file, not XTC"):
+    with raises(OSError):
         load(path)

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import MDAnalysisTests
 import pytest
+from helpers.commands import execute
 
 SUITE = Path(MDAnalysisTests.__file__).parent
 DIFFERENCES = Path(__file__).parent / "differences.toml"
@@ -47,9 +47,7 @@ def outcomes(folder: Path, *arguments: str) -> dict[str, list[str]]:
     command = [sys.executable, "-m", "pytest", "-q", "--tb=native", "-c", os.devnull]
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "helpers.mdanalysis_guest"]
     command += ["--rootdir", str(SUITE), "--outcomes", str(path), "-W", "ignore", *arguments]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=7200, check=False
-    )
+    done = execute(*command, cwd=folder, timeout=7200, code=None)
     assert path.exists(), done.stdout[-4000:] + done.stderr[-4000:]
     found: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return found

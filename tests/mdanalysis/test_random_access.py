@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -268,19 +267,17 @@ def test_many_sequences_of_accesses_are_the_same(
 
 def same_as_theirs(path: Path, is_installed: bool, steps: list[tuple[str, int]]) -> None:
     """Assert that a script sees the same with both readers, step by step."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = Session(path)
-        expected = [attempt(theirs, name, value) for name, value in steps]
-        if is_installed:
-            guest.install()
-        try:
-            ours = Session(path, **({} if is_installed else {"format": guest.Reader}))
-            assert isinstance(ours.universe.trajectory, guest.Reader)
-            for (name, value), known in zip(steps, expected, strict=True):
-                equal(attempt(ours, name, value), known)
-        finally:
-            guest.uninstall()
+    theirs = Session(path)
+    expected = [attempt(theirs, name, value) for name, value in steps]
+    if is_installed:
+        guest.install()
+    try:
+        ours = Session(path, **({} if is_installed else {"format": guest.Reader}))
+        assert isinstance(ours.universe.trajectory, guest.Reader)
+        for (name, value), known in zip(steps, expected, strict=True):
+            equal(attempt(ours, name, value), known)
+    finally:
+        guest.uninstall()
 
 
 def attempt(session: Session, name: str, value: int) -> Any:

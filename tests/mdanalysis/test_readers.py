@@ -2,9 +2,6 @@
 
 import pickle
 import shutil
-import subprocess
-import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,9 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
+from helpers.commands import python
 from helpers.made_stores import TWO_TAGS, make_store
+from helpers.messages import raises
 from helpers.universe_pairs import (
     N_FRAMES,
     assert_same_cell,
@@ -50,10 +49,8 @@ def readers_of(path: Path, **options: Any) -> tuple[Any, Any]:
     """Return our reader and theirs of one file."""
     from MDAnalysis.core._get_readers import get_reader_for
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = get_reader_for(str(path))(str(path), **options)
-        return guest.Reader(str(path), **options), theirs
+    theirs = get_reader_for(str(path))(str(path), **options)
+    return guest.Reader(str(path), **options), theirs
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -135,10 +132,10 @@ def test_mask_chooses_atoms(small_files: dict[str, Path]) -> None:
         np.testing.assert_array_equal(last.atoms.positions, known[[59, 58]])
         np.testing.assert_array_equal(last.atoms[1:].positions, known[[58]])
         for wrong in (mask[:59], [60], [-61], [[1, 2]]):
-            with pytest.raises(ValueError, match="sub"):
+            with raises(ValueError):
                 guest.XTCReader(path, sub=wrong)
         for wrong in ([0.0, 1.5], ["a"]):
-            with pytest.raises(TypeError, match="sub"):
+            with raises(TypeError):
                 guest.XTCReader(path, sub=wrong)
 
 
@@ -225,9 +222,9 @@ def test_timeseries_has_each_order(small: Path, order: str) -> None:
     chosen = [u.trajectory.timeseries(u.atoms[[5, 2]], order=order) for u in (ours, theirs)]
     np.testing.assert_array_equal(*chosen)
     for u in (ours, theirs):
-        with pytest.raises(ValueError, match="at least one atom"):
+        with raises(ValueError):
             u.trajectory.timeseries(u.atoms[[]])
-        with pytest.raises(ValueError, match=r"order|axis|dimensions|key"):
+        with raises(ValueError):
             u.trajectory.timeseries(u.atoms[:2], order="abc")
 
 
@@ -239,29 +236,20 @@ def test_timeseries_goes_backwards(small: Path) -> None:
     )
 
 
-def test_chain_of_several_files(small_files: dict[str, Path]) -> None:
-    """In one Universe, with frames and times of the chain."""
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_several_files_are_one_trajectory(small_files: dict[str, Path], is_installed: bool) -> None:
+    """As a chain of MDAnalysis, or of one reader, which the class as format gives."""
     paths = [small_files[suffix] for suffix in ("xtc", "trr", "xtc")]
     theirs = with_theirs(paths)
-    guest.install()
-    ours = with_theirs(paths)
-    assert {type(one) for one in ours.trajectory.readers} == {guest.XTCReader, guest.TRRReader}
+    if is_installed:
+        guest.install()
+    ours = (with_theirs if is_installed else with_ours)(paths)
+    if is_installed:
+        assert {type(one) for one in ours.trajectory.readers} == {guest.XTCReader, guest.TRRReader}
     for frame in (*range(3 * N_FRAMES), 14, 2, 30):
         one, other = ours.trajectory[frame], theirs.trajectory[frame]
         assert (one.frame, one.time) == (other.frame, other.time)
-        assert ours.trajectory.time == theirs.trajectory.time
-        np.testing.assert_array_equal(one.positions, other.positions)
-    made = pickle.loads(pickle.dumps(ours))
-    np.testing.assert_array_equal(made.atoms.positions, ours.atoms.positions)
-
-
-def test_several_files_are_one_trajectory(small_files: dict[str, Path]) -> None:
-    """With the class as format MDAnalysis makes no chain: the reader has all files."""
-    paths = [small_files[suffix] for suffix in ("xtc", "trr", "xtc")]
-    ours, theirs = with_ours(paths), with_theirs(paths)
-    for frame in (*range(3 * N_FRAMES), 14, 2, 30):
-        one, other = ours.trajectory[frame], theirs.trajectory[frame]
-        assert (one.frame, one.time) == (other.frame, other.time)
+        assert not is_installed or ours.trajectory.time == theirs.trajectory.time
         np.testing.assert_array_equal(one.positions, other.positions)
     made = pickle.loads(pickle.dumps(ours))
     np.testing.assert_array_equal(made.atoms.positions, ours.atoms.positions)
@@ -271,13 +259,11 @@ def test_writers_are_those_of_the_format(small: Path, tmp_path: Path) -> None:
     """`Writer` and `OtherWriter`."""
     u = with_ours(small)
     path = tmp_path / f"copy{small.suffix}"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with u.trajectory.Writer(str(path), u.atoms.n_atoms) as writer:
-            for _ in u.trajectory:
-                writer.write(u.atoms)
-        with u.trajectory.OtherWriter(str(tmp_path / "copy.xyz")) as writer:
+    with u.trajectory.Writer(str(path), u.atoms.n_atoms) as writer:
+        for _ in u.trajectory:
             writer.write(u.atoms)
+    with u.trajectory.OtherWriter(str(tmp_path / "copy.xyz")) as writer:
+        writer.write(u.atoms)
     copied, source = with_theirs(path), with_theirs(small)
     for one, other in zip(copied.trajectory, source.trajectory, strict=True):
         np.testing.assert_allclose(one.positions, other.positions, atol=1e-2)
@@ -292,15 +278,15 @@ def test_end_and_range_are_the_errors_of_theirs(small: Path) -> None:
         next(u.trajectory)
     assert u.trajectory.frame == 0
     for frame in (N_FRAMES, -N_FRAMES - 1):
-        with pytest.raises(IndexError, match="exceeds length"):
+        with raises(IndexError):
             u.trajectory[frame]
     u.trajectory.close()
-    with pytest.raises(OSError, match="closed"):
+    with raises(OSError):
         u.trajectory[2]
-    with pytest.raises(OSError, match=r"[Nn]o such file"):
+    with raises(OSError):
         guest.Reader(str(small.parent / "none.xtc"))
     (small.parent / "empty.xtc").touch()
-    with pytest.raises(OSError, match="empty") as caught:
+    with raises(OSError) as caught:
         guest.Reader(str(small.parent / "empty.xtc"))
     assert isinstance(caught.value, tj.FormatError)
 
@@ -324,10 +310,10 @@ def test_copy_of_another_file_is_an_error(small_files: dict[str, Path], tmp_path
     assert ours.copy().trajectory.n_frames == N_FRAMES
     shutil.copy(small_files["trr"], path)
     for again in (lambda: pickle.loads(pickled), ours.copy):
-        with pytest.raises(OSError, match=r"one\.xtc"):
+        with raises(OSError):
             again()
     path.unlink()
-    with pytest.raises(OSError, match=r"one\.xtc"):
+    with raises(OSError):
         pickle.loads(pickled)
 
 
@@ -408,13 +394,7 @@ def test_pickle_is_loaded_where_nothing_is_installed(
         "reader, ts = pickle.load(open(sys.argv[1], 'rb'))\n"
         "print(type(reader).__name__, reader.frame, (reader.ts.positions == ts.positions).all())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script, pickled],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    done = python("-c", script, pickled)
     assert done.stdout == "TRRReader 3 True\n"
 
 
@@ -441,10 +421,8 @@ def test_topology_of_other_atoms_than_those_of_a_tag_is_an_error(tmp_path: Path)
     adk = tj.open(datafiles.PSF, datafiles.DCD)
     tj.Store(tmp_path / "md", create=True).add("adk", adk, profile=tmp_path / "two.toml")
     label, pdb = f"{tmp_path}/md/adk@some", tmp_path / "some.pdb"
-    with pytest.raises(ValueError, match="has 151 atoms, and the topology 3341: ") as caught:
+    with raises(ValueError):
         mda.Universe(datafiles.PSF, label, format=guest.Reader)
-    assert f'MDAnalysis.Merge(trajet.open("{label}").all_atoms().atoms)' in str(caught.value)
-    assert f'"trajet frame {label} -o FILE.pdb"' in str(caught.value)
     some = tj.open(label)
     merged = mda.Merge(some.all_atoms().atoms).load_new(label, format=guest.Reader)
     # As the command does.

@@ -2,7 +2,6 @@
 
 import random
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,6 @@ ENDINGS = (".xtc", ".trr", ".dcd", ".nc", ".ncdf", ".h5md")
 # Frames that are compared of a long file.
 MOST = 12
 N_ATOMS = 4
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def bits(value: Any) -> Any:

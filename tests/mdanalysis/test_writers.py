@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import trajet as tj
 import trajet.mdanalysis as guest
+from helpers.commands import python
 from helpers.extent import examples
+from helpers.messages import raises
 from helpers.universe_pairs import N_ATOMS, N_FRAMES, empty_universe
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ NM = 10.0
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
+    # Writers of MDAnalysis that could not be opened fail again when they are deleted.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -232,7 +235,7 @@ def test_files_have_a_name_when_they_are_closed(suffix: str) -> None:
         assert [entry.name for entry in Path().iterdir()] == [path.name]
         assert len(read_own(path)) == 7
         path.write_bytes(b"before")
-        with pytest.raises(OSError, match="closed"):
+        with raises(OSError):
             writer.write(universe)
         with mda.Writer(str(path), N_ATOMS) as writer:
             writer.write(universe)
@@ -256,10 +259,7 @@ for _ in range(50):
 
 @pytest.mark.parametrize(
     ("end", "n_frames"),
-    [
-        *(("", 50), ("1 / 0", 50), ("sys.exit(3)", 50)),
-        ("del writer, writers; 1 / 0", 50),
-    ],
+    [*(("", 50), ("1 / 0", 50), ("sys.exit(3)", 50)), ("del writer, writers; 1 / 0", 50)],
 )
 def test_scripts_that_fail_leave_their_frames(end: str, n_frames: int) -> None:
     """A script that forgets `close` leaves a complete file, as with MDAnalysis."""
@@ -332,10 +332,10 @@ def test_errors_are_those_of_mdanalysis() -> None:
             guest.install()
         for suffix in SUFFIXES:
             with mda.Writer(f"a.{suffix}", N_ATOMS) as writer:
-                with pytest.raises(TypeError, match="neither an AtomGroup or Universe"):
+                with raises(TypeError):
                     writer.write(universe.trajectory.ts)
                 writer.write(universe)
-                with pytest.raises(OSError, match="atoms"):
+                with raises(OSError):
                     writer.write(other)
             with pytest.raises(OSError):
                 mda.Writer(f"nowhere/a.{suffix}", N_ATOMS)
@@ -353,13 +353,12 @@ def test_positions_that_are_no_numbers_are_an_error_in_xtc() -> None:
     universe.trajectory[4].positions[7, 1] = np.nan
     with (
         guest.install(),
-        pytest.raises(tj.OutputError, match=r"frame 4.*atom 7 with y = NaN") as failed,
+        raises(tj.OutputError),
         mda.Writer("a.xtc", N_ATOMS) as writer,
     ):
         for _ in universe.trajectory:
             writer.write(universe)
     (kept,) = Path().iterdir()
-    assert str(failed.value).endswith(f"; the frames before it are in {kept.absolute()}")
     assert tj.open(None, kept).n_frames == 4
 
 
@@ -371,12 +370,7 @@ def test_frames_of_a_full_disk_are_named(monkeypatch: pytest.MonkeyPatch) -> Non
     signals = "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     Path("script.py").write_text(limit + signals + script, encoding="utf-8")
     for suffix in SUFFIXES:
-        done = subprocess.run(
-            [sys.executable, "script.py", f"out.{suffix}"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python("script.py", f"out.{suffix}", code=None)
         last = done.stderr.strip().splitlines()[-1]
         assert "File too large" in last, done.stderr
         (kept,) = Path().glob(f"out.{suffix}.unfinished-*")

@@ -25,7 +25,7 @@ def check(path: str, *, collective: bool) -> None:
         assert (frames.n_frames, frames.n_atoms) == (alone.n_frames, alone.n_atoms)
         assert frames.times.tobytes() == alone.times.tobytes()
         assert frames.steps.tobytes() == alone.steps.tobytes()
-        assert frames.remarks == alone.remarks
+        assert frames.messages == alone.messages
         n, n_atoms = frames.n_frames, frames.n_atoms
         wanted = [
             (call, atoms)

@@ -5,7 +5,6 @@ Each test starts its own ranks: a rank that fails must not leave the tests waiti
 
 import csv
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import execute
 from helpers.golden_files import Adk
 from helpers.made_files import random_vectors
 from helpers.made_hdf5 import (
@@ -99,21 +99,15 @@ def test_bench_computes_the_values_of_one_process(
 
 def test_bench_scaling_through_mpio_has_the_plain_values(adk: Adk, tmp_path: Path) -> None:
     """It runs beside the plain access, on 1 and 4 ranks."""
-    done = subprocess.run(
-        [
-            *(sys.executable, MACHINE, "scaling", adk.psf, adk.xtc),
-            *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "h5md"),
-            *("--access", "shared,mpio,mpio-collective", "--pools", "local,mpi"),
-            *("--gathering", "collective,one-sided", "--cache", "cold"),
-            *("--workers", "4", "--repeats", "2", "-o", tmp_path),
-            *("--mpiexec", shlex.join(MPIEXEC)),
-        ],
-        capture_output=True,
-        text=True,
+    execute(
+        *(sys.executable, MACHINE, "scaling", adk.psf, adk.xtc),
+        *("--frames", "400", "--tasks", "rmsd,dihedrals", "--formats", "h5md"),
+        *("--access", "shared,mpio,mpio-collective", "--pools", "local,mpi"),
+        *("--gathering", "collective,one-sided", "--cache", "cold"),
+        *("--workers", "4", "--repeats", "2", "-o", tmp_path),
+        *("--mpiexec", shlex.join(MPIEXEC)),
         timeout=600,
-        check=False,
     )
-    assert done.returncode == 0, done.stderr
     runs = list(csv.DictReader((tmp_path / "runs.csv").open()))
     for task in ("rmsd", "dihedrals"):
         mine = [row for row in runs if row["task"] == task]

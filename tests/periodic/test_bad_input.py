@@ -1,6 +1,5 @@
 """Transforms of what cannot be transformed are errors that say what to do."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
-from helpers import trr_bytes
+from helpers import messages, trr_bytes
+from helpers.messages import raises
 from helpers.periodic_systems import PeriodicSystem, make_system
 from MDAnalysisTests import datafiles
 
@@ -50,10 +50,10 @@ def test_frames_without_a_cell_or_volume_are_errors(
     system: PeriodicSystem, tmp_path: Path, name: str
 ) -> None:
     """For reads, analyses on threads, and copies, which leave no file."""
-    for box, words in (
-        (None, "has no unit cell"),
-        (np.diag([3.0, 3, 0]), "has no volume"),
-        (np.diag([0.1, 0.1, 0.1]), "stands for none"),
+    for box in (
+        None,
+        np.diag([3.0, 3, 0]),
+        np.diag([0.1, 0.1, 0.1]),
     ):
         traj = NEED_CELLS[name](written(system, tmp_path, box))
         chosen = traj.select("resname ALA")
@@ -62,7 +62,7 @@ def test_frames_without_a_cell_or_volume_are_errors(
             lambda chosen=chosen: tj.gyration(chosen, pool=tj.LocalPool(threads=2)),
             lambda chosen=chosen: tj.convert(chosen, tmp_path / "copy.xtc"),
         ):
-            with pytest.raises(tj.AnalysisError, match=f"x.trr: frame 0.* {words}"):
+            with raises(tj.AnalysisError):
                 act()
         assert not (tmp_path / "copy.xtc").exists()
     # Superposition and translation need none.
@@ -76,13 +76,13 @@ def test_placeholders_of_cells_give_no_distances(system: PeriodicSystem, tmp_pat
     (tmp_path / "none").mkdir()
     without = written(system, tmp_path / "none", None)
     pair, twin = ([each.select(f"index {k}") for k in (0, 50)] for each in (traj, without))
-    with pytest.raises(tj.AnalysisError, match=r"stands for none.*\(pbc=False, --no-pbc\)"):
+    with raises(tj.AnalysisError):
         tj.min_distance(*pair)
     found = tj.min_distance(*pair, pbc=False).values
     assert np.array_equal(found, tj.min_distance(*twin).values)
     for text in ("around 4 resid 1", "prop x > 10"):
         assert np.array_equal(traj.select(text).indices, without.select(text).indices)
-    with pytest.raises(tj.AnalysisError, match="stands for none"):
+    with raises(tj.AnalysisError):
         tj.count(traj.select("around 4 resid 1", updating=True))
     # Copies hold what the file holds.
     tj.convert(traj, tmp_path / "copy.xtc")
@@ -93,15 +93,14 @@ def test_placeholders_of_cells_give_no_distances(system: PeriodicSystem, tmp_pat
 def test_topologies_without_bonds_name_the_remedy() -> None:
     """A GRO file has none; they are guessed only if asked."""
     traj = tj.open(datafiles.GRO, datafiles.XTC, sidecar=False)
-    advice = r"such as a TPR.*guess_bonds=True \(--guess-bonds\)"
-    with pytest.raises(tj.SelectionError, match=advice):
+    with raises(tj.SelectionError):
         traj.whole()
     for change in (traj.cluster, traj.repair):
-        with pytest.raises(tj.SelectionError, match="bonds"):
+        with raises(tj.SelectionError):
             change("protein")
-    with pytest.raises(tj.SelectionError, match="neither molecules nor bonds"):
+    with raises(tj.SelectionError):
         traj.wrap()
-    with pytest.raises(tj.SelectionError, match=r"has no bonds.*whole\(guess_bonds=True\).*before"):
+    with raises(tj.SelectionError):
         traj.nojump(view="toroidal")
     assert traj.whole(guess_bonds=True).nojump(view="toroidal").n_frames == 10
     assert traj.wrap(by="residue").n_frames == traj.nojump().n_frames == 10
@@ -110,56 +109,43 @@ def test_topologies_without_bonds_name_the_remedy() -> None:
     block, twin = (chosen.read(frames=[0, 9]).positions for chosen in (guessed, exact))
     assert np.array_equal(block, twin)
     report = tj.rmsd(guessed, frames=[0]).report
-    assert any("guessed from distances" in remark for remark in report["remarks"])
-    with pytest.raises(tj.SelectionError, match="opened without a topology"):
+    assert any("guessed from distances" in message for message in report.messages)
+    with raises(tj.SelectionError):
         tj.open(None, datafiles.XTC, sidecar=False).whole()
-    with pytest.raises(tj.SelectionError, match="no positions from which bonds can be guessed"):
+    with raises(tj.SelectionError):
         tj.open(datafiles.TPR, datafiles.XTC, sidecar=False).whole(guess_bonds=True)
 
 
-WRONG: list[tuple[str, str, tuple[Any, ...], dict[str, Any], type[Exception]]] = [
-    ("nojump", "'lattice' or 'toroidal', not 'x'", (), {"view": "x"}, ValueError),
-    ("wrap", "'compact' or 'rectangular', not 'x'", (), {"by": "atom", "cell": "x"}, ValueError),
-    ("wrap", "'residue' or 'atom', not 'x'", (), {"by": "x"}, ValueError),
-    ("wrap", '"mass", "equal" or numbers, not .charge', (), {"weights": "charge"}, ValueError),
-    ("center", "matches none of", ("resname XXX",), {}, tj.SelectionError),
-    ("center", "unknown keyword", ("resnme ALA",), {}, tj.SelectionError),
-    ("center", "a selection text or a Selection", (7,), {}, TypeError),
-    ("center", r"\(2,\) weights do not fit 30", ("resname ALA",), {"weights": [1, 2]}, ValueError),
-    ("center", "all zero", ("resname ALA",), {"weights": np.zeros(30)}, ValueError),
-    ("fit", "or 'plane', not 'x'", ("resname ALA",), {"motion": "x"}, ValueError),
-    ("fit", "frame 99 is out of range", ("resname ALA",), {"reference": 99}, tj.FrameError),
-    (
-        "fit",
-        r"expected \(30, 3\)",
-        ("resname ALA",),
-        {"reference": np.zeros((3, 3))},
-        tj.SelectionError,
-    ),
-    (
-        "fit",
-        "the reference must be finite numbers",
-        ("resname ALA",),
-        {"reference": np.full((30, 3), np.nan)},
-        ValueError,
-    ),
-    ("translate", r"numbers .* of shape \(3,\)", ([1, 2],), {}, ValueError),
-    ("translate", "finite numbers", ([1, 2, np.inf],), {}, ValueError),
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], type[Exception]]] = [
+    ("nojump", (), {"view": "x"}, ValueError),
+    ("wrap", (), {"by": "atom", "cell": "x"}, ValueError),
+    ("wrap", (), {"by": "x"}, ValueError),
+    ("wrap", (), {"weights": "charge"}, ValueError),
+    ("center", ("resname XXX",), {}, tj.SelectionError),
+    ("center", ("resnme ALA",), {}, tj.SelectionError),
+    ("center", (7,), {}, TypeError),
+    ("center", ("resname ALA",), {"weights": [1, 2]}, ValueError),
+    ("center", ("resname ALA",), {"weights": np.zeros(30)}, ValueError),
+    ("fit", ("resname ALA",), {"motion": "x"}, ValueError),
+    ("fit", ("resname ALA",), {"reference": 99}, tj.FrameError),
+    ("fit", ("resname ALA",), {"reference": np.zeros((3, 3))}, tj.SelectionError),
+    ("fit", ("resname ALA",), {"reference": np.full((30, 3), np.nan)}, ValueError),
+    ("translate", ([1, 2],), {}, ValueError),
+    ("translate", ([1, 2, np.inf],), {}, ValueError),
 ]
 
 
-@pytest.mark.parametrize(("name", "words", "arguments", "options", "kind"), WRONG)
+@pytest.mark.parametrize(("name", "arguments", "options", "kind"), WRONG)
 def test_wrong_arguments_are_errors_at_once(
     system: PeriodicSystem,
     name: str,
-    words: str,
     arguments: tuple[Any, ...],
     options: dict[str, Any],
     kind: type[Exception],
 ) -> None:
     """Before any frame is read; the message names what is allowed."""
     traj = system.open()
-    with pytest.raises(kind, match=words):
+    with raises(kind):
         getattr(traj, name)(*arguments, **options)
 
 
@@ -167,9 +153,9 @@ def test_selections_of_other_trajectories_are_refused(system: PeriodicSystem) ->
     """Selections of the same files opened again are refused, too; earlier states are taken."""
     traj, other = system.open(), system.open().select("resname ALA")
     for change in (traj.center, traj.cluster, traj.fit, traj.repair):
-        with pytest.raises(tj.SelectionError, match="is of another trajectory"):
+        with raises(tj.SelectionError):
             change(other)
-        with pytest.raises(TypeError, match="not Trajectory"):
+        with raises(TypeError):
             change(traj)  # type: ignore[arg-type]
     own = traj.select("resname ALA")
     one, two = traj.whole().center(own), traj.whole().center("resname ALA")
@@ -178,7 +164,7 @@ def test_selections_of_other_trajectories_are_refused(system: PeriodicSystem) ->
 
 def test_jumps_are_removed_once(system: PeriodicSystem) -> None:
     """A second removal would do nothing."""
-    with pytest.raises(ValueError, match="leave the second nojump out"):
+    with raises(ValueError):
         system.open().nojump().whole().nojump()
 
 
@@ -191,7 +177,7 @@ def test_positions_that_are_not_numbers_stay_so(system: PeriodicSystem, tmp_path
         alone = change(traj).read(frames=[0, 2]).positions
         assert np.array_equal(positions[[0, 2]], alone)
     assert np.isnan(traj.fit("resname ALA").read().positions[1]).all()
-    with pytest.raises(tj.AnalysisError, match=r"frame 1.* first frame .* has no positions"):
+    with raises(tj.AnalysisError):
         traj.nojump().read(frames=[1, 2])
 
 
@@ -204,7 +190,7 @@ def test_far_positions_are_refused_or_stay_finite(system: PeriodicSystem, tmp_pa
         try:
             positions = changed.read().positions
         except tj.AnalysisError as error:
-            assert "millions of cells away" in str(error)
+            messages.compare(error)
             n_refused += 1
         else:
             assert np.isfinite(positions).all()
@@ -214,6 +200,6 @@ def test_far_positions_are_refused_or_stay_finite(system: PeriodicSystem, tmp_pa
 def test_rotated_boxes_have_no_rectangular_form(system: PeriodicSystem) -> None:
     """After a fit only the other cells are filled."""
     fitted = system.open().whole().fit("resname ALA")
-    with pytest.raises(tj.AnalysisError, match=re.escape("wrap before you fit")):
+    with raises(tj.AnalysisError):
         fitted.wrap(cell="rectangular").read(frames=[3])
     assert np.isfinite(fitted.wrap(cell="compact").read().positions).all()

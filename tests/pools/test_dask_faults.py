@@ -19,6 +19,7 @@ import pytest
 import trajet as tj
 from distributed import Client, LocalCluster
 from helpers import pool_laws
+from helpers.commands import python
 from helpers.dask_cluster import (
     N_WORKERS,
     PATIENCE,
@@ -35,12 +36,44 @@ from helpers.golden_files import Adk
 from helpers.kept_members import in_a_process, kill_at_random, on_dask
 from helpers.made_ensembles import bits_of_members, uneven_members
 from helpers.made_hdf5 import tables_of
+from helpers.messages import raises
 from trajet.pools.dask.dispatcher import Dispatcher
 from trajet.pools.dask.plugins import TaskProgress
 from trajet.pools.dask.submissions import SubmittedCopy
 from trajet.pools.members import member_pool
 from trajet.pools.tasks import Task
 from trajet.pools.timing import RunTiming
+
+
+def slow_down_copies(client: Client) -> None:
+    """Have workers wait before each file."""
+
+    def slowly(_work: Any, _number: int, _what: Any) -> None:
+        time.sleep(0.1)
+
+    change_copies(client, slowly)
+
+
+def lose_copies(client: Client) -> None:
+    """Remove the folder of each file before it is written."""
+
+    def lose(_work: Any, _number: int, what: Any) -> None:
+        import shutil
+
+        shutil.rmtree(what.own.parent, ignore_errors=True)
+
+    change_copies(client, lose)
+
+
+def killing_one(client: Client) -> tuple[list[int], Callable[[int, int], None]]:
+    """Return a list of a worker, and a progress function that takes it from there and kills it."""
+    victims = sorted(client.run(os.getpid).values())[:1]
+
+    def kill(done: int, _total: int) -> None:
+        if done and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    return victims, kill
 
 
 def test_error_of_a_worker_is_raised_in_the_client(
@@ -50,7 +83,7 @@ def test_error_of_a_worker_is_raised_in_the_client(
     traj = tj.open(long_adk.psf, broken_copy(long_adk, tmp_path))
     before = set(tmp_path.iterdir())
     pool = tj.DaskPool(client, rows_in=tmp_path / "rows")
-    with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+    with raises(tj.FormatError):
         tj.rmsd(traj.select("name CA"), pool=pool)
     assert set(tmp_path.iterdir()) == before
 
@@ -97,7 +130,7 @@ def test_storage_that_always_fails_is_an_error(client: Client, long_adk: Adk) ->
 
     traj = tj.open(long_adk.psf, long_adk.xtc)
     change_do(client, fail)
-    with pytest.raises(OSError, match="a cable was cut") as caught:
+    with raises(OSError) as caught:
         tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
     assert any("during the task of frames" in note for note in caught.value.__notes__)
 
@@ -289,7 +322,7 @@ def test_conversion_that_fails_leaves_nothing(
     broken = broken_copy(long_adk, tmp_path)
     pool = tj.DaskPool(client)
     for name in ("out.trr", "out.h5md"):
-        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+        with raises(tj.FormatError):
             tj.convert(
                 tj.open(None, broken, sidecar=False),
                 tmp_path / name,
@@ -298,21 +331,16 @@ def test_conversion_that_fails_leaves_nothing(
             )
     traj = tj.open(None, long_adk.xtc)
 
-    def lose(_work: Any, _number: int, what: Any) -> None:
-        import shutil
-
-        shutil.rmtree(what.own.parent, ignore_errors=True)
-
-    change_copies(client, lose)
-    with pytest.raises(tj.OutputError, match=r"out\.xtc: cannot be written: No such"):
+    lose_copies(client)
+    with raises(tj.OutputError):
         tj.convert(traj, tmp_path / "out.xtc", pool=pool)
     client.run(undo)
     assert list(tmp_path.iterdir()) == [broken]
     old = tmp_path / "old.xtc"
     old.write_bytes(b"old")
-    with pytest.raises(tj.OutputError, match=r"old\.xtc: already exists"):
+    with raises(tj.OutputError):
         tj.convert(traj, old, pool=pool)
-    with pytest.raises(ValueError, match="give threads instead of this pool"):
+    with raises(ValueError):
         tj.convert(traj, tmp_path / "out.xtc", pool=tj.LocalPool())
     assert old.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.xtc", "old.xtc"]
@@ -323,19 +351,13 @@ def test_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path:
     broken = broken_copy(long_adk, tmp_path)
     out, pool = tmp_path / "out", tj.DaskPool(client)
     for options in ({"segments": 4, "format": "trr"}, {"frames_per_segment": 98, "format": "h5md"}):
-        with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+        with raises(tj.FormatError):
             tj.split(tj.open(None, broken, sidecar=False), out, pool=pool, **options)
 
-    def lose(_work: Any, _number: int, what: Any) -> None:
-        import shutil
-
-        shutil.rmtree(what.own.parent, ignore_errors=True)
-
-    change_copies(client, lose)
+    lose_copies(client)
     for kind in ("xtc", "h5md"):
-        with pytest.raises(
-            tj.OutputError, match=rf"out/long-0\d+\.{kind}: cannot be written: No such"
-        ):
+        # Any of the parts is the first that fails.
+        with pytest.raises(tj.OutputError):
             tj.split(
                 tj.open(None, long_adk.xtc), out, frames_per_segment=98, format=kind, pool=pool
             )
@@ -343,7 +365,7 @@ def test_copy_that_fails_leaves_nothing(client: Client, long_adk: Adk, tmp_path:
     assert list(tmp_path.iterdir()) == [broken]
     parts = tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
     before = {path: path.read_bytes() for path in out.iterdir()}
-    with pytest.raises(tj.OutputError, match=r"-000\.xtc: already exists"):
+    with raises(tj.OutputError):
         tj.split(tj.open(None, long_adk.xtc), out, segments=4, pool=pool)
     assert len(parts) == len(before) == 4
     assert {path: path.read_bytes() for path in out.iterdir()} == before
@@ -374,18 +396,8 @@ def test_worker_killed_in_a_copy_leaves_nothing(
     client: Client, long_adk: Adk, tmp_path: Path
 ) -> None:
     """Another worker writes its file."""
-
-    def slowly(_work: Any, _number: int, _what: Any) -> None:
-
-        time.sleep(0.1)
-
-    change_copies(client, slowly)
-    victims = sorted(client.run(os.getpid).values())[:1]
-
-    def kill(done: int, _total: int) -> None:
-        if done and victims:
-            os.kill(victims.pop(), signal.SIGKILL)
-
+    slow_down_copies(client)
+    victims, kill = killing_one(client)
     traj, pool = tj.open(None, long_adk.xtc), tj.DaskPool(client)
     tj.split(traj, tmp_path / "there", segments=20, pool=pool, progress=kill)
     assert victims == []
@@ -398,17 +410,8 @@ def test_worker_killed_in_a_conversion_changes_no_byte(
     client: Client, long_adk: Adk, tmp_path: Path, kind: str
 ) -> None:
     """Another worker writes its pieces; the output is that of one process, and no piece is left."""
-
-    def slowly(_work: Any, _number: int, _what: Any) -> None:
-        time.sleep(0.1)
-
-    change_copies(client, slowly)
-    victims = sorted(client.run(os.getpid).values())[:1]
-
-    def kill(done: int, _total: int) -> None:
-        if done and victims:
-            os.kill(victims.pop(), signal.SIGKILL)
-
+    slow_down_copies(client)
+    victims, kill = killing_one(client)
     atoms, some = tj.open(None, long_adk.xtc).select(range(500)), slice(0, 98)
     out, here = (tmp_path / name / f"one.{kind}" for name in ("out", "here"))
     for path, pool, progress in ((out, tj.DaskPool(client), kill), (here, None, None)):
@@ -461,7 +464,7 @@ def test_full_disk_at_the_end_leaves_the_old_file(
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, usual[1]))
     try:
-        with pytest.raises(tj.OutputError, match=rf"old\.{kind}: cannot be written: File too"):
+        with raises(tj.OutputError):
             tj.convert(traj, old, frames=some, force=True, pool=tj.DaskPool(client))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
@@ -481,13 +484,9 @@ def test_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path:
         until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
         address = json.loads(scheduler_file.read_text())["address"]
         with started("worker", *at, *file, "--nthreads", "1"), Client(address) as client:
-
-            def slowly(_work: Any, _number: int, _what: Any) -> None:
-                time.sleep(0.1)
-
             client.wait_for_workers(1, timeout=PATIENCE)
-            change_copies(client, slowly)
-            with pytest.raises(tj.WorkerError, match="scheduler"):
+            slow_down_copies(client)
+            with pytest.raises(tj.WorkerError):
                 tj.convert(
                     traj,
                     out / "one.trr",
@@ -569,7 +568,7 @@ def test_members_survive_a_killed_worker(
     client: Client, adk: Adk, tmp_path: Path, kills: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One worker is killed when members are done; bits are those of runs one by one."""
-    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    monkeypatch.setattr(member_pool, "MIN_BYTES", 1)
     ensemble = uneven_members(adk, tmp_path)
     here = bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
     assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
@@ -586,7 +585,7 @@ def test_members_go_on_beside_a_worker_that_hangs(
     client: Client, adk: Adk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An idle worker does its task as well; the result is there while it still hangs."""
-    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    monkeypatch.setattr(member_pool, "MIN_BYTES", 1)
     ensemble = uneven_members(adk, tmp_path)
     here = bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
     hangs, released = tmp_path / "hangs", tmp_path / "released"
@@ -607,6 +606,8 @@ def test_members_go_on_beside_a_worker_that_hangs(
         assert time.monotonic() - begin < PATIENCE
     finally:
         released.touch()
+        # Before the folder is removed, whose files the worker looks for.
+        until(lambda: not any(client.call_stack().values()))
 
 
 def test_stopped_worker_stops_no_run(client: Client, long_adk: Adk) -> None:
@@ -670,7 +671,7 @@ def test_workers_that_come_late_or_never_are_waited_for(
     atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
     local = {"n_workers": 0, "threads_per_worker": 2, "dashboard_address": ":0"}
     with LocalCluster(**local) as few, Client(few) as client:
-        with pytest.raises(tj.WorkerError, match=r"no worker came .* in 0\.2 s"):
+        with raises(tj.WorkerError):
             tj.rmsd(atoms, pool=tj.DaskPool(client, wait_for_workers=0.2))
         assert "waiting 0.2 s" in caplog.text
         timer = threading.Timer(0.5, few.scale, [1])
@@ -683,7 +684,7 @@ def test_workers_that_come_late_or_never_are_waited_for(
         assert len({worker["process"] for worker in result.report["workers"]}) == 1
         assert {worker["tasks"] > 0 for worker in result.report["workers"]} == {True}
         assert len(result.report["workers"]) == 2
-    with pytest.raises(tj.WorkerError, match="client of Dask is closed"):
+    with raises(tj.WorkerError):
         tj.rmsd(atoms, pool=tj.DaskPool(client))
 
 
@@ -703,12 +704,13 @@ def test_stragglers_are_reported_after_a_restart_of_the_scheduler(long_adk: Adk)
     at = ["--host", "127.0.0.1", "--port", port]
     two = [address, "--host", "127.0.0.1", "--nworkers", "2", "--nthreads", "1"]
     with started("scheduler", *at) as first, Client(address, timeout=PATIENCE) as client:
+        # Workers end before their scheduler, which they would look for.
         with started("worker", *two):
             client.wait_for_workers(2, timeout=PATIENCE)
             here = tj.rmsd(atoms, pool=tj.DaskPool(client)).values
-            connection = client.scheduler_comm
-            first.kill()
-            first.wait(PATIENCE)
+        connection = client.scheduler_comm
+        first.kill()
+        first.wait(PATIENCE)
         with started("scheduler", *at), started("worker", *two):
             until(lambda: client.status == "running" and client.scheduler_comm is not connection)
             client.wait_for_workers(2, timeout=PATIENCE)
@@ -755,8 +757,6 @@ def test_interrupted_close_kills_the_workers(tmp_path: Path) -> None:
     """Workers that lived on would log that the folder of the cluster is gone."""
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED_CLOSE, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
+    done = python(script, code=None)
     assert done.stdout == "killed 2\n"
     assert "Failed to remove" not in done.stderr

@@ -32,7 +32,7 @@ from trajet.pools.dispatch import (
     Take,
     is_retried,
 )
-from trajet.pools.task_batches import MOST_TASKS, SHARE, BatchRule, BatchSizes
+from trajet.pools.task_batches import MAX_TASKS, SHARE, BatchRule, BatchSizes
 from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 RULE = StragglerRule(min_done=3, grace=0.25)
@@ -447,7 +447,7 @@ class Pulling(RuleBasedStateMachine):
         self.rates: list[float] = []
         self.slow: set[int] = set()
 
-    @rule(data=st.data(), size=st.integers(1, 2 * MOST_TASKS))
+    @rule(data=st.data(), size=st.integers(1, 2 * MAX_TASKS))
     def take(self, data: st.DataObject, size: int) -> None:
         """Have a worker take a batch, or rest if no task is left."""
         worker = data.draw(st.integers(0, len(self.tables) - 1))
@@ -812,7 +812,7 @@ def test_batches_shrink_to_one_task(n_tasks: int, n_workers: int, size: int) -> 
             else:
                 taken.append(tasks)
     assert sorted(number for tasks in taken for number in tasks) == list(range(n_tasks))
-    assert all(len(tasks) <= min(size, MOST_TASKS) for tasks in taken)
+    assert all(len(tasks) <= min(size, MAX_TASKS) for tasks in taken)
     if n_workers == 1:
         assert [len(tasks) for tasks in taken[2 - 2 * SHARE :]] == [1] * min(n_tasks, 2 * SHARE - 2)
 
@@ -826,7 +826,7 @@ def test_batches_take_the_seconds_and_bytes_that_they_may(tasks: list[tuple[floa
     for seconds, n_bytes in tasks:
         before = sizes.size
         sizes.add(before, before * seconds, before * n_bytes)
-        assert 1 <= sizes.size <= min(4 * before, MOST_TASKS)
+        assert 1 <= sizes.size <= min(4 * before, MAX_TASKS)
         assert sizes.size == 1 or sizes.size * seconds <= 0.1 * (1 + 1e-9)
         assert sizes.size == 1 or sizes.size * n_bytes <= 2**26
         if seconds >= 0.1:
@@ -940,7 +940,7 @@ def test_batch_takes_longer_with_many_workers() -> None:
     assert rule_.size(1.0, 1, 1000, many, largest=100) == 1
     assert rule_.size(1.0, 1, 10_000, many, largest=100) == 10
     assert rule_.size(1.0, 1, 10_000, many, largest=1) == 4
-    assert rule_.size(1e-6, 1000, 1, many, largest=MOST_TASKS) == 500
+    assert rule_.size(1e-6, 1000, 1, many, largest=MAX_TASKS) == 500
     assert BatchRule(0.5, 1e-3, 2**20).size(1e-6, 32, 1, many, largest=100) == 2
     # Also at the end, where batches are short.
     assert rule_.size(1.0, 1, 10_000, 8 * SHARE * 10_000, largest=100) == 8

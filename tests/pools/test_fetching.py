@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from trajet.pools.dispatch import Copy
 from trajet.pools.fetching import FetchQueue
 
-MOST_WORKERS, MOST_BYTES = 64, 128 << 20
+MAX_WORKERS, MAX_BYTES = 64, 128 << 20
 
 
 @given(seed=st.integers(0, 2**32), n_workers=st.sampled_from([3, 80, 300]))
@@ -36,7 +36,7 @@ def test_requests_to_workers_that_are_not_slow_are_limited(seed: int, n_workers:
             queue.arrived(ended)
         while True:
             counted = [n for name, n in under_way.items() if name not in slow]
-            is_enough = len(counted) >= MOST_WORKERS or sum(counted) >= MOST_BYTES
+            is_enough = len(counted) >= MAX_WORKERS or sum(counted) >= MAX_BYTES
             request = queue.next(slow)
             if request is None:
                 break

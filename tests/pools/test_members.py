@@ -18,6 +18,7 @@ import trajet as tj
 from helpers.extent import IS_LONG
 from helpers.golden_files import Adk
 from helpers.made_ensembles import UNEVEN, bits_of_members, uneven_members
+from helpers.messages import raises
 from trajet.pools import worker_processes
 from trajet.pools.jobs import do_job
 from trajet.pools.members import each_member, jobs, member_pool, queues, threads
@@ -52,7 +53,7 @@ def ends() -> Iterator[None]:
 @pytest.fixture
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the small files of tests into many tasks."""
-    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    monkeypatch.setattr(member_pool, "MIN_BYTES", 1)
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +78,8 @@ def test_bits_are_those_of_members_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With few tasks and many; progress counts members."""
-    for least in (member_pool.LEAST_BYTES, 1):
-        monkeypatch.setattr(member_pool, "LEAST_BYTES", least)
+    for least in (member_pool.MIN_BYTES, 1):
+        monkeypatch.setattr(member_pool, "MIN_BYTES", least)
         seen: list[tuple[int, int]] = []
         found = bits_of_members(ensemble, pool=pool, progress=lambda *n, seen=seen: seen.append(n))
         assert found == one_by_one
@@ -221,7 +222,7 @@ def test_a_worker_that_dies_is_the_error_of_its_member(
 
     pool = tj.ProcessPool(workers=2)
     job = tj.apply.job(ensemble.select("index 0"), kill_at_the_last_frame)
-    with pytest.raises(tj.WorkerError, match="died") as caught:
+    with raises(tj.WorkerError) as caught:
         tj.run([job], pool=pool)
     assert caught.value.__notes__[-1] == f"in member 2 of {len(UNEVEN)} (replica=1)"
     (result,) = tj.run([job], pool=pool, keep_going=True)
@@ -345,13 +346,13 @@ def test_a_task_beside_one_that_fails_is_no_interrupt(
         return 0.0
 
     pool = tj.LocalPool(threads=2)
-    with pytest.raises(ValueError, match="this frame is refused"):
+    with raises(ValueError):
         tj.apply(ensemble.select(ATOMS), fail, thread_safe=True, pool=pool)
 
 
 def test_members_of_unknown_size_come_first_and_are_cut() -> None:
     """A remote object may be the largest of all."""
-    large = 64 * member_pool.LEAST_BYTES
+    large = 64 * member_pool.MIN_BYTES
     sizes = [1.0, None, large, None]
     assert member_pool.largest_first(sizes) == [1, 3, 2, 0]
     counts = member_pool.task_counts(sizes, 2)
@@ -390,7 +391,7 @@ def test_batches_grow_with_the_workers_of_a_cluster(
     ensemble: tj.Ensemble, one_by_one: list[bytes | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first worker is awaited; those that join later get tasks in the next batch."""
-    monkeypatch.setattr(member_pool, "LEAST_BYTES", 1)
+    monkeypatch.setattr(member_pool, "MIN_BYTES", 1)
     monkeypatch.setattr(jobs, "_OPEN", 2)
     pool: Any = _Growing()
     many = tj.ensemble(

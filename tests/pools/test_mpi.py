@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import pool_laws
+from helpers.commands import execute
 from helpers.golden_files import Adk
 from helpers.kept_members import kill_at_random, on_ranks
 from helpers.made_files import write_gro, write_pdb
@@ -31,9 +32,7 @@ HANGS = 600
 
 def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run Python on so many ranks, and expect an exit code."""
-    done = subprocess.run(
-        command(ranks, *arguments), capture_output=True, text=True, timeout=HANGS, check=False
-    )
+    done = execute(*command(ranks, *arguments), code=None, timeout=HANGS)
     assert (done.returncode == 0) == (code == 0), done.stderr
     return done
 
@@ -277,11 +276,15 @@ def test_stragglers_and_transient_errors_change_no_bit(
     assert len({entry["task"] for entry in retried}) == 1
     assert "not well" in retried[0]["error"]
     stuck = reports["stuck"]
-    assert [entry["won"] for entry in stuck["repeated"]].count(True) == 1
+    # On a busy machine, tasks of other ranks are repeated, too.
+    won = [(entry["late"], entry["task"]) for entry in stuck["repeated"] if entry["won"]]
+    assert [late for late, _ in won].count(2) == 1
+    assert len({task for _, task in won}) == len(won)
     assert [worker["tasks"] for worker in stuck["workers"]][2] == 0
     tasks = [task["task"] for task in stuck["tasks"]]
     assert tasks == list(range(len(tasks)))
-    assert sum(worker["frames"] for worker in stuck["workers"]) == 980
+    # Workers also count the frames of results that came too late.
+    assert sum(task["frames"] for task in stuck["tasks"]) == 980
     # The batch in which it hangs is done by others as a whole, and its first tasks count once.
     later = reports["stuck_later"]
     batch = [entry["task"] for entry in later["repeated"] if entry["won"]]
@@ -410,7 +413,7 @@ def assert_copies_are_those_of_one_process(folder: Path, ranks: int) -> None:
     traj = tj.open(None, *paths)
     converted = pool_laws.conversions(traj, folder / "converted here")
     pool_laws.assert_same_conversions(folder / "converted", folder / "converted here")
-    assert found["converted"] == {name: list(one.remarks) for name, one in converted.items()}
+    assert found["converted"] == {name: list(one.messages) for name, one in converted.items()}
     done = pool_laws.divisions(traj, folder / "here")
     pool_laws.assert_same_files(folder / "there", folder / "here")
     assert found["done"] == {name: [p.n_frames for p in parts] for name, parts in done.items()}
@@ -509,6 +512,9 @@ def test_ranks_interrupted_in_a_copy_leave_whole_files(
     tj.convert(traj, folder / "one.trr")
     whole["one.trr"] = (folder / "one.trr").read_bytes()
     tj.convert(traj, folder / "one.h5md", frames=slice(0, 98))
+    # mpiexec may kill a rank before it removes its temporary files; the next copy removes them.
+    tj.convert(traj, out / "next.trr", frames=[0])
+    (out / "next.trr").unlink()
     for path in out.iterdir():
         if path.name == "one.h5md":
             assert tables_of(path) == tables_of(folder / "one.h5md")

@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import pool_laws
+from helpers.forked_processes import children
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.pools import shared
 from trajet.pools.worker_processes import _widen
 
@@ -42,12 +44,6 @@ def test_bits_are_those_of_one_thread(
 FORKED = tj.ProcessPool(workers=2, fork=True)
 
 
-def children() -> set[int]:
-    """Return the child processes of this process."""
-    of_threads = Path("/proc/self/task").glob("*/children")
-    return {int(child) for one in of_threads for child in one.read_text().split()}
-
-
 def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> None:
     """They end with the run, also where it fails."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as known:
@@ -63,7 +59,7 @@ def test_forked_processes_give_the_bits_of_one_thread_and_end(long_adk: Adk) -> 
         FORKED.map(lambda number: 1 // number, [2, 1, 0])
     assert raised.value.__notes__ == ["item 2 of map"]
     assert children() == before
-    with pytest.raises(tj.TrajetError, match="died"):
+    with raises(tj.TrajetError):
         FORKED.map(lambda _: os.kill(os.getpid(), signal.SIGKILL), [1, 2])
     assert children() == before
 
@@ -153,7 +149,7 @@ def test_error_of_a_worker_is_raised_in_the_caller(long_adk: Adk, tmp_path: Path
     data[offset + 100 : offset + 400] = bytes(300)
     broken.write_bytes(data)
     traj = tj.open(long_adk.psf, broken)
-    with pytest.raises(tj.FormatError, match="frame 500 at byte"):
+    with raises(tj.FormatError):
         tj.rmsd(traj.select("name CA"), pool=tj.ProcessPool(workers=2))
 
 
@@ -170,9 +166,7 @@ def test_dead_process_ends_the_run(long_adk: Adk) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return 0.0
 
-    with pytest.raises(
-        tj.WorkerError, match=r"died during the task of frames \d+ to \d+ \(SIGKILL\)"
-    ):
+    with raises(tj.WorkerError):
         tj.apply(atoms, kill, pool=pool)
     # The next run has processes of its own.
     assert tj.rmsd(atoms, pool=pool).values.shape == (980,)
@@ -229,7 +223,7 @@ def test_rows_go_to_the_disk_if_memory_is_full(
     pool = tj.ProcessPool(workers=2)
     assert tj.rmsd(atoms, pool=pool).values.tobytes() == tj.rmsd(atoms).values.tobytes()
     full.append(tmp_path)
-    with pytest.raises(MemoryError, match="GiB are needed"):
+    with raises(MemoryError):
         tj.rmsd(atoms, pool=pool)
     assert not list(tmp_path.iterdir())
     assert not list(Path("/dev/shm").glob(f"trajet-*-{os.getpid()}-*"))

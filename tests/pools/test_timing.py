@@ -12,7 +12,7 @@ from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
 from trajet.pools.timing import WORKER_STAGES, RunTiming, WorkerTiming, _covered
 from trajet.result.report import COUNTS, Report, entries_of, make_report
 
-MOST_BYTES = 150
+MAX_BYTES = 150
 N_FRAMES = 7
 
 
@@ -52,7 +52,7 @@ def report_of(n_tasks: int, *, in_batches: bool = False) -> Report:
             own.of_batch(copy=0)
         timing.take(number % 2, own, {"host": "here", "process": number % 2})
     timing.passes = 1
-    analysis = {"analysis": "rmsd", "parameters": {}, "inputs": [], "remarks": []}
+    analysis = {"analysis": "rmsd", "parameters": {}, "inputs": [], "warnings": [], "notes": []}
     run = timing.report(pool="processes")
     return make_report(NoOpening(), run, analysis)  # type: ignore[arg-type]
 
@@ -101,10 +101,10 @@ def test_a_task_takes_few_bytes() -> None:
         collected = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert collected <= MOST_BYTES * n_tasks
+    assert collected <= MAX_BYTES * n_tasks
     tasks = entries_of(report_of(n_tasks, in_batches=True))["tasks"]
     assert isinstance(tasks, TaskColumns)
-    assert tasks.n_bytes <= MOST_BYTES * n_tasks
+    assert tasks.n_bytes <= MAX_BYTES * n_tasks
 
 
 def test_times_of_a_worker_by_another_clock_are_shifted() -> None:

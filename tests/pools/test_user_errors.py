@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 
 KINDS = (
     *(StopIteration, StopAsyncIteration, GeneratorExit, queue.Empty, queue.Full, EOFError),
@@ -73,7 +74,7 @@ PLACES = (
 @pytest.mark.parametrize("place", PLACES)
 def test_stop_iteration_is_raised(adk: Adk, pool: Any, place: str) -> None:
     """It is no end of an analysis, of a loop or of a generator: nothing is returned."""
-    with pytest.raises(StopIteration, match="mine"):
+    with raises(StopIteration, "mine"):
         calls(adk, StopIteration, pool)[place]()
 
 
@@ -84,7 +85,7 @@ def test_classes_of_queues_and_generators_are_raised(
     """Each class at one place of each kind: a function, the progress, an item of `map`."""
     of_kind = calls(adk, kind, pool)
     for place in ("apply, later", "progress", "map"):
-        with pytest.raises(kind, match="mine") as caught:
+        with raises(kind, "mine") as caught:
             of_kind[place]()
         assert type(caught.value) is kind
 

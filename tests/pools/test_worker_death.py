@@ -17,19 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.forked_processes import children
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from trajet.pools import processes, worker_main
 from trajet.pools.dispatch import Copy
 from trajet.pools.worker_processes import WorkerProcesses, start_new
 
 SIZE = 300_000
 NEW, FORKED = tj.ProcessPool(workers=1), tj.ProcessPool(workers=1, fork=True)
-
-
-def children() -> set[int]:
-    """Return the child processes of this process."""
-    of_threads = Path("/proc/self/task").glob("*/children")
-    return {int(child) for one in of_threads for child in one.read_text().split()}
 
 
 def pipes_and_files() -> Counter[str]:
@@ -95,7 +91,7 @@ def cuts(n: int) -> list[int]:
 def test_forked_worker_killed_at_any_byte_is_an_error(kills: int) -> None:
     """Also while its answer is larger than the pipe has room for."""
     for n in cuts(kills):
-        with pytest.raises(tj.WorkerError, match=r"died during job 0 of 1 \(SIGKILL\)"):
+        with raises(tj.WorkerError):
             FORKED.map(partial(cut_at, n, kill_self), [SIZE])
 
 
@@ -103,7 +99,7 @@ def test_forked_worker_killed_at_any_byte_is_an_error(kills: int) -> None:
 def test_new_worker_killed_at_any_byte_is_an_error(kills: int) -> None:
     """The next call has processes of its own."""
     for n in cuts(kills) if kills > 2 else [3, 65_544]:
-        with pytest.raises(tj.WorkerError, match=r"died during job 0 of 1 \(SIGKILL\)"):
+        with raises(tj.WorkerError):
             NEW.map(partial(cut_at, n, kill_self), [SIZE])
 
 
@@ -121,15 +117,15 @@ def test_answer_that_was_sent_whole_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "text"),
+    "sent",
     [
-        (b"\xff" * 8, "died"),
-        (b"\x7f" + bytes(6) + b"\x7f", "died"),
-        ((5).to_bytes(8, "little") + b"abcde", "cannot be unpickled"),
-        ((1000).to_bytes(8, "little") + b"abcde", "died"),
+        b"\xff" * 8,
+        b"\x7f" + bytes(6) + b"\x7f",
+        (5).to_bytes(8, "little") + b"abcde",
+        (1000).to_bytes(8, "little") + b"abcde",
     ],
 )
-def test_answer_that_is_none_is_an_error(sent: bytes, text: str) -> None:
+def test_answer_that_is_none_is_an_error(sent: bytes) -> None:
     """Such as a length that is larger than memory, and a worker that closes its pipe and lives."""
 
     def spoil(data: bytes) -> None:
@@ -140,7 +136,7 @@ def test_answer_that_is_none_is_an_error(sent: bytes, text: str) -> None:
 
         worker_main._write = write
 
-    with pytest.raises(tj.WorkerError, match=text):
+    with raises(tj.WorkerError):
         FORKED.map(spoil, [sent])
 
 
@@ -155,7 +151,7 @@ def test_death_is_noticed_while_others_hold_the_pipe(tmp_path: Path) -> None:
         os._exit(0)
 
     try:
-        with pytest.raises(tj.WorkerError, match="died"):
+        with raises(tj.WorkerError):
             FORKED.map(leave, [1])
     finally:
         while not (path := tmp_path / "pid").exists() or not path.read_text():
@@ -182,10 +178,10 @@ def test_errors_that_cannot_be_pickled_arrive() -> None:
             raise SystemExit(3)
         return (type(number),)
 
-    with pytest.raises(OfScriptError, match="of a script") as caught:
+    with raises(OfScriptError) as caught:
         FORKED.map(fail, [0])
     assert "in fail" in str(caught.value.__cause__)
-    with pytest.raises(tj.WorkerError, match="TwoArgumentsError: two arguments"):
+    with raises(tj.WorkerError):
         FORKED.map(fail, [1])
     with pytest.raises(SystemExit):
         FORKED.map(fail, [2])

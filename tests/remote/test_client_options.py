@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 from trajet.remote import redirects
 from trajet.remote.failures import failure_of
@@ -49,7 +50,7 @@ def opened(server: RangeServer, **client: Any) -> tj.Trajectory:
 
 def test_a_certificate_that_is_not_trusted_is_an_error_at_once(server: RangeServer) -> None:
     """Of web servers and of object storage; no attempt follows."""
-    with pytest.raises(tj.RemoteError, match="not trusted"):
+    with raises(tj.RemoteError):
         opened(server)
     assert server.n_connections == 1
     bucket = {
@@ -58,7 +59,7 @@ def test_a_certificate_that_is_not_trusted_is_an_error_at_once(server: RangeServ
         "skip_signature": True,
         "region": "us-east-1",
     }
-    with pytest.raises(tj.RemoteError, match="not trusted"):
+    with raises(tj.RemoteError):
         tj.open(None, "s3://bucket/adk.xtc", storage_options=bucket)
     assert server.n_connections == 2
     assert server.requests == []
@@ -76,13 +77,11 @@ def test_certificates_of_other_hosts_and_times_have_other_advice(
         "region": "us-east-1",
         "client_options": trusted,
     }
-    with pytest.raises(tj.RemoteError, match="that of another host") as raised:
+    with raises(tj.RemoteError):
         tj.open(None, "s3://bucket/adk.xtc", storage_options=bucket)
-    assert "root_certificate" not in str(raised.value)
     url = server.url("adk.xtc").replace("127.0.0.1", "localhost")
-    with pytest.raises(tj.RemoteError, match="that of another host") as raised:
+    with raises(tj.RemoteError):
         tj.open(None, url, storage_options={"client_options": trusted}, sidecar=False)
-    assert "root_certificate" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,8 @@ def test_certificates_of_other_hosts_and_times_have_other_advice(
         ("ExpiredContext { time: 3, not_after: 2 }", "has expired"),
         ("NotValidYet", "not valid yet"),
         ("NotValidForName", "that of another host"),
-        ("Other(OtherError(CaUsedAsEndEntity))", r"not trusted \(CaUsedAsEndEntity\)"),
+        ("Other(OtherError(CaUsedAsEndEntity))", r"one of an authority \(CA:TRUE\)"),
+        ("Other(OtherError(Revoked))", r"not trusted \(Revoked\): ask who runs the server"),
     ],
 )
 def test_each_reason_of_the_client_has_its_words(reason: str, words: str) -> None:
@@ -104,7 +104,7 @@ def test_each_reason_of_the_client_has_its_words(reason: str, words: str) -> Non
         kind, what = failure_of(Exception(text))
         assert kind == "refused"
         assert re.search(words, what)
-        assert ("root_certificate" in what) == ("authority" in words)
+        assert ("root_certificate" in what) == ("that of its authority" in words)
 
 
 @pytest.mark.parametrize("value", [True, "true", "True"])
@@ -118,9 +118,9 @@ def test_any_certificate_is_allowed_by_a_switch_or_its_text(
 
 def test_switches_have_two_values(server: RangeServer) -> None:
     """Others are errors before any request."""
-    with pytest.raises(ValueError, match="is true or false"):
+    with raises(ValueError):
         opened(server, allow_invalid_certificates="yes")
-    with pytest.raises(tj.RemoteError, match="not trusted"):
+    with raises(tj.RemoteError):
         opened(server, allow_invalid_certificates="false")
     assert server.requests == []
 

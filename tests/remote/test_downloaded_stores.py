@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import fail, run, succeed
+from helpers.commands import fail, misuse, succeed
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer, error
 from trajet.store.profile import Profile
 
@@ -129,12 +130,12 @@ def test_several_copies_have_names_of_their_own(server: RangeServer, tmp_path: P
     for name in ("one", "two"):
         is_sound(store, name)
     server.clear()
-    with pytest.raises(tj.StoreError, match="already"):
+    with raises(tj.StoreError):
         download(server, store, "one")
     assert {request.path for request in server.requests} == {"md/run/manifest.json"}
-    with pytest.raises(ValueError, match="leave @protein out"):
+    with raises(ValueError):
         store.download(server.url("md/run") + "@protein", allow_http=True)
-    with pytest.raises(tj.StoreError, match="no data set is published there"):
+    with raises(tj.StoreError):
         store.download(server.url("md/other"), allow_http=True)
 
 
@@ -192,9 +193,8 @@ def test_repair_removes_what_an_interrupted_copy_left(server: RangeServer, tmp_p
     server.always(lambda answer: error(403, ""), path="md/run/tiers/slow")
     for path in server.folder.glob("md/run/tiers/slow/*/water.xtc"):
         path.unlink()
-    with pytest.raises(tj.StoreError, match="is missing: publish the data set again") as raised:
+    with raises(tj.StoreError):
         download(server, store)
-    assert "trajet store repair" in str(raised.value)
     (line,) = store.repair()
     assert line.startswith("get of")
     assert files_of(store.folder) == set()
@@ -213,13 +213,13 @@ def test_changed_bytes_are_an_error_and_nothing_is_left(
         changed[len(changed) // 2] ^= 1
         path.write_bytes(changed)
         store = tj.Store(tmp_path / "here", create=True)
-        with pytest.raises(tj.StoreError, match="nothing was added"):
+        with raises(tj.StoreError, store.folder):
             download(server, store)
         assert files_of(store.folder) == set(), pattern
         assert store.list() == () == store.repair()
         path.write_bytes(contents)
     path.write_bytes(contents[:-1])
-    with pytest.raises(tj.StoreError, match="publish the data set again"):
+    with raises(tj.StoreError):
         download(server, store)
 
 
@@ -241,7 +241,7 @@ tier = "fast"
     tj.convert(tj.open(TOPOLOGY, SOURCE), frame, frames=[0])
     store.add("small", tj.open(TOPOLOGY, frame), profile=Profile.load(tmp_path / "my.toml"))
     server.clear()
-    with pytest.raises(tj.StoreError, match="would exceed its limit"):
+    with raises(tj.StoreError):
         download(server, store)
     assert {request.path for request in server.requests} == {"md/run/manifest.json"}
     assert store.list() == ("small",)
@@ -266,9 +266,8 @@ def test_links_in_place_of_files_are_not_followed(server: RangeServer, tmp_path:
     victim = tmp_path / "victim"
     victim.write_bytes(b"")
     begun.symlink_to(victim)
-    with pytest.raises(tj.OutputError, match=re.escape(str(begun))) as raised:
+    with raises(tj.OutputError):
         download(server, store)
-    assert "what was copied stays" in str(raised.value)
     assert victim.read_bytes() == b""
 
 
@@ -278,11 +277,9 @@ def test_command(server: RangeServer, tmp_path: Path) -> None:
     lines = succeed("store", "get", url, "-o", to, "--allow-http")
     assert lines[-1].startswith("mine: 100 frames")
     is_sound(tj.Store(tmp_path / "here"), "mine")
-    assert "already" in fail("store", "get", url, "-o", to, "--allow-http")
+    fail("store", "get", url, "-o", to, "--allow-http")
     for words in (["--tag", "protein"], ["--force"], ["--topology-out", "x.gro"]):
-        found = run("store", "get", url, "-o", tmp_path / "here" / "x", "--allow-http", *words)
-        assert found.returncode == 2
-        assert "leave out" in found.stderr
+        misuse("store", "get", url, "-o", tmp_path / "here" / "x", "--allow-http", *words)
 
 
 @pytest.mark.parametrize("to", ["s3://bucket/md/run", "https://host/md/run.xtc?sig=hunter2"])
@@ -292,10 +289,7 @@ def test_outputs_in_remote_storage_are_errors(
     """Not folders whose names are those of URLs; nothing is asked for."""
     monkeypatch.chdir(tmp_path)
     for source in ("http://127.0.0.1:1/md/run", "md/run"):
-        found = run("store", "get", source, "-o", to, "--allow-http")
-        assert found.returncode == 2
-        assert "trajet store publish" in found.stderr
-        assert "hunter2" not in found.stderr
+        misuse("store", "get", source, "-o", to, "--allow-http")
     assert list(tmp_path.iterdir()) == []
 
 

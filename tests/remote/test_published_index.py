@@ -13,6 +13,7 @@ from helpers import range_server as faults
 from helpers.commands import run, succeed
 from helpers.extent import examples
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 from trajet import cache
 
@@ -74,10 +75,10 @@ def test_a_published_index_takes_one_request(server: RangeServer, adk: Adk) -> N
     assert server.count() == 5 + 7
     assert server.sent < 150_000
     assert same_bits(traj.read().positions, tj.open(None, adk.xtc).read().positions)
-    assert not traj.remarks
+    assert not traj.messages
     (server.folder / NAME).unlink()
     traj = opened(server)
-    assert (traj.index_state, traj.remarks) == ("built", ())
+    assert (traj.index_state, traj.messages) == ("built", ())
 
 
 def test_a_published_index_is_not_asked_for_in_vain(server: RangeServer) -> None:
@@ -92,7 +93,7 @@ def test_a_published_index_is_not_asked_for_in_vain(server: RangeServer) -> None
         assert not [request for request in server.requests if request.path.endswith(NAME)]
 
 
-def test_an_index_of_other_contents_has_a_remark(
+def test_an_index_of_other_contents_has_a_message(
     server: RangeServer, adk: Adk, tmp_path: Path
 ) -> None:
     """The frames are found from their own headers then."""
@@ -111,9 +112,9 @@ def test_an_index_of_other_contents_has_a_remark(
         server.replace(NAME, contents)
         traj = opened(server)
         assert traj.index_state == "built"
-        (remark,) = traj.remarks
-        assert words in remark
-        assert server.url("adk.xtc") in remark
+        (message,) = traj.messages
+        assert words in message
+        assert server.url("adk.xtc") in message
         assert same_bits(traj.read().positions, expected)
 
 
@@ -126,14 +127,13 @@ def test_a_forged_index_is_an_error_where_it_differs(
     contents[frame_at(contents, 4) + (STEP if forged == "step" else TIME) + 3] ^= 1
     publish_index_of(server, tmp_path, bytes(contents))
     traj = opened(server)
-    assert (traj.index_state, traj.remarks) == ("published", ())
+    assert (traj.index_state, traj.messages) == ("published", ())
     expected = tj.open(None, adk.xtc).read(frames=range(4)).positions
     assert same_bits(traj.read(frames=range(4)).positions, expected)
-    with pytest.raises(tj.StaleIndexError, match="frame 4") as raised:
+    with raises(tj.StaleIndexError):
         traj.read()
-    assert "rebuild_index" in str(raised.value)
     # Also where frames are chosen by time, which reads none of those that are left out.
-    with pytest.raises(tj.StaleIndexError, match=r"frame [45]"):
+    with raises(tj.StaleIndexError):
         _ = opened(server).times
     assert tj.open(None, server.url("adk.xtc"), allow_http=True).index_state == "published"
 
@@ -165,7 +165,7 @@ def test_an_index_with_another_number_of_atoms_is_not_used(tmp_path: Path) -> No
                 assert tj.open(None, url, allow_http=True).index_state == "published"
         traj = tj.open(None, url, allow_http=True)
         assert (traj.n_atoms, traj.n_frames, traj.index_state) == (300, 10, "built")
-        assert any("is not one of 299 atoms" in remark for remark in traj.remarks)
+        assert any("is not one of 299 atoms" in message for message in traj.messages)
         assert len(traj.read().positions) == 10
 
 
@@ -197,7 +197,7 @@ def test_times_of_a_forged_index_choose_no_frames(tmp_path: Path, adk: Adk, form
                 assert traj.index_state == "published"
             else:
                 assert traj.index_state == "built"
-                assert "of other contents" in traj.remarks[0]
+                assert "of other contents" in traj.messages[0]
 
 
 @pytest.mark.parametrize("allow", [False, True])
@@ -230,18 +230,18 @@ def test_an_index_that_leaves_out_a_frame_is_not_used(
     publish_index_of(server, tmp_path, bytes(contents))
     traj = opened(server)
     assert (traj.index_state, traj.n_frames) == ("built", 98)
-    assert "of other contents" in traj.remarks[0]
+    assert "of other contents" in traj.messages[0]
 
 
 def test_servers_that_fail_leave_the_search(server: RangeServer, adk: Adk) -> None:
-    """Denied access is that to a missing object; other failures have a remark."""
+    """Denied access is that to a missing object; other failures have a message."""
     expected = tj.open(None, adk.xtc).read(frames=[3]).positions
     answers = {403: False, 404: False, 500: True}
-    for status, has_remark in answers.items():
+    for status, has_message in answers.items():
         error = faults.error(status, "")
         traj = opened(server, answer=lambda _, error=error: error)
         assert traj.index_state == "built"
-        assert bool(traj.remarks) == has_remark
+        assert bool(traj.messages) == has_message
         assert same_bits(traj.read(frames=[3]).positions, expected)
 
 

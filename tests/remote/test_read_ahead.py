@@ -9,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers import range_server as faults
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 
 
@@ -114,6 +115,6 @@ def test_cursors_read_ahead(server: RangeServer, local: Path, adk: Adk) -> None:
         assert found is not None and same_bits(found, expected[frame])
     assert server.most_at_once > 3
     server.always(lambda _: faults.error(404, ""))
-    with pytest.raises(FileNotFoundError, match="no such object"):
+    with raises(FileNotFoundError):
         for frame in range(20, 60):
             cursor.read(frame)

@@ -1,8 +1,6 @@
 """Redirects are resolved once: to HTTPS, public addresses, and without credentials."""
 
-import shutil
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +8,13 @@ import pytest
 import trajet as tj
 from helpers import range_server as faults
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
-from trajet.remote import redirects
+from trajet.remote import attempts, redirects
 from trajet.remote.names import address_of
 from trajet.remote.stores import Opening
 
 SECRET = "hunter2"
-
-
-@pytest.fixture
-def server(tmp_path: Path, adk: Adk) -> Iterator[RangeServer]:
-    """Return a server of adk.xtc, to which run.xtc is redirected."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    shutil.copyfile(adk.xtc, folder / "adk.xtc")
-    with RangeServer(folder) as running:
-        yield running
 
 
 def redirect(server: RangeServer, to: str, status: int = 302) -> None:
@@ -44,18 +33,18 @@ def opened(server: RangeServer, **options: Any) -> tj.Trajectory:
 def test_a_redirect_of_the_same_server_is_resolved_once(
     server: RangeServer, adk: Adk, status: int
 ) -> None:
-    """Later requests go to the target; a remark names its host, without the query."""
+    """Later requests go to the target; a message names its host, without the query."""
     redirect(server, f"/adk.xtc?sig={SECRET}", status)
     traj = opened(server)
     expected = tj.open(None, adk.xtc).read().positions
     assert same_bits(traj.read().positions, expected)
     assert server.count(path="run.xtc") == 1
     assert server.count(path="adk.xtc") > 2
-    [remark] = [remark for remark in traj.remarks if "redirects" in remark]
-    assert remark.count(f"http://127.0.0.1:{server.port}") >= 1
-    assert SECRET not in remark + str(traj.path) + repr(traj)
+    [message] = [message for message in traj.messages if "redirects" in message]
+    assert message.count(f"http://127.0.0.1:{server.port}") >= 1
+    assert SECRET not in message + str(traj.path) + repr(traj)
     report = tj.rmsd(traj.select([0, 1, 2])).report
-    assert any("redirects" in remark for remark in report["remarks"])
+    assert any("redirects" in message for message in report.messages)
     assert SECRET not in str(report)
 
 
@@ -72,7 +61,7 @@ def test_an_expired_target_is_asked_for_again(
     assert server.count(path="run.xtc") == 2
     # The target of every request has expired: the error is that of the server.
     server.always(faults.expired_token(403), path="adk.xtc")
-    with pytest.raises(PermissionError, match="have expired: renew"):
+    with raises(PermissionError):
         traj.read(frames=[60])
 
 
@@ -99,44 +88,43 @@ def test_worker_processes_resolve_by_themselves(server: RangeServer, adk: Adk) -
     assert same_bits(there.values, tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values)
 
 
-def test_a_busy_server_is_asked_again(server: RangeServer) -> None:
-    """A redirect after a failure is resolved here, too."""
+def test_a_busy_server_is_asked_again(server: RangeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A redirect after a failure is resolved here, too; pauses between requests are left out."""
+    paused: list[float] = []
+    monkeypatch.setattr(attempts, "_wait", paused.append)
     redirect(server, "/adk.xtc")
     server.on_request(0, faults.throttled(503), path="run.xtc")
     assert opened(server).n_frames == 98
     assert server.statuses()[302] == 1
     server.clear()
     server.always(faults.throttled(503))
-    with pytest.raises(tj.RemoteError, match="the server is busy or failed"):
+    with raises(tj.RemoteError):
         opened(server)
+    assert {*attempts.PAUSES} <= {*paused}
 
 
+PRIVATE = (
+    *("127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "localhost", "0.0.0.0"),
+    *("[::ffff:10.0.0.1]", "[64:ff9b::a00:1]", "[2002:0a00:0001::]", "[fd00::1]"),
+)
 REFUSED = [
-    ("http://example.org/run.xtc", "not HTTPS"),
-    ("ftp://example.org/run.xtc", "not HTTPS"),
-    ("file:///etc/passwd", "no host"),
-    *((f"https://{host}/run.xtc", "no public address") for host in ("127.0.0.1", "10.0.0.1")),
-    *((f"https://{host}/run.xtc", "no public address") for host in ("169.254.169.254", "[::1]")),
-    *((f"https://{host}/run.xtc", "no public address") for host in ("localhost", "0.0.0.0")),
-    ("https://[::ffff:10.0.0.1]/run.xtc", "no public address"),
-    ("https://[64:ff9b::a00:1]/run.xtc", "no public address"),
-    ("https://[2002:0a00:0001::]/run.xtc", "no public address"),
-    ("https://[fd00::1]/run.xtc", "no public address"),
-    ("https://user:hunter2@[::1", "no URL"),
-    ("https://10.0.0.1:99999/run.xtc", "no URL"),
-    ("/run.xtc", "more than 5 redirects"),
+    f"http://example.org/run.xtc?sig={SECRET}",
+    f"ftp://example.org/run.xtc?sig={SECRET}",
+    f"file:///etc/passwd?sig={SECRET}",
+    *(f"https://{host}/run.xtc?sig={SECRET}" for host in PRIVATE),
+    f"https://user:{SECRET}@[::1",
+    "https://10.0.0.1:99999/run.xtc",
+    f"/run.xtc?sig={SECRET}",
 ]
 
 
-@pytest.mark.parametrize(("to", "words"), REFUSED)
-def test_other_targets_are_refused(server: RangeServer, to: str, words: str) -> None:
+@pytest.mark.parametrize("to", REFUSED)
+def test_other_targets_are_refused(server: RangeServer, to: str) -> None:
     """Plain HTTP, private addresses, loops: one line, without a request to them."""
-    redirect(server, f"{to}?sig={SECRET}" if words != "no URL" else to)
-    with pytest.raises(tj.RemoteError, match=words) as raised:
+    redirect(server, to)
+    with raises(tj.RemoteError) as raised:
         opened(server)
-    message = str(raised.value)
-    assert message.startswith(server.url("run.xtc")) and "\n" not in message
-    assert SECRET not in message
+    assert SECRET not in str(raised.value)
     assert server.count() <= 6
 
 
@@ -146,7 +134,7 @@ def test_another_server_on_this_machine_gets_no_request(
     """Another port is another server."""
     with RangeServer(tmp_path) as other:
         redirect(server, other.url("served/adk.xtc"))
-        with pytest.raises(tj.RemoteError, match="not HTTPS"):
+        with raises(tj.RemoteError):
             opened(server)
         assert other.requests == []
 

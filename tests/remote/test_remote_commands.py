@@ -1,13 +1,11 @@
 """Commands read objects in remote storage, with options for connections and storage."""
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
-from helpers import commands
+from helpers import commands, messages
 from helpers.golden_files import Adk
 from helpers.help_pages import every_command
 from helpers.range_server import RangeServer
@@ -19,17 +17,6 @@ OPENING = {
     *("bench", "convert", "frame", "index", "info", "split", "view"),
     *("rmsd", "rmsf", "contacts"),
 }
-
-
-@pytest.fixture
-def server(tmp_path: Path, adk: Adk) -> Iterator[RangeServer]:
-    """Return a server of adk.xtc and adk.psf."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    shutil.copyfile(adk.xtc, folder / "adk.xtc")
-    shutil.copyfile(adk.psf, folder / "adk.psf")
-    with RangeServer(folder) as running:
-        yield running
 
 
 def test_every_command_that_opens_trajectories_has_the_options() -> None:
@@ -65,10 +52,7 @@ def test_commands_have_the_numbers_of_the_local_file(
 def test_stores_are_made_of_files(adk: Adk, tmp_path: Path) -> None:
     """An object is refused before a request."""
     given = ["--topology", adk.psf, "--trajectory", f"https://127.0.0.1:1/run.xtc?sig={SECRET}"]
-    done = commands.run("store", "add", tmp_path / "md/adk", *given)
-    assert done.returncode == 2
-    assert "trajet convert URL FILE" in done.stderr
-    assert SECRET not in done.stderr
+    assert SECRET not in commands.misuse("store", "add", tmp_path / "md/adk", *given)
 
 
 def test_info_and_index_describe_files_and_objects(server: RangeServer, adk: Adk) -> None:
@@ -91,27 +75,25 @@ def test_files_alone_are_served_or_references(command: list[str], adk: Adk) -> N
     select = [] if command == ["serve"] else ["--select", "name CA"]
     done = commands.run(*command, url, *select, cwd=adk.psf.parent)
     assert done.returncode in (1, 2)
-    assert "https://127.0.0.1:1/run.gro: " in done.stderr
     assert SECRET not in done.stdout + done.stderr
+    messages.compare(done.stderr)
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    "given",
     [
-        (["--storage-option", f"secret_access_key={SECRET}"], "set the variable"),
-        (["--storage-option", f"client_options.default_headers={SECRET}"], "set the variable"),
-        (["--storage-option", "region"], "write KEY=VALUE"),
-        (["--storage-option", "a.b=c"], "write KEY=VALUE"),
-        (["--storage-option", "region=x", "--storage-option", "region=y"], "given twice"),
-        (["--connections", "0"], "--connections"),
+        ["--storage-option", f"secret_access_key={SECRET}"],
+        ["--storage-option", f"client_options.default_headers={SECRET}"],
+        ["--storage-option", "region"],
+        ["--storage-option", "a.b=c"],
+        ["--storage-option", "region=x", "--storage-option", "region=y"],
+        ["--connections", "0"],
     ],
 )
-def test_wrong_options_are_refused(adk: Adk, given: list[str], words: str) -> None:
+def test_wrong_options_are_refused(adk: Adk, given: list[str]) -> None:
     """Before any file is opened, and without the value of a secret."""
-    done = commands.run("rmsd", str(adk.psf), "https://127.0.0.1:1/run.xtc", *given)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert SECRET not in done.stdout + done.stderr
+    url = "https://127.0.0.1:1/run.xtc"
+    assert SECRET not in commands.misuse("rmsd", adk.psf, url, *given)
 
 
 def test_members_of_a_plan_may_be_objects(server: RangeServer, adk: Adk, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pytest
 import trajet as tj
 from helpers import range_server as faults
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 from numpy.typing import NDArray
 from trajet.remote import redirects
@@ -25,17 +26,6 @@ from trajet.remote.objects import RemoteFile
 
 # Seconds of silence after which a connection counts as cut.
 SILENCE = {"client_options": {"read_timeout": "300ms"}}
-TRANSIENT = "the server is busy or failed"
-
-
-@pytest.fixture
-def adk_server(tmp_path: Path, adk: Adk) -> Iterator[RangeServer]:
-    """Return a server of adk.xtc."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    shutil.copyfile(adk.xtc, folder / "adk.xtc")
-    with RangeServer(folder) as running:
-        yield running
 
 
 def opened(server: RangeServer, name: str = "adk.xtc", **options: Any) -> tj.Trajectory:
@@ -50,35 +40,33 @@ def positions(adk: Adk) -> NDArray[np.float32]:
     return tj.open(None, adk.xtc).read().positions
 
 
-def test_a_storm_of_503_is_waited_for(
-    adk_server: RangeServer, positions: NDArray[np.float32]
-) -> None:
+def test_a_storm_of_503_is_waited_for(server: RangeServer, positions: NDArray[np.float32]) -> None:
     """Every connection is refused several times in a row."""
-    traj = opened(adk_server)
-    adk_server.on_request(5, faults.throttled(503), times=8)
+    traj = opened(server)
+    server.on_request(5, faults.throttled(503), times=8)
     assert same_bits(traj.read().positions, positions)
-    assert adk_server.statuses()[503] == 8
+    assert server.statuses()[503] == 8
 
 
 def test_a_storm_that_does_not_end_is_an_error(
-    adk_server: RangeServer, monkeypatch: pytest.MonkeyPatch
+    server: RangeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a bounded number of requests."""
     monkeypatch.setattr(RemoteFile, "pauses", (0.01, 0.02))
-    traj = opened(adk_server, connections=1)
-    adk_server.clear()
-    adk_server.always(faults.throttled(503))
-    with pytest.raises(tj.RemoteError, match=f"no answer to 3 requests.*{TRANSIENT}.*try again"):
+    traj = opened(server, connections=1)
+    server.clear()
+    server.always(faults.throttled(503))
+    with raises(tj.RemoteError):
         traj.read(frames=[50])
-    assert adk_server.count() == 3
+    assert server.count() == 3
 
 
-def test_bodies_are_cut_anywhere(adk_server: RangeServer, positions: NDArray[np.float32]) -> None:
+def test_bodies_are_cut_anywhere(server: RangeServer, positions: NDArray[np.float32]) -> None:
     """Before the first byte, within, and before the last one."""
-    traj = opened(adk_server)
+    traj = opened(server)
     lengths = random.Random(36).sample(range(1, 10_000), 4)
     for number, at in enumerate((0, 1, *lengths, 10_000)):
-        adk_server.on_request(3 + 5 * number, faults.cut(at))
+        server.on_request(3 + 5 * number, faults.cut(at))
     assert same_bits(traj.read().positions, positions)
 
 
@@ -103,30 +91,30 @@ def read_with_one_fault(
 
 @pytest.mark.parametrize("at", [0, 100, 500])
 def test_silent_servers_are_asked_again(
-    adk_server: RangeServer, positions: NDArray[np.float32], at: int
+    server: RangeServer, positions: NDArray[np.float32], at: int
 ) -> None:
     """A body that stalls counts as cut."""
     read_with_one_fault(
-        opened(adk_server, storage_options=SILENCE), adk_server, faults.stalled(at), positions
+        opened(server, storage_options=SILENCE), server, faults.stalled(at), positions
     )
 
 
 @pytest.mark.parametrize("claims_all", [False, True])
 def test_short_bodies_are_asked_for_again(
-    adk_server: RangeServer, positions: NDArray[np.float32], claims_all: bool
+    server: RangeServer, positions: NDArray[np.float32], claims_all: bool
 ) -> None:
     """Whether or not the headers admit it."""
     fault = faults.shortened(7, claims_all=claims_all)
-    read_with_one_fault(opened(adk_server), adk_server, fault, positions)
+    read_with_one_fault(opened(server), server, fault, positions)
 
 
-def test_wrong_headers_of_frames_are_an_error(adk_server: RangeServer) -> None:
+def test_wrong_headers_of_frames_are_an_error(server: RangeServer) -> None:
     """The magic number, the number of atoms, the step and the time are compared with the index."""
-    traj = opened(adk_server)
+    traj = opened(server)
     for at in (3, 7, 11, 13):
-        adk_server.clear()
-        adk_server.on_request(0, faults.wrong_bytes(at))
-        with pytest.raises(tj.TrajetError, match=r"frame 50|changed"):
+        server.clear()
+        server.on_request(0, faults.wrong_bytes(at))
+        with raises(tj.TrajetError):
             traj.read(frames=[50])
 
 
@@ -172,7 +160,7 @@ def test_bodies_without_an_end_are_left(adk: Adk) -> None:
     """No more is received than was asked for."""
     server = Endless(adk.xtc.read_bytes()[:65536], adk.xtc.stat().st_size)
     url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/run.xtc"
-    with pytest.raises(tj.RemoteError, match="cannot open it"):
+    with raises(tj.RemoteError):
         tj.open(None, url, allow_http=True, sidecar=False)
     server.socket.close()
     # Of each of a few requests, what fits into the buffers of the system.
@@ -245,20 +233,14 @@ def test_files_of_servers_that_refuse_ranges_beyond_the_end(adk: Adk, n_frames: 
 
 def test_empty_file_of_such_a_server_is_an_error() -> None:
     """It is not asked for again."""
-    with (
-        simple_server(b"", "refuses the end") as url,
-        pytest.raises(tj.RemoteError, match="it is empty, or"),
-    ):
+    with simple_server(b"", "refuses the end") as url, raises(tj.RemoteError):
         tj.open(None, url, allow_http=True, sidecar=False)
 
 
 @pytest.mark.parametrize("kind", ["no size", "no length", "chunks", "no range"])
 def test_servers_that_state_no_sizes_are_an_error(adk: Adk, kind: str) -> None:
     """It says which headers are missing, and what to do."""
-    with (
-        simple_server(adk.xtc.read_bytes()[:20_000], kind) as url,
-        pytest.raises(tj.RemoteError, match=r"state sizes .*Content-Length.*download the file"),
-    ):
+    with simple_server(adk.xtc.read_bytes()[:20_000], kind) as url, raises(tj.RemoteError):
         tj.open(None, url, allow_http=True, sidecar=False)
 
 
@@ -299,46 +281,45 @@ def test_heads_without_an_end_are_left(
         threading.Thread(target=accept, daemon=True).start()
         url = f"http://127.0.0.1:{server.getsockname()[1]}/run.xtc"
         client = {"timeout": "1s", "read_timeout": "1s"}
-        with pytest.raises(tj.RemoteError, match="cannot open it") as caught:
+        with raises(tj.RemoteError, url):
             tj.open(None, url, allow_http=True, storage_options={"client_options": client})
-    assert "\n" not in str(caught.value)
     assert len(connections) <= 8
 
 
 @pytest.mark.parametrize("etag", [None, 'W/"1"'])
 def test_without_a_strong_etag_the_time_of_modification_is_compared(
-    adk_server: RangeServer, adk: Adk, positions: NDArray[np.float32], etag: str | None
+    server: RangeServer, adk: Adk, positions: NDArray[np.float32], etag: str | None
 ) -> None:
-    """Another object of the same size has another one; a remark says what is compared."""
-    adk_server.always(faults.header("ETag", etag))
-    traj = opened(adk_server)
+    """Another object of the same size has another one; a message says what is compared."""
+    server.always(faults.header("ETag", etag))
+    traj = opened(server)
     assert same_bits(traj.read().positions, positions)
-    [remark] = [remark for remark in traj.remarks if "no strong ETag" in remark]
-    assert "time of modification and the headers of frames" in remark
-    adk_server.replace("adk.xtc", adk.xtc.read_bytes())
-    os.utime(adk_server.folder / "adk.xtc", (10**9, 10**9))
-    with pytest.raises(tj.StaleIndexError, match="open it again"):
+    [message] = [message for message in traj.messages if "no strong ETag" in message]
+    assert "time of modification and the headers of frames" in message
+    server.replace("adk.xtc", adk.xtc.read_bytes())
+    os.utime(server.folder / "adk.xtc", (10**9, 10**9))
+    with raises(tj.StaleIndexError):
         traj.read(frames=[50])
 
 
 def test_without_any_condition_sizes_and_headers_are_compared(
-    adk_server: RangeServer, adk: Adk, positions: NDArray[np.float32]
+    server: RangeServer, adk: Adk, positions: NDArray[np.float32]
 ) -> None:
     """Neither an ETag nor a time: the size, and the time and length of each frame."""
-    adk_server.always(faults.header("ETag", None))
-    adk_server.always(faults.header("Last-Modified", None))
-    traj = opened(adk_server)
+    server.always(faults.header("ETag", None))
+    server.always(faults.header("Last-Modified", None))
+    traj = opened(server)
     assert same_bits(traj.read().positions, positions)
-    assert any("no strong ETag" in remark for remark in traj.remarks)
+    assert any("no strong ETag" in message for message in traj.messages)
     whole = adk.xtc.read_bytes()
-    adk_server.replace("adk.xtc", whole[:-4])
-    with pytest.raises(tj.StaleIndexError, match="open it again"):
+    server.replace("adk.xtc", whole[:-4])
+    with raises(tj.StaleIndexError):
         traj.read(frames=[50])
     # Of the same size, with frames in another order.
     half = adk.xtc.parent / "half.xtc"
     tj.convert(tj.open(None, adk.xtc), half, frames=slice(50, None))
     begin = len(whole) - half.stat().st_size
-    adk_server.replace("adk.xtc", whole[begin:] + whole[:begin])
+    server.replace("adk.xtc", whole[begin:] + whole[:begin])
     with pytest.raises(tj.StaleIndexError):
         traj.read(frames=[60])
 
@@ -387,10 +368,10 @@ def test_files_of_fsspec_that_are_replaced_are_not_mixed(tmp_path: Path, suffix:
     contents = [(tmp_path / f"{x}.{suffix}").read_bytes() for x in (10.0, 20.0)]
     filesystem = OneFile(contents[0])
     traj = tj.open(None, (filesystem, f"md/run.{suffix}"), connections=2)
-    assert any("mtime, and the headers" in remark for remark in traj.remarks)
+    assert any("mtime, and the headers" in message for message in traj.messages)
     assert traj.read(frames=[20]).positions[0, 0, 0] == 10
     filesystem.contents, filesystem.mtime = contents[1], 2
-    with pytest.raises(tj.StaleIndexError, match="open it again"):
+    with raises(tj.StaleIndexError):
         traj.read(frames=[21])
 
 

@@ -1,9 +1,7 @@
 """HDF5 trajectories in remote storage: tables through h5py, chunks by their offsets."""
 
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +12,15 @@ import pytest
 import trajet as tj
 from helpers import commands
 from helpers import range_server as faults
+from helpers.commands import execute
 from helpers.golden_files import same_bits
 from helpers.made_hdf5 import add_gromacs_topology, content_of, write_rich_h5md
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 from helpers.systems import FILES
 from MDAnalysisTests import datafiles
 from trajet.remote import ranges
 from trajet.remote.objects import open_objects
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[RangeServer]:
-    """Return a server of an empty folder."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    with RangeServer(folder) as running:
-        yield running
 
 
 def opened(
@@ -77,8 +68,7 @@ def test_garbage_of_h5py_stops_no_request(server: RangeServer, tmp_path: Path) -
     tj.convert(tj.open(None, FILES["solvated.xtc"][1], sidecar=False), local, frames=slice(3))
     shutil.copyfile(local, server.folder / "run.h5md")
     command = [sys.executable, "-c", IN_CYCLES, local, server.url("run.h5md")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
+    done = execute(*command)
     assert done.stdout == "3\n" * 5
 
 
@@ -157,7 +147,7 @@ def test_values_beside_frames_have_the_bits_of_the_local_file(
         tj.convert(source, tmp_path / name)
     assert repr(content_of(tmp_path / "there.h5md")) == repr(content_of(tmp_path / "here.h5md"))
     done = tj.convert(there, tmp_path / "copy.trr", allow_loss=True)
-    assert any("left out" in remark for remark in done.remarks)
+    assert any("left out" in message for message in done.messages)
 
 
 def test_worker_processes_read_chunks_by_themselves(server: RangeServer) -> None:
@@ -179,19 +169,18 @@ def test_failures_while_tables_are_read_are_one_error(server: RangeServer, tmp_p
         server.on_request(number, fault)
         assert opened(server, "run.h5md").n_frames == 10
     server.on_request(2, faults.replaced("run.h5md", whole[:-1] + b"x"))
-    with pytest.raises(tj.StaleIndexError, match="open it again"):
+    with raises(tj.StaleIndexError):
         opened(server, "run.h5md")
     server.on_request(2, faults.expired_token(403))
-    with pytest.raises(PermissionError, match="have expired"):
+    with raises(PermissionError):
         opened(server, "run.h5md")
     server.replace("run.h5md", whole[: len(whole) // 2])
-    with pytest.raises(tj.TruncatedError) as raised:
+    with raises(tj.TruncatedError):
         opened(server, "run.h5md")
-    assert str(raised.value).startswith(server.url("run.h5md"))
     with h5py.File(server.folder / "linked.h5md", "w") as file:
         group = file.create_group("particles/all/position")
         group["value"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/value")
-    with pytest.raises(tj.FormatError, match="which is never opened"):
+    with raises(tj.FormatError):
         opened(server, "linked.h5md")
 
 

@@ -9,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers import commands
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer, error
 
 SECRET = "hunter2"
@@ -80,13 +81,13 @@ def test_wildcards_match_as_those_of_files(
 def test_patterns_that_cannot_be_listed_are_errors(server: RangeServer) -> None:
     """Of web servers, without a match, and without access."""
     for url in (f"https://u:{SECRET}@host/run*.xtc?sig={SECRET}", "https://host/run[1].xtc"):
-        with pytest.raises(ValueError, match="give the URL of each file") as raised:
+        with raises(ValueError) as raised:
             tj.open(None, url)
         assert SECRET not in str(raised.value)
-    with pytest.raises(FileNotFoundError, match="no object matches"):
+    with raises(FileNotFoundError):
         tj.open(None, "s3://bucket/md/*.trr", **options(server))
     server.always(lambda _: error(403, "<Error><Code>AccessDenied</Code></Error>"))
-    with pytest.raises(PermissionError, match="access is denied") as denied:
+    with raises(PermissionError) as denied:
         tj.open(None, "s3://bucket/md/*.xtc", **options(server))
     assert SECRET not in str(denied.value)
 

@@ -12,9 +12,10 @@ import pytest
 import trajet as tj
 from distributed import Client, LocalCluster
 from distributed.comm import tcp
+from helpers import messages, started_ranks
 from helpers import range_server as faults
-from helpers import started_ranks
 from helpers.golden_files import Adk, same_bits
+from helpers.messages import raises
 from helpers.range_server import RangeServer
 
 SECRET = "hunter2"
@@ -138,16 +139,6 @@ FAILURES: dict[str, faults.Fault] = {
 }
 
 
-WORDS = {
-    "expired": "the credentials have expired: renew them",
-    "denied": "access is denied: give credentials",
-    "missing": "there is no such object",
-    "replaced": "open it again",
-    "gzip": "Content-Encoding",
-    "secret in the URL": "credentials in the environment of the workers",
-}
-
-
 @pytest.mark.parametrize("failure", [*FAILURES, "secret in the URL"])
 def test_failures_of_dask_workers_show_no_secret(
     server: RangeServer,
@@ -169,10 +160,8 @@ def test_failures_of_dask_workers_show_no_secret(
     reference = traj.read(frames=[0], atoms=atoms.indices).positions[0]
     if failure in FAILURES:
         server.always(FAILURES[failure])
-    with pytest.raises((tj.TrajetError, OSError)) as raised:
+    with raises((tj.TrajetError, OSError)) as raised:
         tj.rmsd(atoms, reference=reference, pool=tj.DaskPool(client))
-    assert "adk.xtc" in str(raised.value)
-    assert WORDS[failure] in str(raised.value)
     assert SECRET not in everything_of(raised.value)
     assert SECRET.encode() not in b"".join(sent)
     assert SECRET not in shown_by_dask(client)
@@ -184,7 +173,7 @@ def test_exact_copies_of_objects_are_written_by_this_process(
 ) -> None:
     """Workers would need h5py and the tables; frames alone they copy."""
     traj = tj.open(adk.psf, "s3://bucket/adk.h5md", **options(server))
-    with pytest.raises(ValueError, match="leave the pool out"):
+    with raises(ValueError):
         tj.convert(traj, tmp_path / "copy.h5md", pool=tj.DaskPool(client))
     traj = tj.open(adk.psf, "s3://bucket/adk.xtc", **options(server))
     tj.convert(traj, tmp_path / "copy.xtc", pool=tj.DaskPool(client))
@@ -228,8 +217,6 @@ def test_mpi_ranks_read_with_their_own_credentials(
         assert keys(server) == {"key-of-0", "key-of-1"}
         assert SECRET not in report.read_text()
     else:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("trajet: ")]
-        assert len(lines) == 1
-        assert "s3://bucket/adk.xtc" in lines[0]
-        assert WORDS[failure] in lines[0]
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("trajet: ")]
+        messages.compare(line)
         assert not out.exists()

@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,11 +21,17 @@ import uvicorn
 from anyio import CapacityLimiter
 from helpers import commands
 from helpers.doc_examples import examples as examples_of
-from helpers.doc_examples import run_python
+from helpers.doc_examples import place_of, run_python
 from helpers.extent import examples
 from helpers.golden_files import Adk
 from helpers.made_stores import Solvated, make_store
-from helpers.random_requests import basic, random_request
+from helpers.messages import raises
+from helpers.random_requests import (
+    assert_only_the_loopback_address_listens,
+    assert_oversized_requests_are_refused,
+    assert_random_requests_leak_nothing,
+    basic,
+)
 from helpers.served_files import PATIENCE, TOKEN, Served, serving
 from numpy.typing import NDArray
 from starlette.requests import Request
@@ -295,38 +302,22 @@ def test_methods_that_write_are_refused(server: Served) -> None:
 
 def test_oversized_requests_are_refused(server: Served) -> None:
     """Long lines, many headers and many ranges."""
-    long = server.send(b"GET /" + b"x" * 1_000_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert long == b"" or b" 400 " in long.splitlines()[0]
-    many = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 1000) for number in range(1000))
-    found = server.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n")
-    assert found == b"" or b" 400 " in found.splitlines()[0]
+    assert_oversized_requests_are_refused(server)
     ranges = ",".join(f"{number}-{number}" for number in range(1000))
     assert server.get("file/adk.xtc", method="HEAD", Range=f"bytes={ranges}").status == 200
 
 
 def test_random_requests_neither_hang_nor_leak(server: Served, adk: Adk, wet: Solvated) -> None:
-    """1,000 requests: no path and no token in an answer, no open file afterwards."""
-    chosen = random.Random(36)
+    """A file is served before and after them."""
     assert server.get("file/adk.xtc", Range="bytes=0-9").status == 206
-    before = server.open_files()
-    secrets = (TOKEN.encode(), bytes(adk.xtc.parent), bytes(wet.folder), os.fsencode(Path.cwd()))
-    for _ in range(examples(1000)):
-        data = random_request(chosen, TOKEN, WORDS)
-        answer = server.send(data)
-        assert not any(secret in answer for secret in secrets), data
-        if b" 200 " in answer.partition(b"\r\n")[0]:
-            assert TOKEN.encode() in data or basic(TOKEN).encode() in data
+    folders = (adk.xtc.parent, wet.folder)
+    assert_random_requests_leak_nothing(server, WORDS, folders, examples(1000))
     assert server.get("traj/numframes/adk.xtc").body == b"98"
-    # Those of the requests are closed when the server sees that their connections are.
-    assert server.open_files() <= before + 2
 
 
 def test_only_the_loopback_address_listens(server: Served) -> None:
-    """The kernel's table has no other socket of this port."""
-    port = f"{server.port:04X}"
-    rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    listening = [row.split()[1] for row in rows if row.split()[3] == "0A"]
-    assert [row for row in listening if row.endswith(f":{port}")] == [f"0100007F:{port}"]
+    """Of IPv4 and IPv6."""
+    assert_only_the_loopback_address_listens(server)
 
 
 def test_changed_file_is_another_object(own_adk: Adk, tmp_path: Path) -> None:
@@ -363,7 +354,7 @@ def test_bytes_of_two_states_of_a_file_never_mix(tmp_path: Path) -> None:
         file.read(10, 5)
     file.close()
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(OSError, match="regular"):
+    with raises(OSError):
         OpenFile.of(tmp_path / "pipe")
 
 
@@ -434,6 +425,56 @@ def test_token_of_the_user_is_not_printed(server: Served) -> None:
     assert server.lines[-1].endswith("/$TRAJET_TOKEN/")
 
 
+def pasted(lines: list[str]) -> list[str]:
+    """Return the lines that open what is served: one of a shell, one of Python."""
+    at = lines.index("open it in a shell, or in Python:")
+    assert lines[at + 3].startswith("base address")
+    return lines[at + 1 : at + 3]
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+def test_printed_lines_open_what_is_served(
+    adk: Adk, tmp_path: Path, token: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand, with the token; one of the user's own is taken from the environment."""
+    place_of(DOCUMENT, adk, tmp_path, monkeypatch)
+    if token is not None:
+        monkeypatch.setenv("TRAJET_TOKEN", token)
+    with serving("adk.psf", "adk.xtc", token=token) as server:
+        shell, python = pasted(server.lines)
+        done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        for words in ("format        PSF", "format        XTC", "frames        98"):
+            assert words in done.stdout
+        namespace: dict[str, object] = {}
+        exec(python, namespace)
+        traj = namespace["traj"]
+        assert isinstance(traj, tj.Trajectory)
+        assert (traj.n_frames, traj.topology.n_atoms) == (98, 3341)
+
+
+def test_printed_lines_open_what_belongs_together(adk: Adk, wet: Solvated, tmp_path: Path) -> None:
+    """A tag with its structure, a structure alone, a trajectory alone if any topology may fit."""
+    other = Path(shutil.copy(adk.psf, tmp_path / "other.psf"))
+    third = Path(shutil.copy(adk.psf, tmp_path / "third.psf"))
+    for paths, opened in (
+        ([wet.store.folder], ("store/wet%40protein.gro", "store/wet%40protein.xtc")),
+        ([wet.gro], ("wet.gro",)),
+        ([other, adk.xtc], ("other.psf", "adk.xtc")),
+        ([other, adk.psf, adk.xtc], ("adk.psf", "adk.xtc")),
+        ([other, third, adk.xtc], ("None", "adk.xtc")),
+    ):
+        with serving(*paths, token=None) as server:
+            _, python = pasted(server.lines)
+            names = ["None" if name == "None" else f'f"{{url}}/{name}"' for name in opened]
+            assert f"tj.open({', '.join(names)}, allow_http=True)" in python
+            namespace: dict[str, object] = {}
+            exec(python, namespace)
+            assert isinstance(namespace["traj"], tj.Trajectory)
+    with serving(adk.psf, token=None) as server:
+        assert not any("tj.open" in line for line in server.lines)
+
+
 def test_address_that_others_reach_is_warned_of(adk: Adk) -> None:
     """Data and token are not encrypted there; the token that was made is long."""
     with serving(
@@ -453,17 +494,17 @@ def test_wrong_arguments_are_one_line(
     tmp_path: Path, adk: Adk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is served then."""
-    assert "no such file or store" in commands.fail("serve", tmp_path / "none.xtc")
-    assert "neither a file nor a store" in commands.fail("serve", tmp_path)
+    commands.fail("serve", tmp_path / "none.xtc")
+    commands.fail("serve", tmp_path)
     (same := tmp_path / "adk.xtc").write_bytes(b"")
-    assert "have the same name" in commands.fail("serve", adk.xtc, same)
-    assert "does not appear to be" in commands.fail("serve", adk.xtc, "--address", "x")
+    commands.fail("serve", adk.xtc, same)
+    commands.fail("serve", adk.xtc, "--address", "x")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert "in use" in commands.fail("serve", adk.xtc, "--port", port)
-    assert "prints no token" in commands.misuse("serve", adk.xtc, "--quiet")
+        commands.fail("serve", adk.xtc, "--port", port)
+    commands.misuse("serve", adk.xtc, "--quiet")
     monkeypatch.setenv("TRAJET_TOKEN", "short")
-    assert "at least 16" in commands.fail("serve", adk.xtc)
+    commands.fail("serve", adk.xtc)
 
 
 def test_example_of_the_documentation_reads_a_frame(server: Served, adk: Adk) -> None:

@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -19,8 +18,12 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
+from helpers import messages
+from helpers.commands import execute, python
 from helpers.golden_files import FORMATS, Adk
-from helpers.made_stores import TWO_TAGS, Solvated, make_store
+from helpers.made_files import write_names
+from helpers.made_stores import TWO_TAGS, Solvated
+from helpers.messages import raises
 from helpers.mounted_stores import (
     PATIENCE,
     Mounted,
@@ -41,34 +44,19 @@ READERS = {
 
 
 @pytest.fixture(scope="module")
-def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
-    """Return a store for reading only."""
-    return make_store(tmp_path_factory.mktemp("wet"))
-
-
-@pytest.fixture(scope="module")
 def shown(wet: Solvated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mounted]:
     """Return the mounted store."""
     with mounted(wet.store.folder, tmp_path_factory.mktemp("shown")) as at:
         yield at
 
 
-@pytest.fixture
-def own_wet(tmp_path: Path) -> Solvated:
-    """Return a store for a test that changes it."""
-    return make_store(tmp_path)
-
-
 def frames_of_mdanalysis(path: Path, numbers: list[int]) -> Iterator[tuple[Any, ...]]:
     """Yield positions, cells and times that MDAnalysis reads of some frames."""
     kind = {"xtc": "XTC", "trr": "TRR", "dcd": "DCD", "nc": "NCDF"}[path.suffix[1:]]
-    with warnings.catch_warnings():
-        # Of the folder, in which it cannot keep its offsets.
-        warnings.simplefilter("ignore")
-        with FORMATS[kind].reader(str(path)) as reader:
-            for number in numbers:
-                ts = reader[number]
-                yield ts.positions.copy(), ts.dimensions, ts.time
+    with FORMATS[kind].reader(str(path)) as reader:
+        for number in numbers:
+            ts = reader[number]
+            yield ts.positions.copy(), ts.dimensions, ts.time
 
 
 def frames_of_mdtraj(path: Path, numbers: list[int]) -> Iterator[tuple[Any, ...]]:
@@ -105,7 +93,7 @@ def test_whole_is_the_source_and_tags_are_their_files(wet: Solvated, shown: Moun
         assert found.st_mtime_ns == (wet.path / "manifest.json").stat().st_mtime_ns
         assert (shown / name).read_bytes() == path.read_bytes()
     for refused in (lambda: (shown / "new").write_text(""), (shown / "wet.xtc").unlink):
-        with pytest.raises(OSError, match="Read-only"):
+        with raises(OSError):
             refused()
     assert not (shown / "wet.nc").exists()
     assert not (shown / "dry.xtc").exists()
@@ -223,9 +211,7 @@ def test_store_may_be_an_option(wet: Solvated, tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 0
         process.communicate()
     for wrong in (["--store", store, store, str(folder)], [str(folder)], []):
-        done = subprocess.run([*words, *wrong], capture_output=True, text=True, check=False)
-        assert done.returncode == 2
-        assert "STORE FOLDER" in done.stderr
+        messages.compare(execute(*words, *wrong, code=2).stderr)
 
 
 def test_files_can_be_mapped_into_memory(wet: Solvated, shown: Mounted) -> None:
@@ -254,7 +240,7 @@ def test_grown_data_sets_of_every_format_are_one_file(ending: str, tmp_path: Pat
     tj.convert(source, first, frames=slice(0, 2), allow_loss=True)
     tj.convert(source, whole, allow_loss=True)
     topology = tmp_path / "top.gro"
-    _write_gro(topology, source.n_atoms)
+    write_names(topology, source.n_atoms)
     (tmp_path / "two.toml").write_text(TWO_TAGS)
     store = tj.Store(tmp_path / "store", create=True)
     growing = tmp_path / f"grown.{ending}"
@@ -281,12 +267,6 @@ def test_grown_data_sets_of_every_format_are_one_file(ending: str, tmp_path: Pat
                 assert np.array_equal(part.read().positions, mine.positions)
                 assert np.allclose(part.times, truth.times, rtol=1e-6)
         assert shown.end() == (0, "")
-
-
-def _write_gro(path: Path, n_atoms: int) -> None:
-    """Write a topology whose atoms have only numbers."""
-    atoms = [f"{1:5d}RES  {'A':>5}{k % 100000:5d}{0:8.3f}{0:8.3f}{0:8.3f}" for k in range(n_atoms)]
-    path.write_text("\n".join(["made", str(n_atoms), *atoms, "   1.0   1.0   1.0", ""]))
 
 
 # Eight processes, which are forked before they open the file.
@@ -317,12 +297,8 @@ def test_eight_readers_at_once_read_the_source(wet: Solvated, tmp_path: Path) ->
     """They are processes that all start with the same file."""
     with mounted(wet.store.folder, tmp_path / "shown") as shown:
         here = Path(__file__).parent
-        digests = subprocess.run(
-            [sys.executable, "-c", READ_AT_ONCE, shown / "wet.xtc", here],
-            capture_output=True,
-            text=True,
-            timeout=4 * PATIENCE,
-            check=True,
+        digests = python(
+            "-c", READ_AT_ONCE, shown / "wet.xtc", here, timeout=4 * PATIENCE
         ).stdout.split()
         assert digests == [digest_of_frames(wet.xtc, seed) for seed in range(8)]
         assert shown.end() == (0, "")
@@ -390,11 +366,11 @@ def test_killed_mount_is_mounted_again(wet: Solvated, tmp_path: Path) -> None:
         shown.process.kill()
         shown.process.wait()
         assert is_mounted(folder)
-        with pytest.raises(OSError, match=r"not connected|abort"):
+        with pytest.raises(OSError):
             file.read()
-        with pytest.raises(OSError, match="not connected"):
+        with raises(OSError):
             file.close()
-        with pytest.raises(OSError, match="not connected"):
+        with raises(OSError):
             folder.stat()
         words = start(wet.store.folder, folder)
         try:
@@ -423,7 +399,7 @@ def test_missing_file_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_p
         ion.write_bytes(ion.read_bytes()[:-8])
         for name in ("wet.xtc", "wet.dcd", "wet@water.xtc", "wet@water.dcd", "wet@ion.xtc"):
             assert (shown / name).stat().st_size > 0
-            with pytest.raises(OSError, match="Input/output") as caught:
+            with raises(OSError) as caught:
                 (shown / name).read_bytes()
             assert caught.value.errno == errno.EIO
         protein = next((own_wet.folder / "fast").glob("wet-*/protein.xtc"))
@@ -446,7 +422,7 @@ def test_changed_byte_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_p
     protein.write_bytes(data)
     with mounted(own_wet.store.folder, tmp_path / "shown") as shown:
         for name in ("wet.xtc", "wet.dcd", "wet@protein.xtc", "wet@protein.dcd"):
-            with pytest.raises(OSError, match="Input/output") as caught:
+            with raises(OSError) as caught:
                 (shown / name).read_bytes()
             assert caught.value.errno == errno.EIO
         before = int(tj.open(None, own_wet.xtc).source.reader.offsets()[5])
@@ -465,7 +441,7 @@ def test_changed_byte_is_an_error_of_reads_that_need_it(own_wet: Solvated, tmp_p
         "wet@protein.xtc",
         "wet@protein.dcd",
     }
-    assert all("trajet store verify wet --store" in line for line in lines)
+    assert all(f"trajet store verify {own_wet.path} says" in line for line in lines)
 
 
 def test_mount_follows_the_store(own_wet: Solvated, tmp_path: Path) -> None:

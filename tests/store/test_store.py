@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -14,29 +13,19 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import execute
 from helpers.golden_files import Adk
-from helpers.made_stores import Solvated, make_store
+from helpers.made_stores import Solvated, make_store, write_profile
+from helpers.messages import raises
 from trajet.dataset import find_dataset
 
 CALPHA = "name CA"
 
 
 @pytest.fixture(scope="module")
-def wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
-    """Return a store for reading only."""
-    return make_store(tmp_path_factory.mktemp("wet"))
-
-
-@pytest.fixture(scope="module")
 def long_wet(tmp_path_factory: pytest.TempPathFactory) -> Solvated:
     """Return a store of 50 frames, so large that opening it reads little in comparison."""
     return make_store(tmp_path_factory.mktemp("long"), times=5)
-
-
-@pytest.fixture
-def own_wet(tmp_path: Path) -> Solvated:
-    """Return a store for a test that changes it."""
-    return make_store(tmp_path)
 
 
 def sizes(wet: Solvated) -> dict[str, int]:
@@ -83,7 +72,7 @@ def test_files_of_unused_tags_are_not_needed(own_wet: Solvated) -> None:
     assert tj.rmsd(calpha, groups=["backbone"]).values.shape == (10, 2)
     assert calpha.read(frames=[3, 1]).positions.shape == (2, 214, 3)
     assert tj.open(f"{own_wet.path}@protein").read().positions.shape == (10, 3341, 3)
-    with pytest.raises(OSError, match=r"water\.xtc"):
+    with raises(OSError):
         traj.select("resname SOL").read(frames=[0])
 
 
@@ -94,7 +83,7 @@ def test_whole_data_set_is_the_original(wet: Solvated, tmp_path: Path) -> None:
     one, other = ours.read(), plain.read()
     for name in ("positions", "times", "steps", "cells", "frames"):
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
-    blocks = [block.positions.copy() for block in ours.blocks(3)]
+    blocks = [block.positions for block in ours.blocks(3)]
     assert np.concatenate(blocks).tobytes() == other.positions.tobytes()
     done = wet.store.get("wet", tmp_path / "whole.xtc", topology=tmp_path / "whole.gro")
     assert (done.n_frames, done.n_atoms) == (10, 47681)
@@ -134,7 +123,7 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
         assert positions.tobytes() == among.read(frames=[0, 9]).positions.tobytes(), text
         assert here.atoms.positions.tobytes() == positions[0].tobytes()
         assert here.atoms.resids.tolist() == among.atoms.resids.tolist()
-    with pytest.raises(tj.SelectionError, match="matches none of the 44340 atoms"):
+    with raises(tj.SelectionError):
         traj.select("protein")
     assert np.isnan(traj.universe.select_atoms("protein").positions).all()
 
@@ -152,11 +141,9 @@ def test_selections_are_those_of_the_original(wet: Solvated) -> None:
 def test_selections_by_distance_need_the_tags_of_their_operands(wet: Solvated, text: str) -> None:
     """An atom of a tag that is not open is not taken for one that is far away."""
     water = wet.store.open("wet", tags=["water"])
-    both = "protein, ion" if "NA" in text else "protein"
-    missing = rf"depends on positions of \d+ atoms .*, in tags that are not open: .*{both}"
-    with pytest.raises(tj.SelectionError, match=missing):
+    with raises(tj.SelectionError):
         water.select(text)
-    with pytest.raises(tj.SelectionError, match=missing):
+    with raises(tj.SelectionError):
         water.select(text, updating=True)
     if "NA" not in text:
         some = wet.store.open("wet", tags=["water", "protein"])
@@ -173,7 +160,7 @@ def test_files_with_some_atoms_need_those_of_a_selection_by_distance(
     """Atoms that no frame has are an error where a distance from them matters."""
     wet.store.get("wet", tmp_path / "ions.xtc", tags=["ion"])
     ions = tj.open(wet.gro, tmp_path / "ions.xtc", atoms="resname NA+")
-    with pytest.raises(tj.SelectionError, match="not in the trajectory: give a trajectory that"):
+    with raises(tj.SelectionError):
         ions.select("around 9 protein", updating=True)
 
 
@@ -205,9 +192,9 @@ def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -
     assert ions.trajectory.select(mask).indices.tolist() == numbers
     (block,) = ions.trajectory.blocks(10, atoms=numbers)
     assert block.positions.tobytes() == again.positions.tobytes()
-    with pytest.raises(tj.SelectionError, match="atom 17 is in tags that are not open"):
+    with raises(tj.SelectionError):
         ions.trajectory.select([47680, 17])
-    with pytest.raises(tj.SelectionError, match="atom 47681 is out of range"):
+    with raises(tj.SelectionError):
         ions.trajectory.read(atoms=[47681])
 
 
@@ -230,13 +217,13 @@ def test_references_and_angles_of_tags_leave_out_other_tags(own_wet: Solvated) -
     assert ours.atoms.tolist() == theirs.atoms.tolist()
     assert ours.values.tobytes() == theirs.values.tobytes()
     # The first residue extends beyond the tag.
-    (remark,) = [text for text in ours.report["remarks"] if "left out" in text]
-    assert remark.endswith(": 1")
+    (message,) = [text for text in ours.messages if "left out" in text]
+    assert message.endswith(": 1")
     fours = ours.atoms[[5, 0]]
     assert tj.dihedrals(traj, fours).values.tobytes() == ours.values[:, [5, 0]].tobytes()
-    with pytest.raises(tj.SelectionError, match="not open"):
+    with raises(tj.SelectionError):
         tj.dihedrals(traj, [[0, 1, 2, 3]])
-    with pytest.raises(tj.SelectionError, match="no residue has all atoms"):
+    with raises(tj.SelectionError):
         tj.dihedrals(traj.select("resid 101"))
     # By indices in the structure of the whole, and in that of the tag alone.
     chosen = traj.select(ours.atoms[:, 1])
@@ -256,19 +243,19 @@ def test_missing_data_sets_and_tags_are_errors(
     wet: Solvated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error lists those that exist; a path outside of a store is no data set."""
-    with pytest.raises(tj.StoreError, match="it has protein, ion, water"):
+    with raises(tj.StoreError):
         tj.open(f"{wet.path}@protien")
-    with pytest.raises(tj.StoreError, match="it has wet"):
+    with raises(tj.StoreError):
         tj.open(wet.folder / "store" / "dry")
-    with pytest.raises(tj.StoreError, match="not a store"):
+    with raises(tj.StoreError):
         tj.Store(wet.folder)
-    with pytest.raises(TypeError, match="data set"):
+    with raises(TypeError):
         tj.open(wet.folder / "wet")
-    with pytest.raises(ValueError, match="includes its topology"):
+    with raises(ValueError):
         tj.open(wet.gro, wet.path)
-    with pytest.raises(ValueError, match="leave continuous="):
+    with raises(ValueError):
         tj.open(wet.path, continuous=True)
-    with pytest.raises(TypeError, match="must be a list of names"):
+    with raises(TypeError):
         wet.store.open("wet", tags="protein")
     monkeypatch.chdir(wet.folder / "store")
     assert find_dataset("wet") is not None
@@ -283,22 +270,22 @@ def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
     universe = mda.Universe(wet.gro, wet.xtc)
     store = wet.store
     others = [
-        (wet.gro, "the path '.*wet.gro'"),
-        ("wet.xtc", "the path 'wet.xtc'"),
-        (universe, "a store takes its files"),
-        (universe.atoms, "a store takes its files"),
-        (tj.open(wet.gro, wet.xtc).select([0]), "all atoms of a trajectory"),
-        (None, "a NoneType"),
+        wet.gro,
+        "wet.xtc",
+        universe,
+        universe.atoms,
+        tj.open(wet.gro, wet.xtc).select([0]),
+        None,
     ]
-    for given, words in others:
+    for given in others:
         for method in (store.add, store.append):
-            with pytest.raises(TypeError, match=rf"tj\.open\('top\.psf', .*{words}"):
+            with raises(TypeError):
                 method("wet", given)
-    with pytest.raises(tj.StoreError, match="without a topology"):
+    with raises(tj.StoreError):
         store.add("dry", tj.open(None, wet.xtc))
-    with pytest.raises(tj.StoreError, match="retag"):
+    with raises(tj.StoreError):
         store.add("dry", store.open("wet"))
-    with pytest.raises(TypeError, match="must be a str, not int"):
+    with raises(TypeError):
         store.open(5)
     for profile in (5, {"tags": []}):
         with pytest.raises(TypeError):
@@ -421,7 +408,7 @@ def test_readers_continue_while_a_tag_moves(own_wet: Solvated) -> None:
     assert again.read(frames=[0]).positions.tobytes() == wanted
     report = tj.rmsd(again.select(CALPHA)).report
     assert report["tiers"] == {"fast": 0, "slow": report["bytes_read"]}
-    with pytest.raises(tj.StoreError, match="it has fast, slow"):
+    with raises(tj.StoreError):
         store.move("wet", "protein", "tape")
     assert store.verify("wet") == ()
 
@@ -468,14 +455,8 @@ def test_relative_path_of_a_store_outlives_a_change_of_folder(
 def test_few_files_of_many_stay_open(adk: Adk, tmp_path: Path) -> None:
     """A data set that was appended to often is read with few open files over all tags."""
     parts = tj.split(tj.open(None, adk.xtc), tmp_path / "parts", segments=49)
-    profile = tmp_path / "tags.toml"
-    tags = [
-        f'[[tags]]\nname = "t{k}"\nselect = "index {500 * k}:{500 * k + 499}"' for k in range(6)
-    ]
-    tags.append('[[tags]]\nname = "rest"\nselect = "rest"')
-    profile.write_text(
-        "\n".join(['[tiers]\nall = "all"', *(f'{tag}\ntier = "all"' for tag in tags)])
-    )
+    tags = [f"t{k};index {500 * k}:{500 * k + 499}" for k in range(6)]
+    profile = write_profile(tmp_path, *tags, "rest;rest")
     store = tj.Store(tmp_path / "store", create=True)
     store.add("adk", tj.open(adk.psf, parts[0].path), profile=profile)
     for part in parts[1:]:
@@ -494,10 +475,10 @@ def test_file_names_that_are_not_text_are_refused_by_stores(adk: Adk, tmp_path: 
     tj.rmsd(traj.select(CALPHA)).report.save(page)
     assert "adk-\\udcff.xtc" in page.read_text()
     store = tj.Store(tmp_path / "store", create=True)
-    with pytest.raises(tj.StoreError, match="must be text"):
+    with raises(tj.StoreError):
         store.add("adk", traj)
     assert {path.name for path in (tmp_path / "store").iterdir()} == {"store.json", "lock"}
-    with pytest.raises(tj.StoreError, match=f"{page}: is a file: a store is a folder"):
+    with raises(tj.StoreError):
         tj.Store(page)
 
 
@@ -534,7 +515,7 @@ def test_unknown_tier_is_an_error(own_wet: Solvated) -> None:
         lambda: store.remove("wet"),
     )
     for ask in asked:
-        with pytest.raises(tj.StoreError, match=r"slow.*fast"):
+        with raises(tj.StoreError):
             ask()
 
 
@@ -543,17 +524,17 @@ def test_missing_files_of_open_tags_are_explained(own_wet: Solvated) -> None:
     store = own_wet.store
     before = store.open("wet")
     store.retag("wet", own_wet.profile)
-    with pytest.raises(tj.StoreError, match=r"wet was divided again or moved .* open it again"):
+    with raises(tj.StoreError):
         before.read(frames=[0])
     before = store.open("wet")
     calpha = before.select(CALPHA)
     store.retag("wet", own_wet.profile)
-    with pytest.raises(tj.StoreError, match="wet was divided again"):
+    with raises(tj.StoreError):
         tj.rmsd(calpha, pool=tj.ProcessPool(workers=2, task_frames=5))
     before = store.open("wet")
     store.remove("wet")
     for ask in (lambda: before.read(frames=[0]), lambda: before.select(CALPHA)):
-        with pytest.raises(tj.StoreError, match=r"wet was removed since it was opened"):
+        with raises(tj.StoreError):
             ask()
 
 
@@ -563,10 +544,10 @@ def test_unmounted_tier_is_an_error(own_wet: Solvated) -> None:
     traj = tj.open(own_wet.path)
     slow.rename(away)
     slow.mkdir()
-    with pytest.raises(tj.StoreError, match="is the tier mounted"):
+    with raises(tj.StoreError):
         traj.read(frames=[0])
     source = tj.open(own_wet.gro, own_wet.xtc)
-    with pytest.raises(tj.StoreError, match="nothing seems to be mounted"):
+    with raises(tj.StoreError):
         own_wet.store.add("two", source, profile=own_wet.profile)
     (problem,) = own_wet.store.verify("wet")
     assert "nothing seems to be mounted" in problem
@@ -696,7 +677,7 @@ def test_link_replaces_no_other_file(own_wet: Solvated, name: str) -> None:
     folder = own_wet.folder / "links"
     folder.mkdir()
     (folder / name).write_text("mine")
-    with pytest.raises(tj.OutputError, match="is not a link of this store"):
+    with raises(tj.OutputError):
         own_wet.store.link(folder)
     assert [path.name for path in folder.iterdir()] == [name]
 
@@ -736,7 +717,7 @@ def test_damage_is_not_retagged(own_wet: Solvated) -> None:
     path.write_bytes(data)
     before = store.verify("wet")
     assert len(before) == 1
-    with pytest.raises(tj.TrajetError, match=r"frame 9 at byte .* is not the one that was written"):
+    with raises(tj.TrajetError):
         store.retag("wet", own_wet.profile)
     assert store.verify("wet") == before
 
@@ -769,7 +750,7 @@ def test_retagging_reads_the_data_once(wet: Solvated, tmp_path: Path) -> None:
     xtc = tmp_path / "long.xtc"
     xtc.write_bytes(wet.xtc.read_bytes() * 6)
     words = [sys.executable, "-c", ANEW, tmp_path / "store", xtc]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    done = execute(*words)
     read, held = map(int, done.stdout.split())
     assert held <= read < 1.1 * held
 
@@ -782,7 +763,7 @@ def test_failed_add_leaves_no_tier(wet: Solvated, tmp_path: Path) -> None:
         profile = tmp_path / f"{folder}.toml"
         profile.write_text(f'[tiers]\nonly = {{folder = "{folder}", limit = "{limit}"}}\n{tag}')
         if limit == "1 kB":
-            with pytest.raises(tj.StoreError, match="limit"):
+            with raises(tj.StoreError):
                 store.add("wet", tj.open(wet.gro, wet.xtc), profile=profile)
             assert store.tiers == {}
             assert not (tmp_path / folder).exists()
@@ -801,7 +782,7 @@ def test_full_temporary_folder_is_named(
     # A full disk would take privileges; the error differs only in its number.
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        with pytest.raises(tj.OutputError, match=f"{temporary}.*File too large.*TMPDIR"):
+        with raises(tj.OutputError):
             store.add("wet", tj.open(wet.gro, wet.xtc))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

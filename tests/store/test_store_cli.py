@@ -13,37 +13,20 @@ import click
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import fail, misuse, names_in, run, succeed
+from helpers import messages
+from helpers.commands import fail, misuse, names_in, python, run, succeed
 from helpers.golden_files import Adk
-from helpers.made_stores import TWO_TAGS, Solvated, make_sources, make_store
+from helpers.made_stores import TWO_TAGS, Solvated, make_sources
+from helpers.messages import raises
 from trajet.cli.entry import commands
 from trajet.store.profile import default_text
 from trajet.store.watch import Watch
-
-COMMANDS = (
-    *("add", "append", "list", "show", "get", "move", "verify", "stats", "remove", "retag"),
-    *("repair", "watch", "link", "profile"),
-)
 
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Solvated:
     """Return topology, trajectory and profile, without a store."""
     return make_sources(tmp_path)
-
-
-@pytest.fixture
-def wet(tmp_path: Path) -> Solvated:
-    """Return a store."""
-    return make_store(tmp_path)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example(command: str) -> None:
-    """Every command shows an example that can be copied, and the group lists it."""
-    text = "\n".join(succeed("store", command, "--help"))
-    assert re.search(rf"^\s*trajet store {command}\b", text, re.MULTILINE)
-    assert re.search(rf"^  {command}\s", "\n".join(succeed("store", "--help")), re.MULTILINE)
 
 
 def test_commands_from_adding_to_removing(sources: Solvated) -> None:
@@ -70,10 +53,10 @@ def test_commands_from_adding_to_removing(sources: Solvated) -> None:
     assert line.endswith("is on slow")
     (line,) = succeed("store", "verify", *at)
     assert "wet" in line
-    remark, overlap, line = succeed(
+    message, overlap, line = succeed(
         "store", "append", "wet", *at, "--trajectory", sources.xtc, sources.xtc
     )
-    assert "new frames begin at 0 ps" in remark
+    assert "new frames begin at 0 ps" in message
     assert "step back at 1 of 1 file boundaries" in overlap
     assert line == "wet: 10 frames added, 20 in all"
     head, *_ = succeed("store", "stats", *at)
@@ -107,48 +90,47 @@ def test_printed_profile_is_a_profile(tmp_path: Path) -> None:
 
 
 def test_analyses_of_a_data_set_equal_those_of_the_trajectory(
-    wet: Solvated, tmp_path: Path
+    own_wet: Solvated, tmp_path: Path
 ) -> None:
     """`trajet rmsd STORE/NAME`, `info` and `convert` are compared."""
     select = ("--select", "name CA")
-    succeed("rmsd", wet.path, *select, "-o", tmp_path / "ours.npz", "--quiet")
-    succeed("rmsd", wet.gro, wet.xtc, *select, "-o", tmp_path / "plain.npz", "--quiet")
+    succeed("rmsd", own_wet.path, *select, "-o", tmp_path / "ours.npz", "--quiet")
+    succeed("rmsd", own_wet.gro, own_wet.xtc, *select, "-o", tmp_path / "plain.npz", "--quiet")
     ours, plain = (np.load(tmp_path / f"{name}.npz")["values"] for name in ("ours", "plain"))
     assert ours.tobytes() == plain.tobytes()
-    assert wet.store.stats("wet").uses == 1
-    facts = succeed("info", f"{wet.path}@protein")
-    assert f"file          {wet.path}@protein" in facts
+    assert own_wet.store.stats("wet").uses == 1
+    facts = succeed("info", f"{own_wet.path}@protein")
+    assert f"file          {own_wet.path}@protein" in facts
     assert "atoms         3341" in facts
-    size = wet.store.show("wet").tags[0].size
+    size = own_wet.store.show("wet").tags[0].size
     assert any(fact.startswith(f"size          {size} bytes") for fact in facts)
     # No atom of this tag is the first of the topology.
-    some = succeed("info", f"{wet.path}@ion")
+    some = succeed("info", f"{own_wet.path}@ion")
     assert "atoms         4" in some
     assert "topology      47681 atoms of all tags, on which the lines below are" in some
-    assert "of all tags" not in succeed("info", wet.path)
-    succeed("convert", wet.path, tmp_path / "ca.xtc", *select)
+    assert "of all tags" not in succeed("info", own_wet.path)
+    succeed("convert", own_wet.path, tmp_path / "ca.xtc", *select)
     assert tj.open(None, tmp_path / "ca.xtc").n_atoms == 214
-    succeed("split", "--segments", 2, wet.xtc, "-o", tmp_path / "parts")
+    succeed("split", "--segments", 2, own_wet.xtc, "-o", tmp_path / "parts")
 
 
-def test_invalid_requests_are_errors(wet: Solvated) -> None:
+def test_invalid_requests_are_errors(own_wet: Solvated) -> None:
     """The output is one line and status 1, or the usage and status 2."""
-    at = ("--store", wet.folder / "store")
-    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
-    assert "not a store" in fail("store", "list", "--store", wet.folder)
-    assert 'has a data set "wet" already' in fail("store", "add", "wet", *at, *given)
-    assert "it has wet" in fail("store", "show", "dry", *at)
-    assert "it has protein, ion, water" in fail("rmsd", f"{wet.path}@lipid", "--select", "all")
-    unknown = fail("store", "get", "wet", *at, "--tag", "lipid", "-o", wet.folder / "x.xtc")
-    assert "it has protein, ion, water" in unknown
-    assert "it has fast, slow" in fail("store", "move", "wet", *at, "--tag", "ion", "--tier", "t")
-    assert "no such file" in fail("store", "retag", "wet", *at, "--profile", "none.toml").lower()
-    assert "no such folder" in fail("store", "watch", wet.folder / "none", *at)
-    assert "STORE/NAME" in misuse("rmsd", wet.folder / "any.tpr", "--select", "name CA")
-    store = wet.store.folder
-    assert f"data set of it: {store / 'wet'}" in misuse("rmsd", store, "--select", "name CA")
-    assert "--trajectory" in misuse("store", "add", "x", *at, "--topology", wet.gro)
-    assert "NAME" in misuse("store", "add", *at, *given)
+    at = ("--store", own_wet.folder / "store")
+    given = ("--topology", own_wet.gro, "--trajectory", own_wet.xtc)
+    fail("store", "list", "--store", own_wet.folder)
+    fail("store", "add", "wet", *at, *given)
+    fail("store", "show", "dry", *at)
+    fail("rmsd", f"{own_wet.path}@lipid", "--select", "all")
+    fail("store", "get", "wet", *at, "--tag", "lipid", "-o", own_wet.folder / "x.xtc")
+    fail("store", "move", "wet", *at, "--tag", "ion", "--tier", "t")
+    fail("store", "retag", "wet", *at, "--profile", "none.toml")
+    fail("store", "watch", own_wet.folder / "none", *at)
+    misuse("rmsd", own_wet.folder / "any.tpr", "--select", "name CA")
+    store = own_wet.store.folder
+    misuse("rmsd", store, "--select", "name CA")
+    misuse("store", "add", "x", *at, "--topology", own_wet.gro)
+    misuse("store", "add", *at, *given)
 
 
 @pytest.fixture
@@ -208,38 +190,33 @@ def test_tags_of_a_path_equal_the_option(adk_store: Path) -> None:
     assert tj.open(None, folder / "ours.xtc").n_atoms == 151
     parsed("store", "move", f"{adk_store}@s", "--tier", "slow")
     assert [kept.tag.tier for kept in tj.Store(adk_store.parent).show("run").tags] == ["slow"] * 2
-    with pytest.raises(click.UsageError, match="not both"):
+    with raises(click.UsageError):
         parsed("store", "get", f"{adk_store}@some", "--tag", "others", "-o", folder / "no.xtc")
     for named in (f"{adk_store}@s,o", str(adk_store)):
-        with pytest.raises(click.UsageError, match="one at a time"):
+        with raises(click.UsageError):
             parsed("store", "move", named, "--tier", "fast")
     for command in ("show", "stats", "verify", "remove"):
-        with pytest.raises(click.UsageError, match="leave @some out"):
+        with raises(click.UsageError):
             parsed("store", command, f"{adk_store}@some", *["--yes"][command != "remove" :])
     assert tj.Store(adk_store.parent).list() == ("run",)
 
 
 def test_data_set_needs_one_store(adk_store: Path) -> None:
     """None and two are refused before any file is opened."""
-    with pytest.raises(click.UsageError, match="in which store"):
+    with raises(click.UsageError):
         parsed("store", "show", "run")
-    with pytest.raises(click.UsageError, match="not both"):
+    with raises(click.UsageError):
         parsed("store", "show", adk_store, "--store", adk_store.parent)
-    with pytest.raises(click.UsageError, match="STORE/NAME"):
+    with raises(click.UsageError):
         parsed("store", "verify")
-    with pytest.raises(tj.StoreError, match="not a store"):
+    with raises(tj.StoreError):
         parsed("store", "show", adk_store.parents[1] / "none" / "run")
 
 
 def test_remove_without_a_terminal_requires_yes(adk_store: Path) -> None:
     """The exit code is 2; the message lists the files and the state of the original."""
     original = adk_store.parents[1] / "run.xtc"
-    message = misuse("store", "remove", adk_store)
-    assert "run: 98 frames of 3341 atoms" in message
-    assert re.search(r"tag others: 3190 atoms, \S+ \wiB, 1 file on slow", message)
-    assert re.search(rf"original {re.escape(str(original))} \(.*\): unchanged", message)
-    assert "only copy" not in message
-    assert "--yes" in message
+    misuse("store", "remove", adk_store)
     assert tj.open(adk_store).n_frames == 98
     lines = succeed("store", "remove", adk_store, "--yes")
     assert lines[0].startswith("run: 98 frames")
@@ -260,9 +237,7 @@ def test_remove_states_the_condition_of_the_original(adk_store: Path) -> None:
     assert [each.state for each in store.originals("run")] == ["changed"]
     original.unlink()
     assert [each.state for each in store.originals("run")] == ["missing"]
-    message = misuse("store", "remove", adk_store)
-    assert ": missing\n" in message
-    assert "may be the only copy of these frames" in message
+    misuse("store", "remove", adk_store)
     original.symlink_to(original)
     (state,) = (each.state for each in store.originals("run"))
     assert state.startswith("unreadable: ")
@@ -273,14 +248,7 @@ def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> N
     """Only yes removes the data set."""
     ours, theirs = os.openpty()
     os.write(ours, f"{answer}\n".encode())
-    done = subprocess.run(
-        [sys.executable, "-m", "trajet", "store", "remove", str(adk_store)],
-        stdin=theirs,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-m", "trajet", "store", "remove", adk_store, stdin=theirs, code=None)
     os.close(ours)
     os.close(theirs)
     assert done.returncode == code, done.stderr
@@ -291,72 +259,70 @@ def test_remove_asks_on_a_terminal(adk_store: Path, answer: str, code: int) -> N
     assert tj.Store(adk_store.parent).list() == (() if code == 0 else ("run",))
 
 
-def test_damage_is_an_exit_code(wet: Solvated) -> None:
+def test_damage_is_an_exit_code(own_wet: Solvated) -> None:
     """`verify` prints one line per damage on standard error."""
-    path = wet.store.show("wet").tags[1].paths[0]
+    path = own_wet.store.show("wet").tags[1].paths[0]
     data = bytearray(path.read_bytes())
     data[100] ^= 1
     path.write_bytes(data)
-    assert str(path) in fail("store", "verify", "--store", wet.folder / "store")
+    fail("store", "verify", "--store", own_wet.folder / "store")
 
 
-def test_manifest_of_a_newer_schema_is_an_error(wet: Solvated) -> None:
+def test_manifest_of_a_newer_schema_is_an_error(own_wet: Solvated) -> None:
     """Its content is not guessed."""
-    path = wet.path / "manifest.json"
-    path.write_text(path.read_text().replace('"schema":2', '"schema":3'))
-    assert "use a newer trajet" in fail("store", "show", "wet", "--store", wet.folder / "store")
+    path = own_wet.path / "manifest.json"
+    path.write_text(path.read_text().replace('"schema":3', '"schema":4'))
+    fail("store", "show", "wet", "--store", own_wet.folder / "store")
 
 
-def test_error_of_an_older_store_has_the_commands_that_rebuild_it(wet: Solvated) -> None:
+def test_error_of_an_older_store_has_the_commands_that_rebuild_it(own_wet: Solvated) -> None:
     """`get` restores the trajectory from the tags, `add` divides it again, into the same bits."""
-    store, whole = wet.folder / "store", wet.folder / "again.xtc"
-    succeed("store", "get", wet.path, "-o", whole)
-    for path in (store / "store.json", wet.path / "manifest.json"):
+    store, whole = own_wet.folder / "store", own_wet.folder / "again.xtc"
+    succeed("store", "get", own_wet.path, "-o", whole)
+    for path in (store / "store.json", own_wet.path / "manifest.json"):
         text = path.read_text()
-        path.write_text(re.sub(r'"schema":( ?)2', r'"schema":\g<1>1', text))
+        path.write_text(re.sub(r'"schema":( ?)3', r'"schema":\g<1>2', text))
         error = fail("store", "list", "--store", store)
-        assert f"{path}: has schema 1, but this version reads schema 2" in error
-        assert f"trajet store get {wet.path} -o wet.xtc;" in error
         path.write_text(text)
-    command = re.findall(r"trajet (store add .*?) \(with the --profile", error)[0].split()
-    succeed(*command[:-1], whole, "--profile", wet.profile)
-    first, again = wet.store, tj.Store(f"{store}-new")
+    (topology,) = re.findall(r"with the topology (\S+) and the profile that it had", error)
+    (new,) = re.findall(r": trajet store add (\S+)$", error)
+    words = ("--topology", topology, "--trajectory", whole, "--profile", own_wet.profile)
+    succeed("store", "add", new, *words)
+    first, again = own_wet.store, tj.Store(f"{store}-new")
     assert again.show("wet").tags[0].size == first.show("wet").tags[0].size
     assert again.verify() == ()
 
 
-def test_damaged_data_set_hides_no_other(wet: Solvated) -> None:
+def test_damaged_data_set_hides_no_other(own_wet: Solvated) -> None:
     """The other data sets are listed; the error names the damage and the remedy."""
-    store = wet.folder / "store"
-    wet.store.add("dry", tj.open(wet.gro, wet.xtc), profile=wet.profile)
+    store = own_wet.folder / "store"
+    own_wet.store.add("dry", tj.open(own_wet.gro, own_wet.xtc), profile=own_wet.profile)
     (store / "dry" / "manifest.json").write_text("{")
-    for command in (["list"], ["stats"], ["link", wet.folder / "links"]):
+    for command in (["list"], ["stats"], ["link", own_wet.folder / "links"]):
         done = run("store", *command, "--store", store)
         assert done.returncode == 1
         # Of links the whole path is printed, which contains the folder's name, too.
         assert any(Path(line).name.startswith("wet") for line in done.stdout.splitlines()), command
-        (message,) = done.stderr.splitlines()
-        assert str(store / "dry" / "manifest.json") in message
-        assert "restore it from a copy, or remove" in message
+        messages.compare(done.stderr)
 
 
-def test_moved_store_is_repaired(wet: Solvated) -> None:
+def test_moved_store_is_repaired(own_wet: Solvated) -> None:
     """It moves with its tiers: reading changes nothing and names the remedy, `repair`."""
-    made, new = wet.folder / "made", wet.folder / "new"
-    given = ("--topology", wet.gro, "--trajectory", wet.xtc)
+    made, new = own_wet.folder / "made", own_wet.folder / "new"
+    given = ("--topology", own_wet.gro, "--trajectory", own_wet.xtc)
     succeed("store", "add", "wet", "--store", made, *given)
     succeed("store", "move", "wet", "--store", made, "--tag", "protein", "--tier", "slow")
     made.rename(new)
     at = ("--store", new)
-    assert "trajet store repair" in fail("rmsd", new / "wet", "--select", "name CA")
+    fail("rmsd", new / "wet", "--select", "name CA")
     for command in (("remove", "wet", "--yes"), ("move", "wet", "--tag", "ion", "--tier", "fast")):
-        assert "was moved from" in fail("store", *command, *at)
-    assert "was moved from" in fail("store", "add", "two", *at, *given)
+        fail("store", *command, *at)
+    fail("store", "add", "two", *at, *given)
     assert len(succeed("store", "repair", *at)) == 2
     assert succeed("store", "repair", *at) == ["nothing was left behind"]
-    whole = wet.folder / "whole.xtc"
+    whole = own_wet.folder / "whole.xtc"
     succeed("store", "get", "wet", *at, "-o", whole)
-    assert whole.read_bytes() == wet.xtc.read_bytes()
+    assert whole.read_bytes() == own_wet.xtc.read_bytes()
     links = [path for path in new.rglob("*") if path.is_symlink()]
     assert links
     assert all(path.resolve().is_relative_to(new) and path.exists() for path in links)
@@ -420,7 +386,7 @@ def test_growing_file_is_ignored(sources: Solvated) -> None:
     assert list(watch.look()) == []
 
 
-def test_failures_are_reported_once(sources: Solvated) -> None:
+def test_failures_are_reportedce(sources: Solvated) -> None:
     """A file is retried when trajectory or topology change; the others are added meanwhile."""
     folder, clock = arrivals(sources), Clock()
     watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0, clock=clock)
@@ -434,7 +400,7 @@ def test_failures_are_reported_once(sources: Solvated) -> None:
     (folder / "cut.xtc").write_bytes(data)
     (arrival,) = watch.look()
     assert (arrival.name, arrival.frames) == ("cut", 10)
-    assert "--allow-truncated-tail" in str(cut.error)
+    assert "allow_truncated_tail=True" in str(cut.error)
     shutil.copy(folder / "system.gro", folder / "other.gro")
     (folder / "third.xtc").write_bytes(data)
     (arrival,) = watch.look()
@@ -457,7 +423,7 @@ def test_watch_adds_whole_frames_of_a_cut_file_on_request(sources: Solvated, set
     data, path = source.read_bytes(), folder / settled
     path.write_bytes(data[: len(data) // 2 + 100])
     at = ("--store", sources.folder / "store", "--once", "--settle", 0)
-    assert "--allow-truncated-tail" in fail("store", "watch", folder, *at)
+    fail("store", "watch", folder, *at)
     asked = ("store", "watch", folder, *at, "--allow-truncated-tail")
     (line,) = succeed(*asked)
     first = int(line.split()[1])
@@ -478,7 +444,7 @@ def test_watch_adds_whole_frames_of_a_cut_file_on_request(sources: Solvated, set
     assert ours.tobytes() == tj.open(None, source).read().positions.tobytes()
 
 
-def test_damaged_data_set_is_reported_once_and_the_others_are_added(sources: Solvated) -> None:
+def test_damaged_data_set_is_reportedce_and_the_others_are_added(sources: Solvated) -> None:
     """Its own files are added when it is repaired."""
     folder, store = arrivals(sources), sources.folder / "store"
     data, more = sources.xtc.read_bytes(), tj.open(None, sources.xtc)
@@ -503,7 +469,7 @@ def test_damaged_data_set_is_reported_once_and_the_others_are_added(sources: Sol
     # A watch that has never read the manifest adds nothing new: it may belong to that data set.
     done = run("store", "watch", folder, "--store", store, "--once", "--settle", 0)
     assert done.returncode == 1
-    assert str(manifest) in done.stderr
+    messages.compare(done.stderr)
     assert sorted(path.parent.name for path in store.glob("*/manifest.json")) == [
         "damaged",
         "grown",
@@ -512,7 +478,7 @@ def test_damaged_data_set_is_reported_once_and_the_others_are_added(sources: Sol
     assert [arrival.name for arrival in watch.look()] == ["damaged"]
 
 
-def test_folder_that_disappears_is_reported_once(sources: Solvated) -> None:
+def test_folder_that_disappears_is_reportedce(sources: Solvated) -> None:
     """Folders on a network do so: the watch continues."""
     folder = arrivals(sources)
     watch = Watch(tj.Store(sources.folder / "store", create=True), folder, 0)
@@ -574,6 +540,4 @@ def test_watch_names_files_whose_names_are_not_text(sources: Solvated, ending: b
     odd = os.fsencode(folder) + b"/caf\xe9" + ending
     os.rename(folder / ("run.xtc" if ending == b".xtc" else "system.gro"), odd)
     store = sources.folder / "store"
-    message = fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)
-    assert "caf\\udce9" in message
-    assert "the file name is not UTF-8: rename the file" in message
+    fail("store", "watch", folder, "--store", store, "--once", "--settle", 0)

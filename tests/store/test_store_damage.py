@@ -1,6 +1,5 @@
 """No number is computed from a file of a tag that was changed from outside."""
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers import messages
+from helpers.commands import execute
 from helpers.golden_files import Adk
 from helpers.made_stores import TWO_TAGS
+from helpers.messages import raises
 
 N_FRAMES = 12
 ENDINGS = ("xtc", "trr", "dcd", "nc")
@@ -110,11 +112,8 @@ def test_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
     begin, size = case.offset(frame), case.file.stat().st_size
     end = size if frame == N_FRAMES - 1 else case.offset(frame + 1)
     case.flip({"begin": begin + (end - begin) // 2, "middle": end - 9, "end": size - 1}[place])
-    with pytest.raises(tj.StoreError) as caught:
+    with raises(tj.StoreError):
         READS[way](case)
-    words = str(caught.value)
-    assert f"{case.file}: frame {frame} at byte {begin} is not the one that was written" in words
-    assert f"trajet store verify set --store {case.store.folder} says" in words
     others = tj.open(case.psf, case.source).select("not (index 0:99 or index 200:250)")
     read = tj.open(f"{case.path}@others").read()
     assert np.array_equal(read.positions, others.read().positions)
@@ -127,7 +126,7 @@ def test_changed_frame_is_an_error(case: Case, place: str, way: str) -> None:
 def test_changed_head_is_an_error(case: Case, at: int) -> None:
     """The byte may be anywhere before the first frame."""
     case.flip(at if at >= 0 else case.offset(0) - 1)
-    with pytest.raises(tj.StoreError, match="this file of some was changed from outside"):
+    with raises(tj.StoreError):
         read_one_atom(case)
 
 
@@ -145,12 +144,8 @@ def test_another_file_is_an_error(case: Case, change: str) -> None:
             own = case.file.with_name(f"own{case.file.suffix}")
             tj.convert(atoms, own)
             own.replace(case.file)
-    with pytest.raises(tj.StoreError) as caught:
+    with raises(tj.StoreError):
         read_one_atom(case)
-    assert str(case.file) in str(caught.value)
-    size = case.file.stat().st_size
-    if size != len(data):
-        assert f"has {size} bytes, expected {len(data)}" in str(caught.value)
 
 
 def test_command_reports_damage_in_one_line(case: Case) -> None:
@@ -158,9 +153,6 @@ def test_command_reports_damage_in_one_line(case: Case) -> None:
     case.flip(case.offset(7) + 40)
     out = case.store.folder.parent / "out.npz"
     words = [sys.executable, "-m", "trajet", "rmsd", case.path, "--select", "index 0:99"]
-    done = subprocess.run(
-        [*words, "-o", out, "--quiet"], capture_output=True, text=True, check=False
-    )
+    done = execute(*words, "-o", out, "--quiet", code=None)
     assert (done.returncode, len(done.stderr.splitlines()), out.exists()) == (1, 1, False)
-    assert "frame 7 at byte" in done.stderr
-    assert "trajet store verify set --store" in done.stderr
+    messages.compare(done.stderr)

@@ -10,6 +10,7 @@ from helpers.divided_stores import KINDS, division, made, spec, vectors
 from helpers.extent import examples
 from helpers.golden_files import FORMATS
 from helpers.killed_store import opened
+from helpers.messages import raises
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
@@ -108,7 +109,7 @@ def test_published_files_are_restored_from_h5md(
     tag_of = division(source.n_atoms, 3, seed=source.n_atoms)
     given, asked = [[] for _ in np.unique(tag_of)], spec(tmp_path, tag_of, formats)
     if name in LOSES:
-        with pytest.raises((tj.OutputError, tj.StoreError), match=LOSES[name]):
+        with raises((tj.OutputError, tj.StoreError)):
             store.add("one", source, asked, FILES[name], given, threads=2)
         assert store.names() == []
         assert not (tmp_path / "fast").exists()

@@ -3,7 +3,6 @@
 import json
 import resource
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,10 @@ import h5py
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import python
 from helpers.divided_stores import KINDS, division, made, spec, vectors
 from helpers.extent import examples
+from helpers.made_files import write_names
 from helpers.made_hdf5 import (
     LAYOUTS,
     N_ATOMS,
@@ -25,6 +26,8 @@ from helpers.made_hdf5 import (
     write_values,
     write_with_mdanalysis,
 )
+from helpers.made_stores import write_profile
+from helpers.messages import raises
 from helpers.mounted_stores import becomes_true, mounted
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -195,24 +198,18 @@ def test_any_file_is_restored(
     shutil.rmtree(folder)
 
 
+def topology(folder: Path) -> Path:
+    """Write names of the atoms."""
+    return write_names(folder / "top.gro", N_ATOMS)
+
+
 def profile(folder: Path, formats: Mapping[str, str] = {}) -> Path:
     """Write a profile of tags by indices."""
-    lines = ["[tiers]", 'fast = "fast"', 'slow = "slow"']
-    for k, (name, text) in enumerate(TAGS.items()):
-        lines += ["[[tags]]", f'name = "{name}"', f'short = "{k}"', f'select = "{text}"']
-        lines += [f'tier = "{("fast", "slow")[k % 2]}"', *formats.get(name, "").split(";")]
-    path = folder / "profile.toml"
-    path.write_text("\n".join(lines))
-    return path
-
-
-def topology(folder: Path) -> Path:
-    """Write a structure of as many atoms."""
-    path = folder / "top.gro"
-    line = "{:5d}SOL     OW{:5d}   0.000   0.000   0.000"
-    atoms = [line.format(k + 1, k + 1) for k in range(N_ATOMS)]
-    path.write_text("\n".join(["atoms", str(N_ATOMS), *atoms, "   5.0 5.0 5.0", ""]))
-    return path
+    tags = [
+        f'{name};{text};short = "{k}";{formats.get(name, "")}'
+        for k, (name, text) in enumerate(TAGS.items())
+    ]
+    return write_profile(folder, *tags, tiers=("fast", "slow"))
 
 
 @pytest.fixture
@@ -223,7 +220,7 @@ def mda_file(tmp_path: Path) -> Path:
 
 def test_files_of_mdanalysis_are_restored(mda_file: Path, tmp_path: Path) -> None:
     """MDAnalysis reads tags and the whole like the original."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     done = store.add("one", tj.open(top, mda_file), profile=profile(tmp_path))
     assert done.n_frames == N_FRAMES
     check_whole(tmp_path, store._native, "one", mda_file)
@@ -244,13 +241,13 @@ def test_files_of_gromacs_are_restored(tmp_path: Path) -> None:
     store = tj.Store(tmp_path / "store", create=True)
     opened = tj.open(topology(tmp_path), source)
     done = store.add("one", opened, profile=profile(tmp_path))
-    assert done.remarks == opened.remarks
+    assert done.messages == opened.messages
     check_whole(tmp_path, store._native, "one", source)
 
 
 def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> None:
     """It is appended to, moved and retagged."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     whole = mda_file.read_bytes()
 
     def cut(n: int) -> None:
@@ -287,9 +284,7 @@ def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> 
     other = shutil.copy(mda_file, tmp_path / "other.h5md")
     with h5py.File(other, "a") as file:
         file["particles/trajectory/position/value"].attrs["unit"] = "pm"
-    with pytest.raises(
-        tj.StoreError, match='stores its numbers otherwise than the frames of "one"'
-    ):
+    with raises(tj.StoreError):
         store.append("one", tj.open(None, other))
     # Steps that go back are those of the original.
     again = shutil.copy(mda_file, tmp_path / "again.h5md")
@@ -303,7 +298,7 @@ def test_changed_data_set_keeps_the_original(mda_file: Path, tmp_path: Path) -> 
 
 def test_several_files_are_one_trajectory(mda_file: Path, tmp_path: Path) -> None:
     """Files whose numbers have different units are refused."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     more = shutil.copy(mda_file, tmp_path / "more.h5md")
     store.add("one", tj.open(top, mda_file, more), profile=profile(tmp_path))
     assert_same_read(store.open("one").source.reader, opened(mda_file, more))
@@ -311,19 +306,19 @@ def test_several_files_are_one_trajectory(mda_file: Path, tmp_path: Path) -> Non
     with h5py.File(more, "a") as file:
         file["particles/trajectory/force/value"].attrs["unit"] = "kcal mol-1 nm-1"
     # Nothing was read for it, not even the frames before.
-    with pytest.raises(tj.StoreError, match=r"more.h5md: has forces in another .* than .*mda.h5md"):
+    with raises(tj.StoreError):
         store.add("two", tj.open(top, mda_file, more), profile=profile(tmp_path))
     assert store.list() == ("one",)
 
 
 def test_other_formats_need_permission_to_lose(mda_file: Path, tmp_path: Path) -> None:
     """DCD takes positions alone; XTC, and formats without forces, need `lossy`."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
-    for form, words in (
-        ("dcd", "DCD cannot hold velocities, forces: choose format"),
-        ("xtc", "cannot hold"),
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
+    for form in (
+        "dcd",
+        "xtc",
     ):
-        with pytest.raises(tj.OutputError, match=words):
+        with raises(tj.OutputError):
             store.add(
                 "one",
                 tj.open(top, mda_file),
@@ -352,7 +347,7 @@ def test_other_formats_need_permission_to_lose(mda_file: Path, tmp_path: Path) -
 
 def test_mounted_tags_are_their_files(mda_file: Path, tmp_path: Path) -> None:
     """The whole is decoded, and reads are logged."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     store.add("one", tj.open(top, mda_file), profile=profile(tmp_path))
     truth = tj.open(None, mda_file).read().positions
     with mounted(store.folder, tmp_path / "shown") as shown:
@@ -360,7 +355,7 @@ def test_mounted_tags_are_their_files(mda_file: Path, tmp_path: Path) -> None:
         assert {f"one@{tag}.h5md" for tag in TAGS} | {"one.dcd", "one.gro"} <= names
         assert "one.h5md" not in names
         readme = (shown / "one.README").read_text()
-        assert f"trajet store get one --store {store.folder} -o one.h5md" in readme
+        assert f"trajet store get {store.folder}/one -o one.h5md" in readme
         (back,) = [kept.paths[0] for kept in store.show("one").tags if kept.tag.name == "back"]
         assert (shown / "one@back.h5md").read_bytes() == back.read_bytes()
         with H5MDReader(str(shown / "one@back.h5md")) as reader:
@@ -378,13 +373,7 @@ def test_commands_take_h5md(mda_file: Path, tmp_path: Path) -> None:
     """Add, get and watch are run, and RMSD of a tag, which reads that tag alone."""
 
     def run(*words: Any) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "trajet", *map(str, words)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        done = python("-m", "trajet", *words)
         return done.stdout + done.stderr
 
     top, store = topology(tmp_path), tmp_path / "store"
@@ -404,7 +393,10 @@ def test_invalid_requests_are_errors(
     mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """These are a missing h5py, errors of a writer, and mdtraj's layout."""
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (
+        topology(tmp_path),
+        tj.Store(tmp_path / "store", create=True),
+    )
     traj = tj.open(top, mda_file)
 
     def wrong(reader: _trajet.Reader, path: Path, **asked: Any) -> dict[str, Any]:
@@ -415,12 +407,12 @@ def test_invalid_requests_are_errors(
 
     native = _trajet.Store(tmp_path / "store", create=True, hdf5=wrong)
     asked = spec(tmp_path, np.zeros(N_ATOMS, int))
-    with pytest.raises(tj.StoreError, match="frame 5 differs from the one that was divided"):
+    with raises(tj.StoreError):
         native.add("one", traj.source.reader, asked, top, [[]], threads=2)
     # Bonds of the file are read with its topology.
     assert traj.topology.n_atoms == N_ATOMS
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(tj.MissingPackageError, match="tag 'front' is kept as h5md: h5py is needed"):
+    with raises(tj.MissingPackageError):
         store.add("one", traj, profile=profile(tmp_path))
     assert store.list() == ()
 
@@ -433,7 +425,10 @@ def test_h5md_tag_without_room_ends_cleanly(tmp_path: Path, exact: bool) -> None
     if not exact:
         tj.convert(tj.open(None, source), tmp_path / "run.dcd")
         source = tmp_path / "run.dcd"
-    top, store = topology(tmp_path), tj.Store(tmp_path / "store", create=True)
+    top, store = (
+        topology(tmp_path),
+        tj.Store(tmp_path / "store", create=True),
+    )
     formats = {} if exact else dict.fromkeys(TAGS, 'format = "h5md"')
     trajectory, chosen = tj.open(top, source), profile(tmp_path, formats)
     store.add("one", trajectory, profile=chosen)
@@ -442,7 +437,7 @@ def test_h5md_tag_without_room_ends_cleanly(tmp_path: Path, exact: bool) -> None
     # A full disk would take privileges; the error differs only in its number.
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(tj.OutputError, match=r"\.h5md.*cannot be written: File too large"):
+        with raises(tj.OutputError):
             store.add("two", trajectory, profile=chosen)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

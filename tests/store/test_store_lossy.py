@@ -2,28 +2,18 @@
 
 from pathlib import Path
 
-import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.made_files import write_trr, write_with_mdanalysis
+from helpers.made_files import write_names, write_trr, write_with_mdanalysis
+from helpers.made_stores import write_profile
+from helpers.messages import raises
 from helpers.mounted_stores import mounted
 
 N_ATOMS = 30
 # Velocities and forces in some frames, as GROMACS writes them; TRR lists the parts of each frame.
 SOME = ["bxuf", "bx", "bxu", "bx", "bxf", "bxuf"]
 FIELDS = ("velocities", "forces")
-
-
-def profile(folder: Path, *tags: str) -> Path:
-    """Write a profile of tags: `name, selection, and further entries`."""
-    lines = ['[tiers]\nhere = "here"']
-    for tag in tags:
-        name, select, *rest = tag.split(";")
-        lines += [f'[[tags]]\nname = "{name}"\nselect = "{select}"\ntier = "here"', *rest]
-    path = folder / "profile.toml"
-    path.write_text("\n".join(lines))
-    return path
 
 
 def lossy(form: str) -> tuple[str, ...]:
@@ -44,18 +34,13 @@ def sourced(folder: Path, ending: str, held: list[str] = SOME) -> tj.Trajectory:
         amber = write_with_mdanalysis(path.with_suffix(".nc"), N_ATOMS, len(held), fields=True)
         if ending != ".nc":
             tj.convert(tj.open(None, amber), path, force=True)
-    top = folder / "top.gro"
-    atoms = mda.Universe.empty(
-        N_ATOMS, n_residues=N_ATOMS, atom_resindex=range(N_ATOMS), trajectory=True
-    )
-    atoms.atoms.write(top)
-    return tj.open(top, path)
+    return tj.open(write_names(folder / "top.gro", N_ATOMS), path)
 
 
 def added(folder: Path, form: str, ending: str = ".trr", held: list[str] = SOME) -> tj.Store:
     """Return a store with it as `run`, one tag in a lossy format."""
     store = tj.Store(folder / "store", create=True)
-    store.add("run", sourced(folder, ending, held), profile=profile(folder, *lossy(form)))
+    store.add("run", sourced(folder, ending, held), profile=write_profile(folder, *lossy(form)))
     return store
 
 
@@ -80,7 +65,7 @@ def same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 @pytest.mark.parametrize("form", ["xtc", "dcd", "ncdf", "h5md"])
 @pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
 def test_whole_has_the_fields_that_all_tags_have(form: str, ending: str, tmp_path: Path) -> None:
-    """A remark names omitted fields and the tags that omit them."""
+    """A message names omitted fields and the tags that omit them."""
     held = ["bxuf"] * 4 if form == "ncdf" or ending != ".trr" else SOME
     store, source = added(tmp_path, form, ending, held), tmp_path / f"run{ending}"
     wanted = tj.open(None, source).read()
@@ -91,8 +76,10 @@ def test_whole_has_the_fields_that_all_tags_have(form: str, ending: str, tmp_pat
             # Frames differ in their parts, which these formats do not take.
             continue
         done = store.get("run", tmp_path / f"whole{to}", allow_loss=True)
-        remarks = [remark for remark in done.remarks if remark.endswith("lossy tags omit: water")]
-        assert len(remarks) == (0 if keeps else 2), done.remarks
+        messages = [
+            message for message in done.messages if message.endswith("lossy tags omit: water")
+        ]
+        assert len(messages) == (0 if keeps else 2), done.messages
         got = tj.open(None, done.path).read()
         assert np.abs(got.positions - wanted.positions).max() <= 0.0051
         # TRR has nm in single precision.
@@ -120,19 +107,19 @@ def test_omitted_fields_are_errors_that_name_the_tag(form: str, tmp_path: Path) 
     path, source = tmp_path / "store" / "run", tmp_path / "run.trr"
     for kind in FIELDS:
         for atoms in (None, WATER[:1], np.r_[0:30:7]):
-            with pytest.raises(tj.FormatError, match=rf"no {kind} for some .* omit them \(water\)"):
+            with raises(tj.FormatError):
                 tj.open(path).read(atoms=atoms, **{kind: True})
-        with pytest.raises(tj.FormatError, match=rf"no {kind} for some .* omit them \(water\)"):
+        with raises(tj.FormatError):
             tj.open(f"{path}@few,water").read(**{kind: True})
         there = vectors(source, kind)
         assert there is not None
         assert same(vectors(path, kind, FRONT), there[:, FRONT])
         assert same(vectors(f"{path}@few", kind), there[:, 13:17])
         done = store.get("run", tmp_path / "front.trr", tags=["front", "few"], force=True)
-        assert done.remarks == ()
+        assert done.messages == ()
         assert same(vectors(done.path, kind), there[:, FRONT])
         done = store.get("run", tmp_path / "some.trr", tags=["few", "water"], force=True)
-        assert len(done.remarks) == 2
+        assert len(done.messages) == 2
         assert vectors(done.path, kind) is None
 
 
@@ -147,9 +134,9 @@ def test_new_tags_keep_every_value_of_the_old(ending: str, form: str, tmp_path: 
     before = {kind: vectors(path, kind, FRONT) for kind in FIELDS}
     positions = tj.open(path).read().positions
     tags = ("all of both;index 0:9 13:16", "first;index 10:12", "rest;rest")
-    new = profile(tmp_path, *(tag.replace("all of both", "both") for tag in tags))
+    new = write_profile(tmp_path, *(tag.replace("all of both", "both") for tag in tags))
     done = store.retag("run", new)
-    assert len(done.remarks) == 2
+    assert len(done.messages) == 2
     assert store.verify() == ()
     assert tj.open(path).read().positions.tobytes() == positions.tobytes()
     for kind in FIELDS:
@@ -165,7 +152,7 @@ def test_new_tags_keep_every_value_of_the_old(ending: str, form: str, tmp_path: 
     # Once more, to other tags, and after frames were appended.
     more = sourced(tmp_path, ending, [*held, *held[:2]])
     assert store.append("run", more).n_frames == 2
-    store.retag("run", profile(tmp_path, "a;index 0:5", "b;index 6:9 13:16", "c;rest"))
+    store.retag("run", write_profile(tmp_path, "a;index 0:5", "b;index 6:9 13:16", "c;rest"))
     assert store.verify() == ()
     for kind in FIELDS:
         there = vectors(source, kind)
@@ -174,9 +161,9 @@ def test_new_tags_keep_every_value_of_the_old(ending: str, form: str, tmp_path: 
         assert (vectors(path, kind) is None) != keeps
     done = store.get("run", tmp_path / "whole.trr")
     assert done.n_frames == len(held) + 2
-    assert len([remark for remark in done.remarks if remark.endswith("lossy tags omit: c")]) == (
-        2 - 2 * keeps
-    )
+    assert len(
+        [message for message in done.messages if message.endswith("lossy tags omit: c")]
+    ) == (2 - 2 * keeps)
 
 
 @pytest.mark.parametrize("ending", [".trr", ".nc", ".h5md"])
@@ -186,16 +173,15 @@ def test_new_tags_must_not_lose_values_of_some_atoms(ending: str, tmp_path: Path
     store, path = added(tmp_path, "xtc", ending, held), tmp_path / "store" / "run"
     before = (path / "manifest.json").read_bytes()
     for form in ("", ';format = "h5md";lossy = true', ';format = "ncdf";lossy = true'):
-        mixed = profile(tmp_path, f"mixed;index 0:11{form}", "others;rest")
-        words = (
-            'tag "mixed": has atoms of water, which omit their velocities,'
-            " and of front, which have them and would lose them"
-        )
-        with pytest.raises(tj.StoreError, match=words):
+        mixed = write_profile(tmp_path, f"mixed;index 0:11{form}", "others;rest")
+        with raises(tj.StoreError):
             store.retag("run", mixed)
         assert (path / "manifest.json").read_bytes() == before
-    asked = profile(
-        tmp_path, 'mixed;index 0:11;format = "xtc";lossy = true', "few;index 13:16", "rest;rest"
+    asked = write_profile(
+        tmp_path,
+        'mixed;index 0:11;format = "xtc";lossy = true',
+        "few;index 13:16",
+        "rest;rest",
     )
     store.retag("run", asked)
     there = vectors(tmp_path / f"run{ending}", "velocities")
@@ -209,7 +195,7 @@ def test_frames_with_values_that_a_tag_would_lose_are_not_appended(tmp_path: Pat
     """NetCDF fixes the parts of all frames: the first of the new ones has no velocities."""
     store = added(tmp_path, "ncdf", held=["bxuf"] * 3)
     more = sourced(tmp_path, ".trr", ["bxuf"] * 3 + ["bx", "bxuf"])
-    with pytest.raises(tj.StoreError, match="has the velocities of all frames so far"):
+    with raises(tj.StoreError):
         store.append("run", more)
     assert store.show("run").n_frames == 3
 
@@ -229,26 +215,26 @@ def test_mounted_whole_equals_the_export(tmp_path: Path) -> None:
         there = vectors(tmp_path / "run.trr", "forces")
         assert there is not None
         assert same(few.forces, there[:, 13:17])
-        store.retag("run", profile(tmp_path, "front;index 0:9 13:16", "water;rest"))
+        store.retag("run", write_profile(tmp_path, "front;index 0:9 13:16", "water;rest"))
         assert (shown / "run.trr").read_bytes() == whole
         assert shown.end()[0] == 0
 
 
 def test_format_that_would_omit_later_fields_is_refused_by_retag(tmp_path: Path) -> None:
-    """All frames of NCDF have the parts of the first one: `add` has a remark on the loss."""
+    """All frames of NCDF have the parts of the first one: `add` has a message on the loss."""
     held = ["bx", "bxuf", "bxuf"]
     store, source = tj.Store(tmp_path / "store", create=True), sourced(tmp_path, ".trr", held)
     water = "water;rest"
-    store.add("run", source, profile=profile(tmp_path, "front;index 0:9", water))
+    store.add("run", source, profile=write_profile(tmp_path, "front;index 0:9", water))
     before = [vectors(tmp_path / "store" / "run", kind) for kind in FIELDS]
     form = 'format = "ncdf";lossy = true'
-    late = profile(tmp_path, "front;index 0:9", f"{water};{form}")
-    with pytest.raises(tj.StoreError, match=r'"water": has velocities, .* first frame has none'):
+    late = write_profile(tmp_path, "front;index 0:9", f"{water};{form}")
+    with raises(tj.StoreError):
         store.retag("run", profile=late)
     for kind, vectors_before in zip(FIELDS, before, strict=True):
         assert same(vectors(tmp_path / "store" / "run", kind), vectors_before)
     done = store.add("other", source, profile=late)
-    (remark,) = [remark for remark in done.remarks if remark.startswith("water: left out")]
+    (message,) = [message for message in done.messages if message.startswith("water: left out")]
     for kind in FIELDS:
         words = f"{kind}, where its first frame has none (in 2 of 3 frames, first in frame 1)"
-        assert words in remark
+        assert words in message

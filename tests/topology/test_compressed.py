@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
+from helpers.commands import invoke
+from helpers.messages import raises
 from MDAnalysisTests import datafiles
 from trajet import memory, structure_files
-from trajet.cli.group import commands
 from trajet.topology import Topology, load
 
 PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress}
@@ -58,7 +58,7 @@ def test_the_content_decides(tmp_path: Path, file: str, ending: str) -> None:
     packed, plain = load(path).topology, load(Path(file)).topology
     assert same_columns(packed, plain)
     assert np.array_equal(packed.bonds, plain.bonds)  # type: ignore[arg-type]
-    assert packed.remarks == plain.remarks
+    assert packed.messages == plain.messages
 
 
 def test_residue_numbers_go_on_beyond_9999(tmp_path: Path) -> None:
@@ -74,22 +74,22 @@ def test_bad_files_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for ending, pack in PACK.items():
         path = tmp_path / f"x.pdb{ending}"
         path.write_bytes(pack(content.encode())[:-20])
-        with pytest.raises(tj.FormatError, match=rf"x\.pdb{ending}: it cannot be uncompressed"):
+        with raises(tj.FormatError):
             load(path)
         path.write_bytes(pack(content.replace("   0.000", "   0.x00").encode()))
-        with pytest.raises(tj.FormatError, match=rf"{tmp_path}/x\.pdb{ending}: line 1"):
+        with raises(tj.FormatError):
             load(path)
         path.write_bytes(pack(content.encode()))
         with monkeypatch.context() as limited:
             limited.setattr(structure_files, "_MAX_SMALL", 100)
             limited.setattr(structure_files, "_MAX_RATIO", 1)
-            with pytest.raises(tj.FormatError, match=r"larger than .* uncompress it yourself"):
+            with raises(tj.FormatError):
                 load(path)
             # A file may always become as many times larger as this.
             limited.setattr(structure_files, "_MAX_RATIO", 100)
             assert len(load(path).topology.names) == 6
             limited.setattr(memory, "available", lambda: 200)
-            with pytest.raises(MemoryError, match=r"larger than half of the memory \(200 bytes"):
+            with raises(MemoryError):
                 load(path)
 
 
@@ -105,8 +105,8 @@ def test_small_files_that_become_large_are_refused(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / f"{name}{ending}"
     content = b"PSF\n" if name == "a.psf" else b""
-    path.write_bytes(PACK[ending](content + b" \n" * 2**23))
-    with pytest.raises(tj.FormatError, match=r"a file of \S+ \S+ that is larger than 4 MiB when"):
+    path.write_bytes(PACK[ending](content + b" \n" * (2**21 + 1)))
+    with raises(tj.FormatError):
         load(path)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
@@ -115,7 +115,7 @@ def test_info_names_the_format_inside(tmp_path: Path) -> None:
     """It is no format of its own."""
     path = tmp_path / "x.pdb.gz"
     path.write_bytes(gzip.compress("\n".join([*WRAPPED, "END", ""]).encode()))
-    done = CliRunner().invoke(commands, ["info", str(path)])
+    done = invoke("info", path)
     assert re.search(r"^format +PDB$", done.output, re.MULTILINE), done.output
 
 

@@ -12,6 +12,7 @@ import pytest
 import trajet as tj
 from helpers.commands import succeed
 from helpers.made_hdf5 import add_gromacs_topology
+from helpers.messages import raises
 from MDAnalysisTests.datafiles import GRO, TPR, XTC
 from trajet.topology import COLUMNS
 
@@ -86,17 +87,17 @@ def test_store_keeps_the_topology_without_frames(original: Path, tmp_path: Path)
 
 
 def test_store_keeps_bonds_of_other_programs(solvated: Path, tmp_path: Path) -> None:
-    """Stores keep bonds of an H5MD topology; a remark says if a data set has none."""
+    """Stores keep bonds of an H5MD topology; a message says if a data set has none."""
     (name,) = h5py.File(solvated)["particles"]
     with with_bonds(solvated, [[70, 30]]) as file:
         group = file["particles"][name]
         group["id"] = 10 * np.arange(47681)
         file["connectivity/bonds"].attrs["particles_group"] = group.ref
     store = tj.Store(tmp_path / "store", create=True)
-    assert not any("bonds" in one for one in store.add("one", tj.open(solvated)).remarks)
+    assert not any("bonds" in one for one in store.add("one", tj.open(solvated)).messages)
     assert tj.open(tmp_path / "store" / "one").topology.bonds.tolist() == [[3, 7]]
-    remarks = store.add("two", tj.open(GRO, solvated)).remarks
-    assert any("the data set has no bonds" in one for one in remarks)
+    messages = store.add("two", tj.open(GRO, solvated)).messages
+    assert any("the data set has no bonds" in one for one in messages)
     assert tj.open(tmp_path / "store" / "two").topology.bonds is None
 
 
@@ -108,7 +109,7 @@ def test_reference_without_positions_is_an_error(solvated: Path) -> None:
         group.move("position", "velocity")
         del group["velocity/value"].attrs["unit"]
         group["velocity/value"].attrs["unit"] = "Angstrom ps-1"
-    with pytest.raises(tj.SelectionError, match="has no coordinates"):
+    with raises(tj.SelectionError):
         tj.rmsd(tj.open(TPR, XTC).select("name CA"), reference=str(solvated))
 
 
@@ -148,15 +149,15 @@ def test_file_of_frames_alone_is_no_topology(tmp_path: Path) -> None:
     """The error says what is missing."""
     path = tmp_path / "plain.h5md"
     tj.convert(tj.open(None, XTC), path, frames=slice(0, 1))
-    with pytest.raises(TypeError, match="give the topology first"):
+    with raises(TypeError):
         tj.open(path)
-    with pytest.raises(tj.FormatError, match="has no topology that is read"):
+    with raises(tj.FormatError):
         _ = tj.open(path, path).topology
 
 
 def test_other_number_of_atoms_is_an_error(original: Path) -> None:
     """As for any topology."""
-    with pytest.raises(tj.SelectionError, match="has 47681 atoms"):
+    with raises(tj.SelectionError):
         _ = tj.open(original, tj.open(GRO).paths[0].parent / "adk_dims.dcd").topology
 
 
@@ -207,45 +208,42 @@ def _delete(path: str) -> Callable[[h5py.File], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (_set_attribute("version", [1, 0]), "has version 1.0, and only version 0.1 is read"),
-        (_set_attribute("version", [0, 2]), "has version 0.2, and only version 0.1 is read"),
-        (_delete_attribute("version"), "has no version, and only version 0.1 is read"),
-        (_set_attribute("molecule_block_counts", [0, 0, 0]), "has no atoms"),
-        (_set_attribute("molecule_block_counts", [1, 2]), "no list of molecules"),
-        (_set_attribute("molecule_block_counts", [-1, 5, 5]), "no list of molecules"),
-        (_set_attribute("molecule_block_counts", [1, 2**31 - 1, 4]), "too many for a file"),
-        (_set_attribute("molecule_block_names", [b"A", b"B", b"C"]), "no molecule type 'A'"),
-        (_empty_type, "has no atoms"),
-        (_delete(f"{TOPOLOGY}/SOL"), "no molecule type 'SOL'"),
-        (_delete(f"{TOPOLOGY}/SOL/mass"), "no column 'mass' of numbers"),
-        (_set(f"{TOPOLOGY}/SOL/mass", np.ones(5)), r"shape \(5,\) instead of \(4"),
-        (_set(f"{TOPOLOGY}/SOL/mass", np.ones(4, "i4")), "no column 'mass' of numbers"),
-        (_set(f"{TOPOLOGY}/SOL/mass", np.full(4, np.nan)), "a mass or charge that is no number"),
-        (_set(f"{TOPOLOGY}/SOL/mass", np.full(4, -1.0)), "a mass below zero"),
-        (_set_unit(f"{TOPOLOGY}/SOL/mass", "kg"), "has the unit 'kg' instead of 'u'"),
-        (_delete(f"{TOPOLOGY}/SOL/particle_name_table"), "has no table particle_name_table"),
-        (_set(f"{TOPOLOGY}/SOL/particle_name_table", np.arange(4.0)), "has no table"),
-        (_set(f"{TOPOLOGY}/SOL/particle_name_table", np.full(5, b"O")), "of at most 4 strings"),
-        (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, 9]), "not in particle_name_table"),
-        (_set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, -1]), "not in particle_name_table"),
-        (_set("connectivity/bonds", [[0, 47681]]), "an atom that does not exist"),
-        (_set("connectivity/bonds", [[0, -1]]), "an atom that does not exist"),
-        (_set("connectivity/bonds", [0, 1]), "not a table of pairs"),
-        (_set("connectivity/bonds", [[0.5, 1]]), "not a table of pairs"),
+        _set_attribute("version", [1, 0]),
+        _set_attribute("version", [0, 2]),
+        _delete_attribute("version"),
+        _set_attribute("molecule_block_counts", [0, 0, 0]),
+        _set_attribute("molecule_block_counts", [1, 2]),
+        _set_attribute("molecule_block_counts", [-1, 5, 5]),
+        _set_attribute("molecule_block_counts", [1, 2**31 - 1, 4]),
+        _set_attribute("molecule_block_names", [b"A", b"B", b"C"]),
+        _empty_type,
+        _delete(f"{TOPOLOGY}/SOL"),
+        _delete(f"{TOPOLOGY}/SOL/mass"),
+        _set(f"{TOPOLOGY}/SOL/mass", np.ones(5)),
+        _set(f"{TOPOLOGY}/SOL/mass", np.ones(4, "i4")),
+        _set(f"{TOPOLOGY}/SOL/mass", np.full(4, np.nan)),
+        _set(f"{TOPOLOGY}/SOL/mass", np.full(4, -1.0)),
+        _set_unit(f"{TOPOLOGY}/SOL/mass", "kg"),
+        _delete(f"{TOPOLOGY}/SOL/particle_name_table"),
+        _set(f"{TOPOLOGY}/SOL/particle_name_table", np.arange(4.0)),
+        _set(f"{TOPOLOGY}/SOL/particle_name_table", np.full(5, b"O")),
+        _set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, 9]),
+        _set(f"{TOPOLOGY}/SOL/particle_name", [0, 1, 2, -1]),
+        _set("connectivity/bonds", [[0, 47681]]),
+        _set("connectivity/bonds", [[0, -1]]),
+        _set("connectivity/bonds", [0, 1]),
+        _set("connectivity/bonds", [[0.5, 1]]),
     ],
 )
-def test_damaged_topology_is_an_error(
-    solvated: Path, change: Callable[[h5py.File], None], message: str
-) -> None:
+def test_damaged_topology_is_an_error(solvated: Path, change: Callable[[h5py.File], None]) -> None:
     """It says what and where."""
     with h5py.File(solvated, "a") as file:
         assert len(file[TOPOLOGY].attrs["molecule_block_counts"]) == 3
         change(file)
-    with pytest.raises(tj.FormatError, match=message) as caught:
+    with raises(tj.FormatError):
         _ = tj.open(solvated).topology
-    assert str(solvated) in str(caught.value)
 
 
 def with_bonds(solvated: Path, pairs: object, **options: object) -> h5py.File:
@@ -271,14 +269,14 @@ def test_bonds_name_particles_by_their_id(solvated: Path) -> None:
         file["connectivity/bonds"][...] = [[3, 7]]
     traj = tj.open(GRO, solvated)
     assert traj.topology.bonds is None
-    (remark,) = [one for one in traj.remarks if "bonds are left out" in one]
-    assert "id of a particle that does not exist" in remark
+    (message,) = [one for one in traj.messages if "bonds are left out" in one]
+    assert "id of a particle that does not exist" in message
     with h5py.File(solvated, "a") as file:
         del file["particles"][name]["id"]
         file["particles"][name]["id"] = np.arange(47681.0)
     traj = tj.open(GRO, solvated)
     assert traj.topology.bonds is None
-    assert any("is not a whole number for each particle" in one for one in traj.remarks)
+    assert any("is not a whole number for each particle" in one for one in traj.messages)
     with h5py.File(solvated, "a") as file:
         del file["particles"][name]["id"]
     assert tj.open(GRO, solvated).topology.bonds.tolist() == [[3, 7]]
@@ -329,10 +327,10 @@ def test_bonds_of_some_molecules_are_no_list_of_all(original: Path, solvated: Pa
             if is_complete:
                 call()
                 continue
-            with pytest.raises(tj.SelectionError, match="residues are not connected by the bonds"):
+            with raises(tj.SelectionError):
                 call()
     assert (traj.topology.molecules == traj.topology.native.fragments()).all()
     with with_bonds(solvated, of_protein):
         pass
-    with pytest.raises(tj.SelectionError, match=rf"11084 of 11298 .* bonds of {solvated}, "):
+    with raises(tj.SelectionError):
         _ = tj.open(GRO, solvated).topology.molecules

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.messages import raises
 
 
 def write_waters(path: Path, numbers: "list[str]", names: tuple[str, ...] = ("OH2",)) -> Path:
@@ -32,19 +33,19 @@ def test_hexadecimal_residue_numbers_of_vmd(first: int, last: int, tmp_path: Pat
     traj = tj.open(path)
     assert traj.topology.residues.resids.tolist() == expected
     assert traj.select("resid 10001").indices.tolist() == [2 * (10001 - first) + k for k in (0, 1)]
-    assert traj.remarks == ()
+    assert traj.messages == ()
 
 
-def test_starred_residues_are_divided_with_a_remark(tmp_path: Path) -> None:
-    """A name that repeats begins the next residue; every result has the remark."""
+def test_starred_residues_are_divided_with_a_message(tmp_path: Path) -> None:
+    """A name that repeats begins the next residue; every result has the message."""
     path = write_waters(tmp_path / "a.pdb", ["9999", *["****"] * 4], ("OH2", "H1", "H2"))
     traj = tj.open(path)
     assert traj.topology.residues.resids.tolist() == [9999, 10000, 10001, 10002, 10003]
     result = tj.centers(traj.select("all"), by="residue", weights="equal")
     assert result.values.shape[1] == 5
-    remarks = [one for one in result.report["remarks"] if "****" in one]
-    assert len(remarks) == 1
-    assert remarks[0].startswith(f"{path}: 4 residues have the number ****")
+    messages = [one for one in result.messages if "****" in one]
+    assert len(messages) == 1
+    assert messages[0].startswith(f"{path}: 4 residues have the number ****")
 
 
 def test_residue_numbers_of_six_digits(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_bonds_of_serials_beyond_their_columns_are_unknown(partners: int, tmp_pa
     traj = tj.open(path)
     assert traj.topology.ids.tolist()[2] == 100000
     assert traj.topology.bonds is None
-    assert [one for one in traj.remarks if "CONECT" in one]
+    assert [one for one in traj.messages if "CONECT" in one]
     # Numbers of five digits fill their columns, too.
     path.write_text("".join([*lines[:2], lines[6], "CONECT9999899999\n", "END\n"]))
     assert tj.open(path).topology.bonds.tolist() == [[0, 1]]
@@ -89,9 +90,9 @@ def test_gro_numbers_wrap_and_displaced_columns_are_refused(number: int, tmp_pat
     write([f"{(number + k) % 100000:5}" for k in range(4)])
     assert tj.open(path).topology.residues.resids.tolist() == [number + k for k in range(4)]
     write([f"{number + k:5}" for k in range(4)])
-    with pytest.raises(tj.FormatError, match=r"column 29: expected a coordinate"):
+    with raises(tj.FormatError):
         tj.open(path).read()
-    with pytest.raises(tj.FormatError, match=r"column 29: expected a coordinate"):
+    with raises(tj.FormatError):
         _ = tj.open(path).topology
 
 

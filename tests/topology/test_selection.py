@@ -4,7 +4,6 @@ import fnmatch
 import pickle
 import random
 import re
-import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -12,8 +11,10 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 from helpers import plain_geometry as plain
+from helpers.messages import raises
 from helpers.selection_expressions import (
     GROUPS,
+    KINDS,
     Expression,
     Generator,
     is_known_departure,
@@ -203,9 +204,7 @@ def _short(selected: np.ndarray | None) -> str:
 
 def system(name: str, seed: int) -> System:
     """Load a system."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        universe = mda.Universe(*map(str, SYSTEMS[name][0]))
+    universe = mda.Universe(*map(str, SYSTEMS[name][0]))
     atoms, residues = universe.atoms, universe.residues
     random_ = random.Random(f"{name} {seed}")
     sample = random_.sample(range(len(atoms)), min(len(atoms), 400))
@@ -277,7 +276,7 @@ def test_a_wrong_rule_is_found(monkeypatch: pytest.MonkeyPatch, rule: str, wrong
 
     monkeypatch.setitem(compare.__globals__, "select_atoms", mutant)
     count = SYSTEMS["icodes.pdb"][1]
-    with pytest.raises(AssertionError, match=f"of {count} differ"):
+    with raises(AssertionError):
         compare("icodes.pdb", 0, count)
 
 
@@ -290,15 +289,7 @@ def test_sets_of_names_are_those_of_mdanalysis() -> None:
     """Residues and atoms of every kind, one by one."""
     residues = {"XXX", "TIP5", "UNK"}
     names = {"CA", "H5T", "OXT"}
-    keywords = [
-        "protein",
-        "backbone",
-        "nucleic",
-        "nucleicbackbone",
-        "nucleicbase",
-        "nucleicsugar",
-        "water",
-    ]
+    keywords = sorted({*KINDS} - {"all"})
     for keyword in keywords:
         for attribute, found in vars(mda.core.selection._SELECTIONDICT[keyword]).items():
             if isinstance(found, set):
@@ -384,22 +375,22 @@ def test_a_syntax_error_points_at_the_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "positions", "box", "message"),
+    ("text", "positions", "box"),
     [
-        ("element C", None, None, "no elements"),
-        ("prop x > 1", None, None, "positions"),
-        ("prop x > 1", np.zeros((1, 3), np.float32), None, "3341"),
-        ("prop x > 1", np.zeros((3341, 3), np.float32), np.zeros((3, 3)), "volume"),
-        ("group none", None, None, "none"),
-        ("smarts C", None, None, "MDAnalysis"),
+        ("element C", None, None),
+        ("prop x > 1", None, None),
+        ("prop x > 1", np.zeros((1, 3), np.float32), None),
+        ("prop x > 1", np.zeros((3341, 3), np.float32), np.zeros((3, 3))),
+        ("group none", None, None),
+        ("smarts C", None, None),
     ],
 )
 def test_what_is_missing_is_named(
-    text: str, positions: np.ndarray | None, box: np.ndarray | None, message: str
+    text: str, positions: np.ndarray | None, box: np.ndarray | None
 ) -> None:
     """Columns, positions, boxes, groups and what only MDAnalysis has."""
     compared = system("protein.psf", 0)
-    with pytest.raises(SelectionError, match=re.escape(message)):
+    with raises(SelectionError):
         select_atoms(compared.topology, text, positions, box)
 
 
@@ -407,5 +398,5 @@ def test_what_is_missing_is_named(
 def test_positions_have_three_coordinates(shape: tuple[int, int]) -> None:
     """Other shapes are refused."""
     compared = system("protein.psf", 0)
-    with pytest.raises(ValueError, match="n_atoms, 3"):
+    with raises(ValueError):
         select_atoms(compared.topology, "all", np.zeros(shape, np.float32))

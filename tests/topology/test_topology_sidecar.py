@@ -78,9 +78,7 @@ def test_columns_are_those_of_mdanalysis(name: str, tmp_path: Path) -> None:
     """Values of the file are not changed; nothing but types and masses is guessed."""
     path = Path(shutil.copy(DATA / name, tmp_path))
     ours = topology.load(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = mda.Universe(str(path), to_guess=())
+    theirs = mda.Universe(str(path), to_guess=())
     assert ours.topology.n_atoms == len(theirs.atoms)
     compared = 0
     for column in COLUMNS:

@@ -1,6 +1,5 @@
 """Errors of results that are folded over frames equal those of runs over each block."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -45,16 +44,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
     universe.add_TopologyAttr("resnames", ["ALA"] * 40)
     universe.add_TopologyAttr("resids", np.arange(1, 41))
     centers = rng.uniform(0, 20, (40, 1, 3))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with mda.Writer(str(folder / "made.xtc"), 120) as file:
-            for k in range(N_FRAMES):
-                centers = centers + rng.normal(0, 0.2, centers.shape)
-                universe.atoms.positions = (centers + rng.normal(0, 1, (40, 3, 3))).reshape(-1, 3)
-                universe.dimensions = [20 + rng.normal(0, 0.1)] * 3 + [90, 90, 90]
-                universe.trajectory.ts.time = float(k)
-                file.write(universe.atoms)
-        universe.atoms.write(folder / "made.gro")
+    with mda.Writer(str(folder / "made.xtc"), 120) as file:
+        for k in range(N_FRAMES):
+            centers = centers + rng.normal(0, 0.2, centers.shape)
+            universe.atoms.positions = (centers + rng.normal(0, 1, (40, 3, 3))).reshape(-1, 3)
+            universe.dimensions = [20 + rng.normal(0, 0.1)] * 3 + [90, 90, 90]
+            universe.trajectory.ts.time = float(k)
+            file.write(universe.atoms)
+    universe.atoms.write(folder / "made.gro")
     return tj.open(folder / "made.gro", folder / "made.xtc")
 
 
@@ -170,11 +167,10 @@ def test_results_with_errors_are_saved_drawn_and_sliced(made: tj.Trajectory, tmp
     assert result[3:5].resolved.shape == (2,)
     assert (result[3:5].half_widths == result.half_widths[3:5]).all()
     assert result.csv_header()[-2:] == ["standard_error_A", "half_width_95_A"]
-    (legend,) = result.plot().legends
-    assert legend.get_texts()[0].get_text() == "95 % interval"
+    assert len(result.plot(band=True).axes[0].collections) == 1
     # Atoms that drift have long correlation times.
-    (remark,) = (one for one in result.report["remarks"] if "blocks of frames" in one)
-    assert remark.startswith("errors from 98 blocks of frames: ")
+    (message,) = (one for one in result.messages if "blocks of frames" in one)
+    assert message.startswith("errors from 98 blocks of frames: ")
 
 
 def test_errors_of_densities_are_columns_bands_and_errors_within_runs(
@@ -190,7 +186,7 @@ def test_errors_of_densities_are_columns_bands_and_errors_within_runs(
     result.save(tmp_path / "slices.npz")
     assert tj.load(tmp_path / "slices.npz").half_widths.tobytes() == result.half_widths.tobytes()
     assert np.array_equal(result[2:4].half_widths, result.half_widths[2:4])
-    (axes,) = result.plot().axes
+    (axes,) = result.plot(band=True).axes
     assert len(axes.collections) == 2
     found = profile_of(result)
     assert np.array_equal(found.errors, result.standard_errors.T.ravel())
@@ -228,7 +224,10 @@ def test_errors_of_occupancies_are_those_of_the_blocks(adk: Adk, tmp_path: Any, 
     assert again[3:9].pairs is None
     again.pairs.save(tmp_path / "pairs.npz")
     assert tj.load(tmp_path / "pairs.npz").half_widths.tobytes() == pairs.half_widths.tobytes()
-    assert again.pairs.plot().axes[0].get_title(loc="left").endswith("bars: 95 % intervals")
+    (axes,) = again.pairs.plot(band=True).axes
+    ends = axes.containers[1].lines[2][0].get_segments()
+    halves = np.nan_to_num(pairs.half_widths[: len(ends)])
+    np.testing.assert_allclose([np.ptp(end[:, 0]) for end in ends], 2 * halves, atol=1e-12)
 
 
 def test_frames_of_blocks_follow_from_their_number() -> None:
@@ -240,9 +239,9 @@ def test_frames_of_blocks_follow_from_their_number() -> None:
 
 
 def test_few_frames_have_no_errors(made: tj.Trajectory) -> None:
-    """One frame, or none, gives NaN and a remark."""
+    """One frame, or none, gives NaN and a message."""
     atoms = made.select("resid 1:5")
     for n_frames in (0, 1, 3):
         result = tj.rmsf(atoms, frames=slice(0, n_frames), errors=True)
         assert np.isnan(result.half_widths).all()
-        assert any("are not resolved" in one for one in result.report["remarks"])
+        assert any("are not resolved" in one for one in result.messages)

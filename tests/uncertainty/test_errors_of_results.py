@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.systems import Systems
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -48,7 +49,7 @@ def test_statistics_are_in_tables_files_and_figures(kind: str, systems: Systems)
     assert first["resolved"] == (first["reason"] == "")
     json.dumps(errors, allow_nan=False)
     if kind != "function":
-        printed = "\n".join(table_of(result, {}))
+        printed = "\n".join(table_of(result))
         assert ("± 95 %" in printed) or ("(95 %)" in printed)
         if kind == "several":
             assert "3 of 3 means are not resolved (name CA: 2.85 effective frames" in printed
@@ -72,12 +73,23 @@ def _assert_inside(figure: Figure) -> None:
 
 
 def test_one_series_has_a_sentence(systems: Systems) -> None:
-    """The line that commands print names a drift, and why the mean is not resolved."""
+    """Commands print why the mean is not resolved; with --verbose the rest, such as a drift."""
     result = MADE["one"](systems["adk.xtc"].trajectory)
-    (line,) = result.summary().lines
-    assert line.startswith("mean 4 ± 11 Å (95 %), correlation time 17 ps, 2.85 effective frames")
-    assert "MSER would leave out the first 49 ps" in line
-    assert line.endswith("not resolved: 2.85 effective frames are fewer than 20")
+    summary = result.summary()
+    assert summary.lines == ("mean not resolved: 2.85 effective frames are fewer than 20",)
+    assert summary.verbose == (
+        "mean 4 ± 11 Å (95 %), correlation time 17 ps, 2.85 effective frames of 98; MSER would"
+        " leave out the first 49 ps",
+    )
+    printed = "\n".join(table_of(result))
+    assert "correlation time" not in printed and "MSER" not in printed
+    printed = "\n".join(table_of(result, is_verbose=True))
+    assert "correlation time 17 ps" in printed and "MSER" in printed
+    several = MADE["several"](systems["adk.xtc"].trajectory).summary()
+    assert len(several.lines) == 1
+    assert several.verbose[0] == "± 95 %: longer side of the interval of the mean"
+    assert several.verbose[1].startswith("name CA: mean 4 ± 11 Å (95 %), correlation time 17 ps")
+    assert len(several.verbose) == 1 + 3
 
 
 def test_gaps_and_missing_values_are_reasons(systems: Systems) -> None:
@@ -93,27 +105,25 @@ def test_gaps_and_missing_values_are_reasons(systems: Systems) -> None:
     missing = replace(result, values=values)
     assert missing.statistics().reason == "the value of frame 17 is nan"
     assert np.isnan(missing.statistics().interval).all()
-    assert "not resolved: the value of frame 17 is nan" in "\n".join(table_of(missing, {}))
+    assert "not resolved: the value of frame 17 is nan" in "\n".join(table_of(missing))
     assert isinstance(missing.plot(), Figure)
     assert isinstance(missing.plot(kind="histogram"), Figure)
     for n in (0, 1, 3):
         short = result[:n]
         assert short.statistics().resolved is False
         assert isinstance(short.summary().title, str)
-        with pytest.raises(ValueError, match="too few to draw"):
+        with raises(ValueError):
             short.plot(kind="convergence")
-    with pytest.raises(ValueError, match="'convergence', 'histogram', or None, not 'violin'"):
+    with raises(ValueError):
         result.plot(kind="violin")  # type: ignore[arg-type]
 
 
 def test_bands_do_not_change_the_axes(systems: Systems) -> None:
     """A wide interval would hide the curve."""
     result = tj.rmsd(systems["adk.xtc"].trajectory.select("name CA"))
-    axes = result.plot().axes[0]
-    low, high = axes.get_ylim()
-    assert low == 0
-    assert high < 1.1 * result.values.max()
-    assert axes.get_xlabel().endswith("band: 95 % interval of the mean; hatched: not resolved")
+    axes = result.plot(band=True).axes[0]
+    assert len(axes.patches) == 1
+    assert axes.get_ylim() == result.plot().axes[0].get_ylim()
 
 
 def test_classes_of_secondary_structure_have_errors(systems: Systems) -> None:
@@ -128,7 +138,7 @@ def test_results_without_values_per_frame_have_no_errors(adk: Adk, tmp_path: Pat
     traj = tj.open(adk.psf, adk.xtc)
     reduced = tj.apply(traj.select("resid 3"), lambda x: x[:, 0], reducer=np.maximum)
     assert reduced.mean_errors() == ()
-    with pytest.raises(ValueError, match="no values per frame"):
+    with raises(ValueError):
         reduced.statistics()
     assert tj.rmsf(traj.select("resid 3")).mean_errors() == ()
     reduced.save(tmp_path / "reduced.json")
@@ -142,6 +152,6 @@ def test_discard_is_a_time_whatever_its_type(systems: Systems) -> None:
     assert len(set(means)) == 1
     assert means[0] != result.statistics().mean
     gap = tj.rmsd(systems["adk.xtc"].trajectory.select("name CA"), frames=[0, 1, 2, 3, 8, 9])
-    with pytest.raises(ValueError, match="discard is a time in ps, and"):
+    with raises(ValueError):
         gap.statistics(discard=1.0)
     assert gap.statistics(discard="auto").reason

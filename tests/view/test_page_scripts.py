@@ -1,10 +1,10 @@
 """The scripts of the page, run by Node: numbers of frames and averages, requests, playing."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from helpers.commands import execute
 from trajet import viewer
 from trajet.viewer.files import script
 
@@ -24,7 +24,7 @@ def test_scripts_in_node(name: str, tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     shutil.copy(TESTS / name, tmp_path)
     command = ["node", "--test", "--test-timeout=60000", "--test-reporter=tap", name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = execute(*command, cwd=tmp_path, code=None)
     assert (done.returncode, "# pass 0" in done.stdout) == (0, False), done.stdout
 
 
@@ -34,5 +34,4 @@ def test_modules_are_one_script(entry: str, tmp_path: Path) -> None:
     """No two of them define the same name, as they become one module."""
     (tmp_path / "page.mjs").write_text(script(entry), encoding="utf-8")
     command = ["node", "--check", "page.mjs"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    execute(*command, cwd=tmp_path)

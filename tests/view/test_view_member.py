@@ -6,6 +6,7 @@ import click
 import pytest
 import trajet as tj
 from helpers import commands
+from helpers.messages import raises
 from trajet import viewer
 from trajet.cli.view_member import chosen_member
 from trajet.trajectory import OpenOptions
@@ -31,26 +32,26 @@ def test_member_is_chosen_by_its_keys(table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "reason"),
+    "keys",
     [
-        (["system=wt"], "2 of the 4 members have these keys.* system=wt, replica=1; system=wt"),
-        (["system=none"], "none of the 4 members has these keys.*system=mut, replica=2"),
-        ([], "4 of the 4 members"),
-        (["chain=1"], "one of the keys system, replica"),
-        (["wt"], "write KEY=VALUE"),
-        (["replica=two"], "none of the 4 members has these keys"),
+        ["system=wt"],
+        ["system=none"],
+        [],
+        ["chain=1"],
+        ["wt"],
+        ["replica=two"],
     ],
 )
-def test_other_numbers_of_members_are_refused(table: str, keys: list[str], reason: str) -> None:
+def test_other_numbers_of_members_are_refused(table: str, keys: list[str]) -> None:
     """With the members that there are."""
-    with pytest.raises(click.UsageError, match=reason):
+    with raises(click.UsageError):
         chosen_member(table, keys, [], OpenOptions())
 
 
 def test_files_or_members_are_needed(table: str) -> None:
     """One of them, not both."""
     for files, of, keys in (([], None, []), (["a.psf"], table, []), (["a.psf"], None, ["k=1"])):
-        with pytest.raises(click.UsageError, match="--members"):
+        with raises(click.UsageError):
             chosen_member(of, keys, files, OpenOptions())
 
 

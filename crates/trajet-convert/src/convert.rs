@@ -7,6 +7,9 @@
 //! Memory: each thread owns one window of file bytes and one frame, and in a partition the parts of that frame. At most
 //! four encoded tasks per thread wait for those before them, in reused memory. A partition keeps a few numbers per
 //! frame.
+//!
+//! An output of a partition is byte for byte what a copy of its atoms is. Each frame is compared with what
+//! [`trajet_formats::Raw::join`] restores, unless the format makes that certain or the output allows loss.
 
 use std::time::Instant;
 
@@ -71,8 +74,8 @@ fn write(
     let (mut files, mut converted) = (Vec::new(), Vec::new());
     for mut done in multi_output::run(chain, jobs, threads, control)? {
         files.append(&mut done.files);
-        let (remarks, losses) = (done.remarks.remove(0), done.losses.remove(0));
-        converted.push(Converted { bytes: done.lens[0], remarks, losses, report: done.report });
+        let (messages, losses) = (done.messages.remove(0), done.losses.remove(0));
+        converted.push(Converted { bytes: done.lens[0], messages, losses, report: done.report });
     }
     publish(files).map_err(|error| RunError::Tasks(vec![TaskError::of_run(0, error.into())]))?;
     if let [one] = &mut converted[..] {

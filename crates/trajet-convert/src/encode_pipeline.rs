@@ -133,8 +133,12 @@ fn finish(
             head[*offset as usize..][..bytes.len()].copy_from_slice(bytes);
         }
         done.heads_of_files.push((head.len() as u64, xxh3_64(&head)));
-        // Losses of pieces are counted in the remark of the joined output.
-        done.remarks.push(if n_frames.is_some() { part.remarks() } else { encoder.notes() });
+        // Losses of pieces are counted in the message of the joined output.
+        done.messages.push(if n_frames.is_some() {
+            part.messages()
+        } else {
+            encoder.general_messages()
+        });
         done.losses.push(encoder.losses());
         done.lens.push(output.len());
         done.files.push(output.finish(&patches)?);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use trajet_engine::Control;
-use trajet_engine::run::{MOST_THREADS, each, lock};
+use trajet_engine::run::{MAX_THREADS, each, lock};
 use trajet_engine::{RunError, TaskError, TaskFault};
 use trajet_files::{Chain, Error};
 
@@ -19,7 +19,7 @@ pub(crate) fn run(
     threads: usize,
     control: &mut dyn Control,
 ) -> Result<Vec<Divided>, RunError> {
-    let threads = threads.clamp(1, MOST_THREADS);
+    let threads = threads.clamp(1, MAX_THREADS);
     let n_pipelines = threads.min(jobs.len());
     let shared = Shared { chain, stop: Arc::default(), frames_done: AtomicUsize::new(0) };
     let outputs = MultiOutput {

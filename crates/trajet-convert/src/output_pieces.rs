@@ -1,4 +1,8 @@
 //! Joins the pieces of one output that several workers have written.
+//!
+//! Pieces are encoded without a header, by the encoder that the first frame and all times make: joined, they are the
+//! bytes that one process writes. Losses of pieces are merged, so that notes are those of one process. Pieces of H5MD
+//! files are joined chunk by chunk in Python (`h5md.joining`).
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -6,7 +10,7 @@ use std::path::PathBuf;
 use trajet_engine::Control;
 use trajet_engine::{RunError, TaskError};
 use trajet_files::{Chain, Error, Output, Scratch, publish};
-use trajet_formats::Losses;
+use trajet_formats::{Losses, Message};
 
 use crate::parts::Part;
 use crate::request::{Request, Target, times_and_steps};
@@ -17,7 +21,7 @@ const LOOK_BYTES: u64 = 1 << 26;
 /// Path and size in bytes of a piece.
 pub type WrittenPiece = (PathBuf, u64);
 
-/// Joins pieces in their order to an output, and removes them. Returns the size of the output in bytes, and remarks for
+/// Joins pieces in their order to an output, and removes them. Returns the size of the output in bytes, and messages for
 /// the user, which count the losses of all pieces. `control` counts bytes.
 ///
 /// # Errors
@@ -28,7 +32,7 @@ pub fn join(
     pieces: &[WrittenPiece],
     losses: &Losses,
     control: &mut dyn Control,
-) -> Result<(u64, Vec<String>), RunError> {
+) -> Result<(u64, Vec<Message>), RunError> {
     let &Request { frames, atoms, path, format, options, force } = request;
     let failed =
         |error: Error| RunError::Tasks(vec![TaskError::of_run(frames.len(), error.into())]);
@@ -69,5 +73,5 @@ pub fn join(
     let (len, patches) = (output.len(), encoder.patches(frames.len() as u64));
     let whole = output.finish(&patches).map_err(failed)?;
     publish(vec![whole]).map_err(failed)?;
-    Ok((len, encoder.remarks()))
+    Ok((len, encoder.messages()))
 }

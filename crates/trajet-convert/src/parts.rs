@@ -8,8 +8,8 @@ use std::sync::Arc;
 use trajet_files::{Chain, Error, Frames, Scratch};
 use trajet_formats::xtc::{PLAIN_ATOMS, Positions};
 use trajet_formats::{
-    CannotHold, Encoder, Extra, Field, Format, FrameSizes, Input, LET_GO, Plan, Raw, Snapshot,
-    Workspace, WriteOption, WriteOptions, dcd, encoder,
+    CannotHold, Encoder, Extra, Field, Format, FrameSizes, Input, LET_GO, Message, Plan, Raw,
+    Snapshot, Workspace, WriteOption, WriteOptions, dcd, encoder, not_held,
 };
 
 use crate::request::Target;
@@ -43,8 +43,8 @@ pub(crate) struct Part<'a> {
     divides: bool,
     /// The first frame without atoms, as its format stores it. Headers of files describe all frames by it.
     first: Option<Raw>,
-    /// For a partition: a remark in addition to those of the encoder.
-    remark: Option<String>,
+    /// For a partition: a message in addition to those of the encoder.
+    message: Option<Message>,
 }
 
 impl<'a> Part<'a> {
@@ -54,9 +54,8 @@ impl<'a> Part<'a> {
         let mut frame = take(first.raw, list.as_deref(), target.without);
         let is_other = target.to_hdf5 || frame.format() != target.format;
         let lost = if divides && is_other { frame.per_atom_names() } else { Vec::new() };
-        let remark = (!lost.is_empty()).then(|| {
-            let format = target.stored_format().name();
-            format!("left out, as {format} cannot hold it: variables of atoms {}", lost.join(", "))
+        let message = (!lost.is_empty()).then(|| {
+            not_held(target.stored_format(), &format!("variables of atoms {}", lost.join(", ")))
         });
         // In a partition, further variables that are not per-atom are stored beside the files.
         if divides && frame.format() != target.format && !frame.further_names().is_empty() {
@@ -65,7 +64,7 @@ impl<'a> Part<'a> {
         let encoder = encoder(target.format, &first.plan(&frame, target.options));
         let encoder = encoder.map_err(|error| remedied(divides, target.path, error))?;
         let first = Some(frame.head());
-        Ok(Part { target, encoder, list, divides, first, remark })
+        Ok(Part { target, encoder, list, divides, first, message })
     }
 
     /// Returns the part for the only target of transformed frames.
@@ -78,7 +77,7 @@ impl<'a> Part<'a> {
         let plan = Plan { first: Input::Snapshot(first), times, steps, options: target.options };
         let encoder = encoder(target.format, &plan);
         let encoder = encoder.map_err(|error| remedied(false, target.path, error))?;
-        Ok(Part { target, encoder, list: None, divides: false, first: None, remark: None })
+        Ok(Part { target, encoder, list: None, divides: false, first: None, message: None })
     }
 
     /// Returns the part for the only target of a copy, by its first frame `head`.
@@ -102,9 +101,9 @@ impl<'a> Part<'a> {
         Ok(part.expect("one frame was read"))
     }
 
-    /// Returns the remarks for the user.
-    pub(crate) fn remarks(&self) -> Vec<String> {
-        self.encoder.remarks().into_iter().chain(self.remark.clone()).collect()
+    /// Returns the messages for the user.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        self.encoder.messages().into_iter().chain(self.message.clone()).collect()
     }
 
     /// Returns the part of a frame.

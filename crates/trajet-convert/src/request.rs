@@ -5,7 +5,7 @@ use std::path::Path;
 use trajet_engine::report::RunReport;
 use trajet_files::{Chain, Frames, UnpublishedFile};
 use trajet_formats::FrameMetadata;
-use trajet_formats::{Atoms, Extra, Format, Losses, Raw, WriteOptions};
+use trajet_formats::{Atoms, Extra, Format, Losses, Message, Raw, WriteOptions};
 
 /// Frames to copy, and the output.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ pub struct OutputPiece<'a> {
 pub struct Converted {
     /// Size in bytes.
     pub bytes: u64,
-    /// Remarks for the user on permitted losses.
-    pub remarks: Vec<String>,
+    /// Messages for the user on permitted losses.
+    pub messages: Vec<Message>,
     /// Permitted losses; [`crate::join`] takes those of the pieces.
     pub losses: Losses,
     /// Time accounting. Encoding counts as computing, writing as merging.
@@ -94,8 +94,8 @@ pub struct Partition<'a> {
 pub struct Divided {
     /// A complete file for each target, still without its name. Dropping removes it.
     pub files: Vec<UnpublishedFile>,
-    /// Remarks for the user, per target.
-    pub remarks: Vec<Vec<String>>,
+    /// Messages for the user, per target.
+    pub messages: Vec<Vec<Message>>,
     /// Permitted losses, per target.
     pub losses: Vec<Losses>,
     /// Size in bytes, per target.

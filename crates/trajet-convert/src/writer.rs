@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trajet_engine::run::Threads;
 use trajet_files::{Error, Output, ParallelFor, publish};
 use trajet_formats::{
-    CannotHold, Encoder, Format, Input, Patch, Plan, Raw, Snapshot, Workspace, WriteOptions,
-    encoder,
+    CannotHold, Encoder, Format, Input, Message, Patch, Plan, Raw, Snapshot, Workspace,
+    WriteOptions, encoder,
 };
 
 /// Frames that are encoded before they are written.
@@ -125,29 +125,29 @@ impl Writer {
         (!self.times.is_empty()).then(|| self.output.keep())
     }
 
-    /// Completes the file and gives it its name. Returns its size in bytes, and remarks on permitted losses.
+    /// Completes the file and gives it its name. Returns its size in bytes, and messages on permitted losses.
     ///
     /// # Errors
     /// [`Error::Empty`] without frames; [`Error::CannotHold`], as only now all times are known; [`Error::Unwritable`]:
     /// there is no output then; [`Error::Unnamed`].
-    pub fn finish(self) -> Result<(u64, Vec<String>), Error> {
+    pub fn finish(self) -> Result<(u64, Vec<Message>), Error> {
         let path = self.output.path().to_owned();
         let Some((first, encoder)) = &self.begun else { return Err(Error::Empty { path }) };
         // Headers may have the times of all frames.
         let of_all = self.encoder(first, &self.times, &self.steps);
         let of_all = of_all.map_err(|error| Error::of_output(&path, error))?;
         of_all.add_losses(&encoder.losses());
-        let mut remarks = of_all.remarks();
-        remarks.extend(encoder.notes());
+        let mut messages = of_all.messages();
+        messages.extend(encoder.general_messages());
         let mut known = std::collections::BTreeSet::new();
-        remarks.retain(|remark| known.insert(remark.clone()));
+        messages.retain(|message| known.insert(message.clone()));
         let head = of_all.head();
         if head.len() != encoder.head().len() {
-            // Of DCD and NetCDF, a remark on lost times comes before the frames.
+            // Of DCD and NetCDF, a message on lost times comes before the frames.
             let error = CannotHold {
                 frame: 0,
                 format: self.format.name(),
-                what: "a remark on its times, which were not known when it was begun".to_owned(),
+                what: "a message on its times, which were not known when it was begun".to_owned(),
                 remedy: "give the times of all frames (times=...), in equal steps if they may be",
             };
             return Err(Error::of_output(&path, error));
@@ -156,7 +156,7 @@ impl Writer {
         patches.extend(of_all.patches(self.times.len() as u64));
         let len = self.output.len();
         publish(vec![self.output.finish(&patches)?])?;
-        Ok((len, remarks))
+        Ok((len, messages))
     }
 
     fn encoder(

@@ -54,13 +54,11 @@ pub fn check_weights(weights: Option<&[f64]>, n_atoms: usize) -> Result<(), Inva
 /// Returns the unit cell of the `i`-th frame of a block, for an analysis that needs one.
 ///
 /// # Errors
-/// [`FrameError`] if there is none, or it has no volume; `need` is a sentence that says what needs it.
-pub(crate) fn required_cell(block: &Block, i: usize, need: &str) -> Result<Cell, FrameError> {
+/// [`FrameError`] if there is none, or it has no volume; `of` is the analysis that needs one.
+pub(crate) fn required_cell(block: &Block, i: usize, of: &str) -> Result<Cell, FrameError> {
     let refused = |what: String| FrameError {
         frame: block.meta.frames[i],
-        why: format!(
-            "{what}, and {need}: leave such frames out, or take a trajectory that has cells"
-        ),
+        why: format!("{what}, and {of} needs one: choose frames that have one"),
     };
     Cell::of_frame(block.meta.cells[i], block.meta.turned[i])
         .map_err(|no_cell| refused(no_cell.to_string()))?
@@ -73,9 +71,8 @@ pub(crate) fn required_cell(block: &Block, i: usize, need: &str) -> Result<Cell,
 /// [`FrameError`] if the cell has no volume. Treating such a frame as non-periodic would hide the defect.
 pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
     Cell::of_frame(block.meta.cells[i], block.meta.turned[i]).map_err(|no_cell| {
-        let why = format!(
-            "{no_cell}: leave this frame out, or take positions as they are (pbc=False, --no-pbc)"
-        );
+        let why =
+            format!("{no_cell}: leave this frame out, or take positions as they are (pbc=False)");
         FrameError { frame: block.meta.frames[i], why }
     })
 }

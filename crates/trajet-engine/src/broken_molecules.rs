@@ -1,4 +1,4 @@
-//! Frames in which molecules are broken over the box, for remarks of analyses that take positions as they are stored.
+//! Frames in which molecules are broken over the box, for messages of analyses that take positions as they are stored.
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::{AtomList, Atoms, Block, Numbers};

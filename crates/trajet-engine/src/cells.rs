@@ -1,4 +1,4 @@
-//! Summaries of the unit cells of a run, for remarks: frames without a cell, and frames whose cell is too small for a
+//! Summaries of the unit cells of a run, for messages: frames without a cell, and frames whose cell is too small for a
 //! range of distances.
 
 use serde::{Deserialize, Serialize};

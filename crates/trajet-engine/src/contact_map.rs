@@ -10,9 +10,10 @@ use crate::alternate_locations::AltLocations;
 use crate::analysis::{self, Analysis, Array, Finished, Pass};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
-use crate::contacts::{Frame, PairFinder, check_cutoff};
+use crate::contacts::{ContactKeys, Frame, PairFinder, check_cutoff};
 use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
+use crate::memberships::Wanted;
 use crate::updating::Group;
 
 /// The purpose of the memory, for messages.
@@ -33,6 +34,9 @@ pub struct Request {
     pub periodic: bool,
     /// Alternate locations. Pairs of atoms of one residue at different locations are no contacts.
     pub locations: Option<AltLocations>,
+    /// Which pairs are collected, in place of the numbers of frames: the key is the row times the number of columns, plus
+    /// the column. Pairs of the same groups have the lower one as row.
+    pub members: Option<Wanted>,
 }
 
 impl analysis::Request for Request {
@@ -49,9 +53,10 @@ impl analysis::Request for Request {
     /// Two groups are in contact in a frame if any atom of one is within the cut-off of any atom of the other.
     ///
     /// The arrays are `n_frames` and `counts`, the number of frames of each pair of groups: a table with one row per
-    /// group and one column per other group, or the pairs `i < j` of the same groups, ordered by `i`.
+    /// group and one column per other group, or the pairs `i < j` of the same groups, ordered by `i`. With members, they
+    /// are `count`, the pairs of each frame, and `keys`.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { groups, others, cutoff, periodic, locations } = self;
+        let Request { groups, others, cutoff, periodic, locations, members } = self;
         let tags = |groups: &[AtomList]| -> Vec<u32> {
             let of_group = |(tag, atoms): (usize, &AtomList)| vec![tag as u32; atoms.len()];
             groups.iter().enumerate().flat_map(of_group).collect()
@@ -68,8 +73,6 @@ impl analysis::Request for Request {
             None => Layout::Triangle(groups.len()),
             Some(others) => Layout::Table(groups.len(), others.len()),
         };
-        // The bits of one frame, on each thread.
-        memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
         // Pairs within one group are no contacts of groups.
         let labels = others.is_none().then(|| tags.clone());
         let of_lists =
@@ -77,6 +80,11 @@ impl analysis::Request for Request {
         let locations = locations.map(of_lists);
         let groups = maps.into_iter().map(|map| Group::new(map, None)).collect();
         let pairs = PairFinder { groups, labels, locations, periodic, spare: Mutex::default() };
+        if let Some(wanted) = members {
+            return Ok(Pass::new(atoms, ContactKeys::new(pairs, tags, cutoff, wanted)));
+        }
+        // The bits of one frame, on each thread.
+        memory::ask(layout.len().saturating_mul(8).saturating_add(layout.len() / 8), WHAT)?;
         let spare = Mutex::default();
         Ok(Pass::new(atoms, ContactMap { pairs, tags, layout, cutoff, spare }))
     }

@@ -12,11 +12,13 @@ use trajet_kernels::pairs::{Groups, Misplaced};
 use trajet_topology::select::UpdatingSelection;
 
 use crate::alternate_locations::AltLocations;
-use crate::analysis::{self, Pass, PerFrame, cell_of, no_position};
+use crate::analysis::{self, Analysis, Finished, Pass, PerFrame, cell_of, no_position};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::{CellUse, SLACK};
+use crate::collected::Keys;
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
+use crate::memberships::Wanted;
 use crate::updating::{Group, GroupMemory, check_selection};
 
 /// Parameters of the analysis.
@@ -38,6 +40,9 @@ pub struct Request {
     pub periodic: bool,
     /// Alternate locations. Pairs of atoms of one residue at different locations are left out.
     pub locations: Option<AltLocations>,
+    /// Which pairs are collected, beside their number: the key is the position of the first atom in its list, times the
+    /// length of the second list, plus the position of the second atom.
+    pub members: Option<Wanted>,
 }
 
 impl analysis::Request for Request {
@@ -46,6 +51,9 @@ impl analysis::Request for Request {
         check_selection(first.as_ref(), self.atoms.len())?;
         check_selection(second.as_ref(), self.others.as_deref().map_or(0, <[i64]>::len))?;
         self.locations.as_ref().map_or(Ok(()), AltLocations::check)?;
+        if self.members.is_some() && (self.nearest || self.cutoff.is_none()) {
+            return Err(InvalidArgument("only pairs within a cut-off are collected"));
+        }
         self.cutoff.map_or(Ok(()), check_cutoff)
     }
 
@@ -59,8 +67,8 @@ impl analysis::Request for Request {
     /// Rows hold, if the nearest pair is found, its distance (Å) and the positions of its atoms in the two lists, NaN
     /// without a pair; then, with a cut-off, the number of pairs.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { atoms: selected, others, selections, nearest, cutoff, periodic, locations } =
-            self;
+        let Request { atoms: selected, others, selections, nearest, cutoff, periodic, .. } = self;
+        let (locations, members) = (self.locations, self.members);
         let mut lists = vec![&selected[..]];
         lists.extend(others.as_deref());
         let (union, maps) = merge_atom_lists(&lists);
@@ -73,7 +81,12 @@ impl analysis::Request for Request {
         let groups = maps.into_iter().zip(selections);
         let groups = groups.map(|(map, selection)| Group::new(map, selection)).collect();
         let pairs = PairFinder { groups, labels, locations, periodic, spare: Mutex::default() };
-        Ok(Pass::per_frame(atoms, Contacts { pairs, nearest, cutoff }))
+        let (Some(wanted), Some(cutoff)) = (members, cutoff) else {
+            return Ok(Pass::per_frame(atoms, Contacts { pairs, nearest, cutoff }));
+        };
+        let positions = |list: &AtomList| (0..list.len() as u32).collect();
+        let tags = [&selected, others.as_ref().unwrap_or(&selected)].map(positions);
+        Ok(Pass::new(atoms, ContactKeys::new(pairs, tags, cutoff, wanted)))
     }
 }
 
@@ -200,7 +213,7 @@ pub(crate) fn check_half(
         let why = format!(
             "{what} is above half of the shortest lattice vector ({half:.3} Å), so that an atom may \
              be in contact with several images of another: {shorter}, or take positions as they are \
-             (pbc=False, --no-pbc)"
+             (pbc=False)"
         );
         return Err(FrameError { frame, why });
     }
@@ -254,6 +267,83 @@ impl PerFrame for Contacts {
             Ok(())
         });
         Ok(found?)
+    }
+
+    fn cell_use(&self) -> CellUse {
+        self.pairs.cell_use()
+    }
+}
+
+/// Collects the pairs in contact; yields the array `count`, their number in each frame, and `keys`: the tag of the first
+/// atom times the number of tags of second atoms, plus the tag of the second atom.
+pub(crate) struct ContactKeys {
+    pairs: PairFinder,
+    /// The tags of the atoms of both lists.
+    tags: [Vec<u32>; 2],
+    /// Number of tags of second atoms.
+    n_seconds: u64,
+    cutoff: f64,
+    wanted: Wanted,
+}
+
+impl ContactKeys {
+    /// Returns the analysis of pairs within a cut-off, with tags from 0 on for the atoms of both lists.
+    pub(crate) fn new(pairs: PairFinder, tags: [Vec<u32>; 2], cutoff: f64, wanted: Wanted) -> Self {
+        let n_seconds = tags[1].iter().max().map_or(0, |&tag| u64::from(tag) + 1);
+        ContactKeys { pairs, tags, n_seconds, cutoff, wanted }
+    }
+}
+
+impl Analysis for ContactKeys {
+    type State = Keys;
+
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<i64>("count", &[])]
+    }
+
+    fn empty(&self) -> Result<Keys> {
+        Ok(Keys::default())
+    }
+
+    fn absorb(&self, block: &Block, out: &mut FrameArrays<'_>, state: &mut Keys) -> Result<()> {
+        let counts = out.values::<i64>();
+        let mut keys = Vec::new();
+        let mut chosen = [Vec::new(), Vec::new()];
+        let mut found = Ok(());
+        self.pairs.each_frame(block, Some(self.cutoff), |finder, frame| {
+            for ((tags, numbers), chosen) in self.tags.iter().zip(frame.numbers).zip(&mut chosen) {
+                chosen.clear();
+                match numbers {
+                    Some(numbers) => chosen.extend(numbers.iter().map(|&k| tags[k as usize])),
+                    None => chosen.extend(tags),
+                }
+            }
+            let tags = chosen.each_ref().map(Vec::as_slice);
+            keys.clear();
+            let mut add =
+                |[i, j]: [u32; 2]| keys.push(u64::from(i) * self.n_seconds + u64::from(j));
+            finder.each_tags(
+                frame.cell,
+                frame.groups,
+                frame.excluded,
+                tags,
+                self.cutoff,
+                &mut add,
+            )?;
+            if found.is_ok() {
+                found = self.wanted.append_to(state, &mut keys).map(|n| counts[frame.i] = n);
+            }
+            Ok(())
+        })?;
+        found
+    }
+
+    fn merge(&self, left: Keys, right: Keys) -> Result<Keys> {
+        self.wanted.merge(left, &right)
+    }
+
+    fn finish(&self, state: Keys) -> Result<Finished> {
+        Ok(Finished::Arrays(state.arrays()))
     }
 
     fn cell_use(&self) -> CellUse {

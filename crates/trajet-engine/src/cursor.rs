@@ -1,7 +1,7 @@
 //! One frame at a time, in any order; frames that follow one another are decoded ahead.
 //!
 //! After a few reads with the same stride, a thread decodes the frames that follow, in blocks that double in size up to
-//! `MOST_BLOCK_BYTES`. At most `MOST_READY` blocks wait to be used. A frame that cannot be read ends a block: its error
+//! `MAX_BLOCK_BYTES`. At most `MAX_READY` blocks wait to be used. A frame that cannot be read ends a block: its error
 //! is that of the read which asks for the frame. The frames of a block of remote storage are read at the same time, each
 //! by a thread that waits for its request.
 
@@ -18,13 +18,13 @@ use crate::run::{POLL_INTERVAL, Threads, lock as lock_job};
 /// Equal strides in a row after which frames are decoded ahead.
 const READS_BEFORE: u32 = 2;
 /// Largest size of a block, unless one frame is larger.
-const MOST_BLOCK_BYTES: usize = 1024 * 1024;
+const MAX_BLOCK_BYTES: usize = 1024 * 1024;
 /// Largest size of a block whose frames are read at the same time, unless one frame is larger.
-const MOST_REMOTE_BYTES: usize = 16 * 1024 * 1024;
+const MAX_REMOTE_BYTES: usize = 16 * 1024 * 1024;
 /// Most frames of a block.
-const MOST_BLOCK_FRAMES: usize = 256;
+const MAX_BLOCK_FRAMES: usize = 256;
 /// Most blocks that wait to be used.
-const MOST_READY: usize = 2;
+const MAX_READY: usize = 2;
 
 /// Reads chosen fields of chosen atoms, one frame at a time.
 pub struct Cursor {
@@ -64,8 +64,8 @@ impl Source {
     /// Returns the most frames that a block should have.
     fn block_frames(&self) -> usize {
         let frame_bytes = (self.frame_len() * self.fields.len() * size_of::<f32>()).max(1);
-        let most = (MOST_BLOCK_BYTES / frame_bytes).clamp(1, MOST_BLOCK_FRAMES);
-        most.max(self.at_once.min(MOST_REMOTE_BYTES / frame_bytes))
+        let most = (MAX_BLOCK_BYTES / frame_bytes).clamp(1, MAX_BLOCK_FRAMES);
+        most.max(self.at_once.min(MAX_REMOTE_BYTES / frame_bytes))
     }
 }
 
@@ -191,7 +191,7 @@ impl Cursor {
             step if step > 0 => (n_frames - 1 - frame) / step.unsigned_abs(),
             step => frame / step.unsigned_abs(),
         };
-        let count = 1 + (n_left as usize).min(MOST_BLOCK_FRAMES);
+        let count = 1 + (n_left as usize).min(MAX_BLOCK_FRAMES);
         Frames::Strided { first: frame, step: self.stride, count }
     }
 
@@ -374,7 +374,7 @@ impl Shared {
             if state.is_closed {
                 return;
             }
-            let Some(run) = state.run.filter(|_| state.ready.len() < MOST_READY) else {
+            let Some(run) = state.run.filter(|_| state.ready.len() < MAX_READY) else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };

@@ -1,25 +1,18 @@
 //! Hydrogen bonds: their number in each frame, and how often each of them, or each bond, occurs.
 
-use std::marker::PhantomData;
-use std::sync::Mutex;
-
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::exclusion::AltLocation;
 use trajet_kernels::hydrogen_bonds::{AngleLimit, Bond, BondFinder, Criterion, Measured, Sites};
 use trajet_kernels::pairs::Misplaced;
 
 use crate::alternate_locations::AltLocations;
-use crate::analysis::{self, Analysis, Array, Finished, Pass, cell_of, check_finite};
+use crate::analysis::{self, Array, Pass, cell_of};
 use crate::atom_map::merge_atom_lists;
 use crate::cells::CellUse;
-use crate::error::{AnalysisError, FrameError, InvalidArgument, Result};
-use crate::frame_arrays::{ArraySpec, FrameArrays};
-
-/// The purpose of the memory, for messages.
-const WHAT: &str = "the hydrogen bonds of all frames";
+use crate::collected::{Collected, Collection, Fold, KeyCounts, Keys, Source, append};
+use crate::error::{FrameError, InvalidArgument, Result};
 
 /// The distance that the criterion limits; see [`Measured`].
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -29,20 +22,6 @@ pub enum Distance {
     DonorAcceptor,
     /// The distance from hydrogen to acceptor.
     HydrogenAcceptor,
-}
-
-/// The data that a run collects from the bonds of all frames. The key of a bond is the label of its donor and hydrogen
-/// times the number of labels of acceptors, plus the label of the acceptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fold {
-    /// `keys`, each that occurs, ascending, and `counts`, in how many frames it does.
-    Occupancies,
-    /// `keys` of each frame in turn, ascending.
-    Keys,
-    /// `atoms`, donor, hydrogen and acceptor (`[n, 3]`, atoms of the request), `distances` (Å) and `angles` (degrees) of
-    /// each bond of each frame in turn, sorted by these atoms.
-    Bonds,
 }
 
 /// Donors whose bonds with acceptors are searched.
@@ -77,7 +56,9 @@ pub struct Request {
     pub donor_angle: Option<f64>,
     /// Whether differences are minimum images in frames that have a cell.
     pub periodic: bool,
-    /// The data to collect from the bonds of all frames.
+    /// The data to collect. The key of a bond is the label of its donor and hydrogen times the number of labels of
+    /// acceptors, plus the label of the acceptor. Entries are `atoms`, donor, hydrogen and acceptor (`[n, 3]`, atoms of the
+    /// request), `distances` (Å) and `angles` (degrees), sorted by these atoms in each frame.
     pub fold: Fold,
     /// Largest number of entries in it.
     pub most: usize,
@@ -169,12 +150,11 @@ impl analysis::Request for Request {
             cutoff,
             periodic,
             n_acceptor_labels: n_acceptor_labels as u64,
-            spare: Mutex::default(),
         };
         Ok(match fold {
-            Fold::Occupancies => Pass::new(atoms, HydrogenBonds::<KeyCounts>::new(bonds, most)),
-            Fold::Keys => Pass::new(atoms, HydrogenBonds::<Keys>::new(bonds, most)),
-            Fold::Bonds => Pass::new(atoms, HydrogenBonds::<BondTable>::new(bonds, most)),
+            Fold::Occupancies => Pass::new(atoms, Collected::<_, KeyCounts>::new(bonds, most)),
+            Fold::Keys => Pass::new(atoms, Collected::<_, Keys>::new(bonds, most)),
+            Fold::Entries => Pass::new(atoms, Collected::<_, BondTable>::new(bonds, most)),
         })
     }
 }
@@ -198,16 +178,6 @@ struct FrameBonds {
     cutoff: f64,
     periodic: bool,
     n_acceptor_labels: u64,
-    /// Spare buffers.
-    spare: Mutex<Vec<Buffers>>,
-}
-
-#[derive(Default)]
-struct Buffers {
-    finder: BondFinder,
-    bonds: Vec<Bond>,
-    found: Vec<Found>,
-    keys: Vec<u64>,
 }
 
 /// A bond, by columns of the block.
@@ -220,11 +190,19 @@ struct Found {
     bond: Bond,
 }
 
-impl FrameBonds {
-    /// Finds the bonds of a frame.
-    fn find(&self, block: &Block, i: usize, buffers: &mut Buffers) -> Result<(), FrameError> {
+impl Source for FrameBonds {
+    type Entry = Found;
+    type Buffers = (BondFinder, Vec<Bond>);
+    const WHAT: &'static str = "the hydrogen bonds of all frames";
+
+    fn find(
+        &self,
+        block: &Block,
+        i: usize,
+        (finder, bonds): &mut (BondFinder, Vec<Bond>),
+        found: &mut Vec<Found>,
+    ) -> Result<(), FrameError> {
         let cell = if self.periodic { cell_of(block, i)? } else { None };
-        let Buffers { finder, bonds, found, .. } = buffers;
         found.clear();
         for Labelled { sites, donor_labels, acceptor_labels } in &self.searches {
             finder.find(cell.as_ref(), block.frame(i), &self.criterion, sites, bonds).map_err(
@@ -258,177 +236,16 @@ impl FrameBonds {
         }
         Ok(())
     }
-}
-
-/// Sets keys to those of some bonds, ascending.
-fn set_keys(keys: &mut Vec<u64>, found: &[Found]) {
-    keys.clear();
-    keys.extend(found.iter().map(|found| found.key));
-    keys.sort_unstable();
-    keys.dedup();
-}
-
-/// Collects bonds of all frames; yields the array `count`.
-struct HydrogenBonds<C> {
-    bonds: FrameBonds,
-    /// Largest number of entries of the collection.
-    most: usize,
-    collection: PhantomData<fn() -> C>,
-}
-
-/// Data that a run collects from the bonds of all frames, with at most `most` entries in a state.
-trait Collection: Clone + Default + Serialize + DeserializeOwned + Send + 'static {
-    /// Adds the bonds of a frame, and returns how many entries these are; `keys` is memory for their keys.
-    fn add(
-        &mut self,
-        bonds: &FrameBonds,
-        found: &[Found],
-        keys: &mut Vec<u64>,
-        most: usize,
-    ) -> Result<usize>;
-
-    /// Returns the collection when all frames of a block were added.
-    fn completed(self) -> Self {
-        self
+    fn key(&self, found: &Found) -> u64 {
+        found.key
     }
 
-    /// Adds what was collected of the frames after these.
-    fn append(&mut self, right: Self, most: usize) -> Result<()>;
-
-    fn arrays(self) -> Vec<(&'static str, Array)>;
-}
-
-impl<C> HydrogenBonds<C> {
-    fn new(bonds: FrameBonds, most: usize) -> Self {
-        HydrogenBonds { bonds, most, collection: PhantomData }
-    }
-}
-
-impl<C: Collection> Analysis for HydrogenBonds<C> {
-    type State = C;
-
-    fn per_frame(&self) -> Vec<ArraySpec> {
-        vec![ArraySpec::of::<i64>("count", &[])]
-    }
-
-    fn empty(&self) -> Result<C> {
-        Ok(C::default())
-    }
-
-    fn absorb(&self, block: &Block, out: &mut FrameArrays<'_>, state: &mut C) -> Result<()> {
-        check_finite(block)?;
-        let spare = || self.bonds.spare.lock().expect("nothing panics with it");
-        let mut buffers = spare().pop().unwrap_or_default();
-        let mut of_block = C::default();
-        for (i, count) in out.values::<i64>().iter_mut().enumerate() {
-            self.bonds.find(block, i, &mut buffers)?;
-            let Buffers { found, keys, .. } = &mut buffers;
-            *count = of_block.add(&self.bonds, found, keys, self.most)? as i64;
-        }
-        spare().push(buffers);
-        state.append(of_block.completed(), self.most)
-    }
-
-    fn merge(&self, mut left: C, right: C) -> Result<C> {
-        left.append(right, self.most)?;
-        Ok(left)
-    }
-
-    fn finish(&self, state: C) -> Result<Finished> {
-        Ok(Finished::Arrays(state.arrays()))
+    fn count(&self, fold: Fold, found: &[Found], keys: &[u64], numbers: &mut [i64]) {
+        numbers[0] = if fold == Fold::Keys { keys.len() } else { found.len() } as i64;
     }
 
     fn cell_use(&self) -> CellUse {
-        let FrameBonds { periodic, cutoff, .. } = self.bonds;
-        if periodic { CellUse::Within(cutoff) } else { CellUse::Ignored }
-    }
-}
-
-/// Keys, ascending, and in how many frames each occurs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct KeyCounts {
-    keys: Numbers<u64>,
-    counts: Numbers<u64>,
-}
-
-impl Collection for KeyCounts {
-    fn add(
-        &mut self,
-        _: &FrameBonds,
-        found: &[Found],
-        keys: &mut Vec<u64>,
-        _: usize,
-    ) -> Result<usize> {
-        set_keys(keys, found);
-        memory::reserve(&mut self.keys.0, keys.len(), WHAT)?;
-        self.keys.0.extend_from_slice(keys);
-        Ok(found.len())
-    }
-
-    fn completed(mut self) -> Self {
-        let mut of_block = KeyCounts::default();
-        self.keys.sort_unstable();
-        for same in self.keys.chunk_by(|a, b| a == b) {
-            of_block.keys.0.push(same[0]);
-            of_block.counts.0.push(same.len() as u64);
-        }
-        of_block
-    }
-
-    fn append(&mut self, right: Self, most: usize) -> Result<()> {
-        let (left, mut merged) = (std::mem::take(self), KeyCounts::default());
-        let capacity = (left.keys.len() + right.keys.len()).min(most);
-        memory::reserve(&mut merged.keys.0, capacity, WHAT)?;
-        memory::reserve(&mut merged.counts.0, capacity, WHAT)?;
-        let (mut i, mut j) = (0, 0);
-        while let Some(&key) = [left.keys.get(i), right.keys.get(j)].into_iter().flatten().min() {
-            let mut count = 0;
-            for (part, at) in [(&left, &mut i), (&right, &mut j)] {
-                if part.keys.get(*at) == Some(&key) {
-                    count += part.counts[*at];
-                    *at += 1;
-                }
-            }
-            if merged.keys.len() == most {
-                return Err(AnalysisError::TooLarge { what: "pairs with bonds", limit: most });
-            }
-            merged.keys.0.push(key);
-            merged.counts.0.push(count);
-        }
-        merged.keys.0.shrink_to_fit();
-        merged.counts.0.shrink_to_fit();
-        *self = merged;
-        Ok(())
-    }
-
-    fn arrays(self) -> Vec<(&'static str, Array)> {
-        vec![("keys", Array::integers(self.keys)), ("counts", Array::integers(self.counts))]
-    }
-}
-
-/// The keys of each frame in turn.
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Keys(Numbers<u64>);
-
-impl Collection for Keys {
-    fn add(
-        &mut self,
-        _: &FrameBonds,
-        found: &[Found],
-        keys: &mut Vec<u64>,
-        most: usize,
-    ) -> Result<usize> {
-        set_keys(keys, found);
-        append(&mut self.0.0, keys, most)?;
-        Ok(keys.len())
-    }
-
-    fn append(&mut self, right: Self, most: usize) -> Result<()> {
-        append(&mut self.0.0, &right.0, most)
-    }
-
-    fn arrays(self) -> Vec<(&'static str, Array)> {
-        vec![("keys", Array::integers(self.0))]
+        if self.periodic { CellUse::Within(self.cutoff) } else { CellUse::Ignored }
     }
 }
 
@@ -441,14 +258,10 @@ struct BondTable {
     angles: Numbers<f64>,
 }
 
-impl Collection for BondTable {
-    fn add(
-        &mut self,
-        bonds: &FrameBonds,
-        found: &[Found],
-        _: &mut Vec<u64>,
-        most: usize,
-    ) -> Result<usize> {
+impl Collection<FrameBonds> for BondTable {
+    const FOLD: Fold = Fold::Entries;
+
+    fn add(&mut self, bonds: &FrameBonds, found: &[Found], _: &[u64], most: usize) -> Result<()> {
         let columns = found.iter().flat_map(|bond| [bond.donor, bond.hydrogen, bond.acceptor]);
         let atom = |column: u32| bonds.atoms[column as usize] as u32;
         let of_frame = BondTable {
@@ -456,14 +269,13 @@ impl Collection for BondTable {
             distances: Numbers(found.iter().map(|found| found.bond.distance).collect()),
             angles: Numbers(found.iter().map(|found| found.bond.angle()).collect()),
         };
-        self.append(of_frame, most)?;
-        Ok(found.len())
+        self.append(of_frame, most)
     }
 
     fn append(&mut self, right: Self, most: usize) -> Result<()> {
-        append(&mut self.distances.0, &right.distances, most)?;
-        append(&mut self.angles.0, &right.angles, most)?;
-        append(&mut self.atoms.0, &right.atoms, most.saturating_mul(3))
+        append(&mut self.distances.0, &right.distances, most, FrameBonds::WHAT)?;
+        append(&mut self.angles.0, &right.angles, most, FrameBonds::WHAT)?;
+        append(&mut self.atoms.0, &right.atoms, most.saturating_mul(3), FrameBonds::WHAT)
     }
 
     fn arrays(self) -> Vec<(&'static str, Array)> {
@@ -475,60 +287,14 @@ impl Collection for BondTable {
     }
 }
 
-/// Appends numbers to a list.
-///
-/// # Errors
-/// [`AnalysisError::TooLarge`] if it would have more than `most`, or [`AnalysisError::Memory`].
-fn append<T: Copy>(list: &mut Vec<T>, more: &[T], most: usize) -> Result<()> {
-    if list.len() + more.len() > most {
-        return Err(AnalysisError::TooLarge { what: "hydrogen bonds", limit: most });
-    }
-    memory::reserve(list, more.len(), WHAT)?;
-    list.extend_from_slice(more);
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::Request as _;
+    use crate::collected::tests::merged;
     use proptest::prelude::*;
 
-    /// Merges states from the left and from the right; `None` if they are too large.
-    fn merged<C: Collection + Clone>(states: &[C], most: usize) -> [Option<C>; 2] {
-        let merge = |mut left: C, right: C| match left.append(right, most) {
-            Ok(()) => Some(left),
-            Err(AnalysisError::TooLarge { .. }) => None,
-            Err(error) => panic!("{error}"),
-        };
-        let mut parts = states.iter().cloned();
-        [
-            parts.clone().try_fold(C::default(), merge),
-            parts.try_rfold(C::default(), |right, left| merge(left, right)),
-        ]
-    }
-
     proptest! {
-        #[test]
-        fn occupancies_merge_to_the_sums_of_all_counts_in_any_order(
-            parts in prop::collection::vec(prop::collection::btree_map(0..40u64, 1..9u64, 0..20), 1..8),
-            most in 0usize..60,
-        ) {
-            let counts = |counts: &BTreeMap<u64, u64>| KeyCounts {
-                keys: Numbers(counts.keys().copied().collect()),
-                counts: Numbers(counts.values().copied().collect()),
-            };
-            let mut sums = BTreeMap::new();
-            for (&key, &n) in parts.iter().flatten() {
-                *sums.entry(key).or_insert(0) += n;
-            }
-            let expected = (sums.len() <= most).then(|| counts(&sums));
-            let states: Vec<_> = parts.iter().map(counts).collect();
-            prop_assert_eq!(merged(&states, most), [expected.clone(), expected]);
-        }
-
         #[test]
         fn lists_merge_to_all_entries_in_their_order(
             parts in prop::collection::vec(0u32..20, 1..8),
@@ -544,7 +310,7 @@ mod tests {
             let all = numbers.concat();
             let expected = (all.len() <= most).then(|| table(&all));
             let states: Vec<_> = numbers.iter().map(|numbers| table(numbers)).collect();
-            prop_assert_eq!(merged(&states, most), [expected.clone(), expected]);
+            prop_assert_eq!(merged::<FrameBonds, _>(&states, most), [expected.clone(), expected]);
         }
     }
 

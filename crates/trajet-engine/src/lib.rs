@@ -11,6 +11,7 @@ pub mod average;
 pub mod broken_molecules;
 pub mod cells;
 pub mod centers;
+pub mod collected;
 mod component;
 pub mod contact_map;
 pub mod contacts;
@@ -25,8 +26,10 @@ mod error;
 pub mod frame_arrays;
 pub mod gyration;
 pub mod hydrogen_bonds;
+pub mod interactions;
 pub mod joint;
 pub mod linear_density;
+pub mod memberships;
 pub mod moments;
 pub mod native_contacts;
 pub mod pairwise;
@@ -63,6 +66,7 @@ macro_rules! analyses {
         /// Parameters of any analysis, which bindings deserialise by the name of the variant.
         #[derive(Clone, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
+        #[expect(clippy::large_enum_variant, reason = "plans box it")]
         pub enum AnalysisSpec {
             $($(#[$doc])* $name($module::Request),)*
         }
@@ -113,6 +117,8 @@ analyses! {
     Contacts(contacts),
     /// Hydrogen bonds.
     HydrogenBonds(hydrogen_bonds),
+    /// Interactions by the roles of atoms.
+    Interactions(interactions),
     /// Secondary structure.
     Dssp(dssp),
     /// Solvent-accessible surface areas.

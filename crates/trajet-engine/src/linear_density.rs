@@ -126,7 +126,7 @@ impl Analysis for LinearDensity {
         let mut slices = vec![0.0; self.bins];
         for i in 0..block.n_frames() {
             let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
-            let cell = required_cell(block, i, "a linear density needs its slices")?;
+            let cell = required_cell(block, i, "a linear density")?;
             state.n_frames += 1;
             state.volume += cell.volume();
             state.height += cell.heights()[self.axis];

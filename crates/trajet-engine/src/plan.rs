@@ -17,7 +17,7 @@ const LEAVES: usize = 256;
 /// Bytes of one position.
 const POSITION_BYTES: usize = 12;
 /// Most blocks of frames whose states are kept for errors of a result.
-pub const MOST_BLOCKS: usize = 128;
+pub const MAX_BLOCKS: usize = 128;
 /// Number of tasks per worker, enough to even out slow ones.
 const TASKS_PER_WORKER: usize = 16;
 
@@ -66,7 +66,7 @@ impl Leaves {
     /// fixed tree: 65 to 128 of them, as far as there are so many leaves. The last one, if it has fewer frames, is no
     /// block.
     pub fn block_frames(&self) -> usize {
-        let leaves_per_block = self.len().div_ceil(MOST_BLOCKS).max(1).next_power_of_two();
+        let leaves_per_block = self.len().div_ceil(MAX_BLOCKS).max(1).next_power_of_two();
         self.frames_per_leaf * leaves_per_block
     }
 

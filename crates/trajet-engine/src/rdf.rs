@@ -173,7 +173,7 @@ impl Analysis for Rdf {
         let mut counts = vec![0; self.bins.count()];
         for i in 0..block.n_frames() {
             let misplaced = |misplaced| no_position(block.meta.frames[i], misplaced);
-            let cell = required_cell(block, i, "an RDF needs its volume")?;
+            let cell = required_cell(block, i, "an RDF")?;
             let a = self.maps[0].gather(block.frame(i), &mut gathered);
             let groups = match self.maps.get(1) {
                 None => Groups::Same(a),

@@ -190,7 +190,7 @@ impl RdfPairs {
         state: &mut Histograms,
     ) -> Result<(), FrameError> {
         let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
-        let cell = required_cell(block, i, "an RDF needs its volume")?;
+        let cell = required_cell(block, i, "an RDF")?;
         let mut sites = std::mem::take(&mut buffers.sites);
         sites.resize(self.lists.len(), Vec::new());
         for (list, sites) in self.lists.iter().zip(&mut sites) {

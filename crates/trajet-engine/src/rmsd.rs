@@ -54,6 +54,20 @@ impl Group {
         Reference::new(&self.reference, self.weights.as_deref())
     }
 
+    /// Returns the reference structure of these positions in each of the orders, or as they are.
+    fn ordered(&self, positions: &[f64], orders: &[u32]) -> Vec<Reference> {
+        let weights = self.weights.as_deref();
+        if orders.is_empty() {
+            return vec![Reference::new(positions, weights)];
+        }
+        let points = positions.as_chunks::<3>().0;
+        let in_order = |order: &[u32]| {
+            let ordered: Vec<[f64; 3]> = order.iter().map(|&k| points[k as usize]).collect();
+            Reference::new(ordered.as_flattened(), weights)
+        };
+        orders.chunks_exact(points.len()).map(in_order).collect()
+    }
+
     /// Returns the pass of the average structure, before one whose frames are superposed on it by these atoms, the columns
     /// `fitted`. `next` gets the reference, and the positions of which it is made.
     pub(crate) fn averaged(
@@ -81,6 +95,9 @@ pub struct Request {
     pub main: Group,
     /// Selections that are moved along, and give the further values.
     pub groups: Vec<Group>,
+    /// For each group, orders of its reference positions (`[n_orders, n_atoms]`), of which the one with the least RMSD
+    /// counts; empty for the order in which they are.
+    pub orders: Vec<Numbers<u32>>,
     /// The kind of fit.
     pub fit: Fit,
     /// Whether the average structure after superposition on the reference becomes the reference. This takes two passes.
@@ -90,7 +107,16 @@ pub struct Request {
 impl analysis::Request for Request {
     fn check(&self) -> Result<(), InvalidArgument> {
         self.main.check()?;
-        self.groups.iter().try_for_each(Group::check)
+        self.groups.iter().try_for_each(Group::check)?;
+        let fits = |(group, orders): (&Group, &Numbers<u32>)| {
+            let n = group.atoms.len();
+            orders.len().is_multiple_of(n) && orders.iter().all(|&k| (k as usize) < n)
+        };
+        if self.orders.len() != self.groups.len() || !self.groups.iter().zip(&self.orders).all(fits)
+        {
+            return Err(InvalidArgument("orders of a group are of all of its atoms"));
+        }
+        Ok(())
     }
 
     fn atoms(&mut self) -> Vec<&mut AtomList> {
@@ -106,11 +132,13 @@ impl analysis::Request for Request {
         let (union, maps) = merge_atom_lists(&lists);
         let atoms = Atoms::listed(&union, n_atoms)?;
         let maps: Arc<[AtomMap]> = maps.into();
-        let Request { main, groups, fit, average } = self;
+        let Request { main, groups, orders, fit, average } = self;
         if !average {
-            let reference = |group: &Group| group.reference();
-            let references = std::iter::once(&main).chain(&groups).map(reference).collect();
-            return Ok(Pass::per_frame(atoms, Rmsd { references, maps, fit }));
+            let reference = main.reference();
+            let groups = groups.iter().zip(&orders);
+            let groups = groups.map(|(group, orders)| group.ordered(&group.reference, orders));
+            let groups = groups.collect();
+            return Ok(Pass::per_frame(atoms, Rmsd { reference, groups, maps, fit }));
         }
         let average = Average {
             n_atoms: atoms.len(),
@@ -119,15 +147,16 @@ impl analysis::Request for Request {
             next: {
                 let atoms = atoms.clone();
                 Box::new(move |mean| {
-                    let on_mean = |(k, group): (usize, &Group)| {
-                        let mut memory = Vec::new();
-                        let mean = maps[k].gather(mean, &mut memory);
-                        Reference::new(mean, group.weights.as_deref())
-                    };
-                    let all = std::iter::once(&main).chain(&groups).enumerate();
-                    let references = all.map(on_mean).collect();
-                    let rmsd = Rmsd { references, maps: Arc::clone(&maps), fit };
-                    Pass::per_frame(atoms.clone(), rmsd)
+                    let mut memory = Vec::new();
+                    let reference =
+                        Reference::new(maps[0].gather(mean, &mut memory), main.weights.as_deref());
+                    let groups = groups.iter().zip(&orders).zip(&maps[1..]);
+                    let groups = groups.map(|((group, orders), map)| {
+                        group.ordered(map.gather(mean, &mut memory), orders)
+                    });
+                    let groups = groups.collect();
+                    let maps = Arc::clone(&maps);
+                    Pass::per_frame(atoms.clone(), Rmsd { reference, groups, maps, fit })
                 })
             },
         };
@@ -137,19 +166,21 @@ impl analysis::Request for Request {
 
 /// Yields the array `rmsd`, no state.
 struct Rmsd {
-    references: Vec<Reference>,
+    reference: Reference,
+    /// The references of each group, of which the nearest counts.
+    groups: Vec<Vec<Reference>>,
     maps: Arc<[AtomMap]>,
     fit: Fit,
 }
 
 impl PerFrame for Rmsd {
     fn per_frame(&self) -> Vec<ArraySpec> {
-        vec![ArraySpec::of::<f64>("rmsd", &[self.references.len()])]
+        vec![ArraySpec::of::<f64>("rmsd", &[1 + self.groups.len()])]
     }
 
     fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let mut gathered = Vec::new();
-        let [main, groups @ ..] = &self.references[..] else { return Ok(()) };
+        let Rmsd { reference: main, groups, .. } = self;
         for (i, row) in out.rows::<f64>().enumerate() {
             let mobile = Coordinates::of(self.maps[0].gather(block.frame(i), &mut gathered));
             if self.fit == Fit::Superposition && groups.is_empty() {
@@ -165,7 +196,8 @@ impl PerFrame for Rmsd {
             for (k, group) in groups.iter().enumerate() {
                 let mobile =
                     Coordinates::of(self.maps[k + 1].gather(block.frame(i), &mut gathered));
-                row[k + 1] = group.rmsd_moved(&mobile, &motion);
+                let rmsds = group.iter().map(|one| one.rmsd_moved(&mobile, &motion));
+                row[k + 1] = rmsds.min_by(f64::total_cmp).expect("a reference");
             }
         }
         Ok(())

@@ -4,6 +4,9 @@
 //! Memory is bounded by the workers: each owns one block and one window of file bytes. In addition there are the
 //! result's arrays, of which each task writes its own part, and the states that wait for their sibling (at most a few per
 //! running task).
+//!
+//! The caller of [`run_part`] is the first of its threads: starting a thread per task took 15 % of the time of short
+//! tasks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,7 +27,7 @@ use crate::schedule::{Event, Instruction, Schedule};
 use crate::tree::{Merger, Node};
 
 pub use threads::{
-    Control, MOST_THREADS, POLL_INTERVAL, Threads, check_times, each, lock, open, open_with,
+    Control, MAX_THREADS, POLL_INTERVAL, Threads, check_times, each, lock, open, open_with,
     with_progress,
 };
 use threads::{LeaveGuard, watch};
@@ -85,7 +88,7 @@ pub fn run(
     let mut pass = pass.into();
     // More threads than leaves would be idle.
     let leaves = pass.leaves(frames.len()).len();
-    let threads = budget.threads.min(leaves).clamp(1, MOST_THREADS);
+    let threads = budget.threads.min(leaves).clamp(1, MAX_THREADS);
     let mut report =
         RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
     let of_run = |failure: Failure| {
@@ -164,7 +167,7 @@ pub fn run_part(
 ) -> Result<Subtrees, RunError> {
     let begin = Instant::now();
     assert_eq!(part.frames.len(), part.positions().len(), "frames of the part");
-    let threads = budget.threads.min(part.run.len()).clamp(1, MOST_THREADS);
+    let threads = budget.threads.min(part.run.len()).clamp(1, MAX_THREADS);
     *report = RunReport { workers: vec![WorkerReport::default(); threads], ..Default::default() };
     let states = run_pass(chain, pass, part, out, budget, begin, report, Caller::Works(handle));
     report.passes = 1;

@@ -16,7 +16,7 @@ use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 
 /// Most points on a sphere; more would take memory, and give no further digit.
-const MOST_POINTS: usize = 1_000_000;
+const MAX_POINTS: usize = 1_000_000;
 /// Largest radius, Å. Every atom would overlap with all others.
 const LARGEST: f64 = 1e6;
 
@@ -60,7 +60,7 @@ impl analysis::Request for Request {
                 "the radius of the probe must be a finite number (Å) that is not negative",
             ),
             (
-                self.points == 0 || self.points > MOST_POINTS,
+                self.points == 0 || self.points > MAX_POINTS,
                 "the number of points must be from 1 to 1,000,000",
             ),
             (n_groups != self.atoms.len(), "there must be a group for each atom"),

@@ -31,8 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = Input::Raw { raw: &first, time: times[0], step: steps[0] };
     let path: &Path = to.as_ref();
     let encoder = encoder(format, &Plan { first, times, steps, options: &options })?;
-    for remark in reader.remarks().iter().chain(&encoder.remarks()) {
-        println!("{remark}");
+    for message in reader.messages().iter().chain(&encoder.messages()) {
+        println!("{message}");
     }
     let mut output = Output::begin(path, true)?;
     output.append(&encoder.head())?;

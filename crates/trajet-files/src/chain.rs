@@ -6,6 +6,9 @@
 //! kept, as by gmx trjcat and by MDAnalysis' ChainReader (differences: several formats, gaps and single frames are
 //! accepted, times are compared with the resolution of their type, and frames that the same file repeats are
 //! dropped too).
+//!
+//! Files are opened several at a time, each once; the error is that of the first bad file. Of open files, the least
+//! recently read is closed above [`MAX_OPEN`]; opening it again costs two small requests for its stamp.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{Field, FrameMeta};
+use trajet_formats::{Code, Field, FrameMeta, Message};
 
 use crate::opener::{Opened, Opener};
 use crate::ordered::Ordered;
@@ -25,21 +28,21 @@ use crate::{
     Error, FrameIndex, Frames, IndexState, OpenOptions, Opening, ParallelFor, Scratch, Watch,
 };
 use overlap::{
-    dropped_remarks, in_order_of_times, n_kept, overlap_remark, restart_remarks, unstated, whole,
-    without_repeats,
+    dropped_messages, in_order_of_times, n_kept, overlap_message, restart_messages, unstated,
+    whole, without_repeats,
 };
 
 pub use clock::Clock;
 
 mod clock;
+mod messages;
 mod overlap;
-mod remarks;
 mod stored;
 mod times;
 mod transformed;
 
 /// Largest number of files of a chain that are open at the same time, beside those that are being read.
-pub const MOST_OPEN: usize = 64;
+pub const MAX_OPEN: usize = 64;
 /// Number of requested frames of a list, after those being read, that a file's reader gets to read ahead.
 const AHEAD: usize = 1024;
 
@@ -48,9 +51,9 @@ pub struct Chain {
     segments: Vec<Segment>,
     pub(crate) runs: Vec<Run>,
     n_frames: u64,
-    remarks: Vec<String>,
-    /// Remarks on the times, which readers of copies make again.
-    time_notes: Vec<String>,
+    messages: Vec<Message>,
+    /// Messages on the times, which readers of copies make again.
+    time_messages: Vec<Message>,
     /// Times in place of those in the files.
     pub(crate) clock: Option<Clock>,
     /// Whether the chain has one file, whose frames are those of the chain.
@@ -132,7 +135,7 @@ pub fn open_with(
         let reader = crate::open_with(path, &options, openers, threads)?;
         return Chain::join(vec![reader], &options);
     }
-    options.handles.get_or_insert_with(|| Arc::new(Handles::new(MOST_OPEN)));
+    options.handles.get_or_insert_with(|| Arc::new(Handles::new(MAX_OPEN)));
     let sizes: Vec<u64> = paths.iter().map(|path| options.size_of(path)).collect();
     let all = sizes.iter().sum::<u64>().max(1);
     let opened: Vec<Mutex<Option<Opened>>> = paths.iter().map(|_| Mutex::default()).collect();
@@ -207,8 +210,8 @@ impl Chain {
             segments,
             runs,
             n_frames,
-            remarks: Vec::new(),
-            time_notes: Vec::new(),
+            messages: Vec::new(),
+            time_messages: Vec::new(),
             clock: None,
             alone,
             continuous: false,
@@ -252,29 +255,29 @@ impl Chain {
         }
         check_numbers(&readers)?;
         let states_times = readers.iter().all(|reader| unstated(reader).is_none());
-        let mut remarks = Vec::new();
-        let mut notes = Vec::new();
+        let mut messages = Vec::new();
+        let mut time_messages = Vec::new();
         let mut kept = whole(&readers);
         if options.continuous && states_times {
-            remarks.extend(in_order_of_times(&mut readers));
+            messages.extend(in_order_of_times(&mut readers));
             kept = without_repeats(&readers).map_err(|path| Error::CoarseTimes { path })?;
-            remarks.extend(dropped_remarks(&readers, &kept));
+            messages.extend(dropped_messages(&readers, &kept));
         } else if options.continuous {
             let reader = readers.iter().find(|reader| unstated(reader).is_some());
             let path = reader.unwrap_or(&readers[0]).source().path().to_owned();
             if options.time_step.is_none() {
                 return Err(Error::NoTimes { path });
             }
-            remarks.push(format!(
+            messages.push(Code::UncheckedOverlap.message(format!(
                 "continuous: repeated frames were not looked for, as {} does not state all times",
                 path.display()
-            ));
+            )));
         } else if options.time_step.is_none() {
-            remarks.extend(overlap_remark(&readers));
-            notes.extend(restart_remarks(&readers));
+            messages.extend(overlap_message(&readers));
+            time_messages.extend(restart_messages(&readers));
         }
         let chain = Chain::of_kept(readers, kept);
-        let chain = Chain { remarks, time_notes: notes, continuous: options.continuous, ..chain };
+        let chain = Chain { messages, time_messages, continuous: options.continuous, ..chain };
         Ok(match options.time_step {
             Some(step) => chain.with_time_step(step),
             None => chain,

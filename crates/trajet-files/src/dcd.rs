@@ -7,8 +7,8 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory, remarks,
-    turned_vectors,
+    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory,
+    messages, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -32,8 +32,8 @@ pub struct Reader {
     chosen: bool,
     /// Data for fixed atoms, if there are any.
     fixed: Option<Fixed>,
-    /// Remarks on the source of the file, stored in its titles.
-    stored_remarks: Vec<String>,
+    /// Messages on the source of the file, stored in its titles.
+    stored_messages: Vec<Message>,
 }
 
 /// Positions of fixed atoms, which only the first frame stores.
@@ -66,7 +66,7 @@ impl Reader {
         let stamp = Stamp::of(&source, source.size(), meter)?;
         let found = Found::without_sidecar(index.into(), stamp, IndexState::Computed);
         let mut reader = Reader {
-            stored_remarks: remarks::of_titles(&head.titles),
+            stored_messages: messages::of_titles(&head.titles),
             file: Indexed::new(source, found, options, opening, begin)?,
             head,
             form,
@@ -266,36 +266,35 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn stored_remarks(&self) -> &[String] {
-        &self.stored_remarks
+    fn stored_messages(&self) -> &[Message] {
+        &self.stored_messages
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
+    fn messages(&self) -> Vec<Message> {
+        let mut messages = Vec::new();
         let (claimed, held) = (self.head.n_frames(), self.file.index.n_frames());
         if i64::from(claimed) != held as i64 {
-            remarks.push(format!(
+            messages.push(Code::FrameCount.message(format!(
                 "the header says {claimed} frames, the file holds {held}: those that it holds count"
-            ));
+            )));
         }
         if self.head.is_of_lammps() {
-            remarks.push(format!(
+            messages.push(Code::AssumedUnits.message_with_fix(format!(
                 "LAMMPS wrote it, with a time step of {} in the units of the run, which it does not name: read as \
-                 fs, frames are {} ps apart; with other units, give the time between frames with time_step= \
-                 (--time-step PS)",
+                 fs, frames are {} ps apart",
                 text(self.head.delta()),
                 text(self.head.time_step())
-            ));
+            )));
         }
         let version = self.head.version();
         if self.head.has_cell() && self.form.version(version) != version {
             let why = if self.chosen { "as was asked for" } else { "which is what the first is" };
-            remarks.push(format!(
+            messages.push(Code::AssumedCell.message(format!(
                 "the header's version {version} does not say so, but cells are read as {}, {why}",
                 self.form.words()
-            ));
+            )));
         }
-        remarks
+        messages
     }
 
     fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {

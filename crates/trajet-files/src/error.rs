@@ -113,9 +113,8 @@ pub enum Error {
         path.display(),
         match is_tail {
             true => "let the program that writes the file finish, read the frames before it with \
-                     --allow-truncated-tail (allow_truncated_tail=True), or give the time between frames with \
-                     time_step= (--time-step PS)",
-            false => "give the time between frames with time_step= (--time-step PS)",
+                     allow_truncated_tail=True, or give the time between frames with time_step=PS",
+            false => "give the time between frames with time_step=PS",
         }
     )]
     UnwrittenTime {
@@ -177,8 +176,8 @@ pub enum Error {
     },
     /// The cell record of a DCD frame does not have the form that the file declares.
     #[error(
-        "{}: frame {frame} at byte {offset}: {what}: say which it is with --format-option dcd.cell=matrix \
-         or dcd.cell=angles (format_options={{\"dcd\": {{\"cell\": \"matrix\"}}}})",
+        "{}: frame {frame} at byte {offset}: {what}: say which it is with \
+         format_options={{\"dcd\": {{\"cell\": \"matrix\"}}}}, or \"angles\"",
         path.display()
     )]
     DcdCell {
@@ -240,16 +239,16 @@ pub enum Error {
         expected: usize,
     },
     /// Repeated frames are to be dropped by times that the file does not state.
-    #[error("{}: it states no times by which continuous=True (--continuous) could drop repeated frames: leave \
-             that out, and give the time between frames with time_step= (--time-step PS)", path.display())]
+    #[error("{}: it states no times by which continuous=True could drop repeated frames: leave \
+             that out, and give the time between frames with time_step=PS", path.display())]
     NoTimes {
         /// The file.
         path: PathBuf,
     },
     /// Repeated frames are to be dropped by times that are stored too coarsely.
     #[error("{}: its times are too large for single precision to tell its frames apart, and its steps only \
-             number the frames, so that continuous=True (--continuous) cannot drop repeated frames: choose \
-             frames of each file, or give the time between frames with time_step= (--time-step PS) and \
+             number the frames, so that continuous=True cannot drop repeated frames: choose \
+             frames of each file, or give the time between frames with time_step=PS and \
              leave that out", path.display())]
     CoarseTimes {
         /// The file.
@@ -379,7 +378,7 @@ pub enum Error {
         remedy: &'static str,
     },
     /// The output exists already.
-    #[error("{}: already exists: give another name, or replace it with --force (force=True)", path.display())]
+    #[error("{}: already exists: give another name, or replace it with force=True", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
@@ -544,9 +543,6 @@ fn remedy(source: &io::Error) -> &'static str {
 fn whole_frames(frame: u64) -> String {
     match frame {
         0 => "; not even one frame is whole".to_owned(),
-        n => format!(
-            ", or read the {n} whole frames before it with --allow-truncated-tail \
-             (allow_truncated_tail=True)"
-        ),
+        n => format!(", or read the {n} whole frames before it with allow_truncated_tail=True"),
     }
 }

@@ -1,4 +1,9 @@
 //! Reads HDF5 files from their descriptions, and packs frames into chunks on several threads.
+//!
+//! A call first compares the head of the file with its stamp, once per worker: changed tables are an error, since a
+//! chunk does not say what it is. Compressed chunks, and those whose digest a store knows, are read as a whole, others
+//! in part. A compressed chunk is unpacked into memory of its exact size, and kept for the next frames until the call
+//! ends.
 
 mod non_chunk_regions;
 mod pack;
@@ -6,16 +11,16 @@ mod pack;
 use std::sync::Arc;
 use std::time::Instant;
 
-use trajet_formats::h5md::chunk_map::{self, MOST_OF_A_BYTE, Part, Piece, check_counts, corrupt};
+use trajet_formats::h5md::chunk_map::{self, MAX_OF_A_BYTE, Part, Piece, check_counts, corrupt};
 use trajet_formats::h5md::unpack::{self, Numbers, PartSelection, Unpacker};
 use trajet_formats::h5md::{Description, Frame, Layout, Series, Stored, StoredAs};
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, HeaderFault, Raw, TimePrecision, Values, memory,
-    turned_vectors, xxh3_64,
+    Atoms, DecodeError, Field, Format, FrameInfo, HeaderFault, Message, Raw, TimePrecision, Values,
+    memory, turned_vectors, xxh3_64,
 };
 
 use crate::indexed::Indexed;
-use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile};
+use crate::reader::{self, NUMBERED_TIMES, ReadRequest, WorkerFile, written_frames};
 use crate::sidecar::Found;
 use crate::source::Source;
 use crate::window::Window;
@@ -26,7 +31,7 @@ use non_chunk_regions::NonChunkRegions;
 pub use pack::pack;
 
 /// Largest size of a worker's cache of unpacked chunks, bytes; further chunks of a row are unpacked again.
-const MOST_CACHED: usize = 64 << 20;
+const MAX_CACHED: usize = 64 << 20;
 /// Largest number of following frames that are searched for chunks to be read in the same request.
 const LOOK_AHEAD: usize = 1024;
 
@@ -38,7 +43,7 @@ pub struct Reader {
     /// Series by [`Field`]; `None` if the file lacks it.
     fields: [Option<chunk_map::Field>; 3],
     non_chunk_regions: NonChunkRegions,
-    remarks: Vec<String>,
+    messages: Vec<Message>,
 }
 
 impl Reader {
@@ -54,7 +59,7 @@ impl Reader {
     ) -> Result<Reader, Error> {
         let begin = Instant::now();
         let Description { times, steps, positions, velocities, forces, .. } = &**description;
-        let mut remarks = description.remarks.clone();
+        let mut messages = description.messages.clone();
         let fault = |fault: HeaderFault| Error::of_header(source.path(), fault);
         let (n_atoms, mut n_frames) = check_counts(description).map_err(fault)?;
         let digests = description.digests.as_ref();
@@ -77,10 +82,10 @@ impl Reader {
                 return Err(Error::Unwritten { path, frame, n_frames: rows });
             }
             n_frames = frame;
-            remarks.push(format!("of {rows} frames {frame} were written: these count"));
+            messages.push(written_frames(rows, frame));
         }
         // If no frame has a row, nothing else limits the number of atoms and thus the memory to allocate.
-        if 12 * description.n_atoms > source.size().saturating_mul(MOST_OF_A_BYTE) {
+        if 12 * description.n_atoms > source.size().saturating_mul(MAX_OF_A_BYTE) {
             let words = format!("{n_atoms} atoms are described, for which the file is too small");
             return Err(fault(corrupt(words)));
         }
@@ -106,7 +111,7 @@ impl Reader {
             description: Arc::clone(description),
             fields,
             non_chunk_regions,
-            remarks,
+            messages,
         })
     }
 
@@ -318,9 +323,9 @@ impl ChunkCache {
         Some(self.chunks[chunk].as_slice()).filter(|bytes| !bytes.is_empty())
     }
 
-    /// Returns memory for a chunk of `len` bytes, which is cached unless [`MOST_CACHED`] bytes are exceeded.
+    /// Returns memory for a chunk of `len` bytes, which is cached unless [`MAX_CACHED`] bytes are exceeded.
     fn put(&mut self, chunk: usize, len: usize) -> Result<&mut [u8], Error> {
-        let keep = self.filled.is_empty() || self.bytes + len <= MOST_CACHED;
+        let keep = self.filled.is_empty() || self.bytes + len <= MAX_CACHED;
         let mut buffer = match keep {
             true => self.spare.pop().unwrap_or_default(),
             false => std::mem::take(&mut self.passing),
@@ -356,12 +361,12 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn stored_remarks(&self) -> &[String] {
-        &self.description.stored_remarks
+    fn stored_messages(&self) -> &[Message] {
+        &self.description.stored_messages
     }
 
-    fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+    fn messages(&self) -> Vec<Message> {
+        self.messages.clone()
     }
 
     fn for_worker(&self, _: &Atoms) -> Result<WorkerFile, Error> {
@@ -369,7 +374,7 @@ impl reader::Reader for Reader {
     }
 
     fn truncated_tail(&self) -> u64 {
-        // Tables may follow the frames. Frames that were never written are reported by a remark.
+        // Tables may follow the frames. Frames that were never written are reported by a message.
         0
     }
 

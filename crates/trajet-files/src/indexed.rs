@@ -36,15 +36,16 @@ impl Indexed {
         mut opening: Opening,
         begin: Instant,
     ) -> Result<Self, Error> {
-        let Found { index, stamp, state, sidecar, remark } = found;
+        let Found { index, stamp, state, sidecar, mut messages } = found;
         if let Some(handles) = &options.handles {
             source.share(handles, stamp)?;
         }
         opening.state = state;
         opening.sidecar = sidecar;
-        let of_object = source.remote().and_then(|remote| remote.object().remark());
-        opening.remark =
-            [remark, of_object].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
+        if let Some(remote) = source.remote() {
+            messages.extend_from_slice(remote.object().messages());
+        }
+        opening.messages = messages;
         opening.index_ns = begin.elapsed().as_nanos() as u64;
         let request_size = options.request_size.max(1);
         Ok(Indexed { source: Arc::new(source), index, stamp, opening, request_size })

@@ -63,6 +63,39 @@ pub fn remove_leftovers(folder: &Path) -> usize {
     removed
 }
 
+/// Removes files and folders that this process has not completed, as far as possible.
+pub fn remove_all(unfinished: &[PathBuf]) {
+    for path in unfinished {
+        // A link is removed, not followed.
+        let _ = match path.symlink_metadata() {
+            Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+            _ => fs::remove_file(path),
+        };
+    }
+}
+
+/// Kills the child processes of this process but `spared`, and waits for their end.
+pub fn kill_children(spared: Option<i32>) {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    let children = lists.iter().flat_map(|list| list.split_whitespace());
+    let killed: Vec<Pid> = children
+        .filter_map(|word| word.parse().ok())
+        .filter(|child| Some(*child) != spared)
+        .map(Pid::from_raw)
+        .collect();
+    for child in &killed {
+        let _ = kill(*child, Signal::SIGKILL);
+    }
+    for child in killed {
+        // An error: another thread has waited for it.
+        let _ = nix::sys::wait::waitpid(child, None);
+    }
+}
+
 /// Returns whether a name is that of a temporary file or folder of a dead process of this host.
 fn belongs_to_dead_process(name: &str) -> bool {
     let marked = match name.strip_prefix(".trajet-") {

@@ -107,10 +107,10 @@ impl<F: LineFormat> Lines<'_, F> {
         meter: &mut Meter,
     ) -> Result<FrameIndex, Error> {
         /// Long enough for one request to take longer than its overhead.
-        const LEAST_REQUEST: usize = 4096;
+        const MIN_REQUEST: usize = 4096;
         let size = self.source.size();
         let mut buffer = Vec::new();
-        let request = self.options.request_size.max(LEAST_REQUEST) as u64;
+        let request = self.options.request_size.max(MIN_REQUEST) as u64;
         let request = request.min(size - start) as usize;
         memory::resize(&mut buffer, request, 0, "the bytes of a request")?;
         // The beginning of a line that continues in the next request.

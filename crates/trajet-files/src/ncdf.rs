@@ -10,11 +10,11 @@ use trajet_formats::ncdf::classic::RECORDS_AT;
 use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
-use trajet_formats::{DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
+use trajet_formats::{DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory};
 
 use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
-use crate::reader::{self, NUMBERED_TIMES, ReadRequest};
+use crate::reader::{self, NUMBERED_TIMES, ReadRequest, written_frames};
 use crate::sidecar::{Finder, Found, find};
 use crate::source::Source;
 use crate::window::{HeaderBytes, Window};
@@ -37,7 +37,7 @@ pub struct Reader {
     file: Indexed,
     head: Head,
     layout: Arc<LayoutCell>,
-    remarks: Vec<String>,
+    messages: Vec<Message>,
 }
 
 /// The layout of a file, read with the first raw frame. Analyses do not need it.
@@ -64,8 +64,9 @@ impl Reader {
         let meter = &mut opening.meter;
         let head = Head::read(&mut HeaderBytes::new(&source, meter))?;
         let counted = head.count(source.size(), options.allow_truncated_tail);
-        let (n_frames, remark) = counted.map_err(|fault| Error::of_header(source.path(), fault))?;
-        let mut remarks: Vec<String> = head.remarks.iter().cloned().chain(remark).collect();
+        let (n_frames, message) =
+            counted.map_err(|fault| Error::of_header(source.path(), fault))?;
+        let mut messages: Vec<Message> = head.messages.iter().cloned().chain(message).collect();
         let needs_times = options.time_step.is_none();
         let records =
             Records { source: &source, head: &head, n_frames, options, needs_times, threads };
@@ -79,10 +80,10 @@ impl Reader {
         };
         let written = found.index.n_frames() as u64;
         if written < n_frames {
-            remarks.push(format!("of {n_frames} frames {written} were written: these count"));
+            messages.push(written_frames(n_frames, written));
         }
         let file = Indexed::new(source, found, options, opening, begin)?;
-        Ok(Reader { file, head, layout: Arc::default(), remarks })
+        Ok(Reader { file, head, layout: Arc::default(), messages })
     }
 
     /// Creates the reader of a file that is indexed already.
@@ -91,7 +92,7 @@ impl Reader {
     /// As [`Reader::open`].
     pub(crate) fn known(mut file: Indexed) -> Result<Reader, Error> {
         let head = Head::read(&mut HeaderBytes::new(&file.source, &mut file.opening.meter))?;
-        Ok(Reader { file, head, layout: Arc::default(), remarks: Vec::new() })
+        Ok(Reader { file, head, layout: Arc::default(), messages: Vec::new() })
     }
 
     /// Returns the variable that holds a field.
@@ -128,12 +129,12 @@ impl Reader {
 
     /// Returns the reader with another part of the index.
     fn part(&self, index: FrameIndex) -> Reader {
-        let (head, remarks) = (self.head.clone(), self.remarks.clone());
+        let (head, messages) = (self.head.clone(), self.messages.clone());
         Reader {
             file: self.file.with_index(index),
             head,
             layout: Arc::clone(&self.layout),
-            remarks,
+            messages,
         }
     }
 
@@ -291,12 +292,12 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn stored_remarks(&self) -> &[String] {
-        &self.head.stored_remarks
+    fn stored_messages(&self) -> &[Message] {
+        &self.head.stored_messages
     }
 
-    fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+    fn messages(&self) -> Vec<Message> {
+        self.messages.clone()
     }
 
     fn truncated_tail(&self) -> u64 {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use trajet_formats::Message;
+
 use crate::{IndexState, Meter};
 
 /// The cost of opening a trajectory, and the origin of its index.
@@ -11,8 +13,8 @@ pub struct Opening {
     pub state: IndexState,
     /// The sidecar that holds the index; `None` if it is in memory only.
     pub sidecar: Option<PathBuf>,
-    /// A remark on an existing sidecar that was ignored.
-    pub remark: Option<String>,
+    /// Messages on existing sidecars that were ignored, and on remote storage.
+    pub messages: Vec<Message>,
     /// Files opened, requests and bytes.
     pub meter: Meter,
     /// Nanoseconds spent opening the file and reading its head.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{Atoms, FrameInfo, Raw, memory};
+use trajet_formats::{Atoms, Code, FrameInfo, Message, Raw, memory};
 
 use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
@@ -15,7 +15,7 @@ use crate::{Error, FrameCost, FrameIndex, Frames, Meter, OpenOptions, Scratch};
 /// The name of the opener of files in a given order.
 pub(crate) const NAME: &str = "ordered";
 /// Number of selections whose places in the file are kept.
-const MOST_SELECTIONS: usize = 4;
+const MAX_SELECTIONS: usize = 4;
 const WHAT: &str = "the order of the atoms";
 
 /// Selections: atoms in the order of the reader, ascending, and the same atoms by their places in the file.
@@ -41,7 +41,7 @@ fn kept(kept: &Selections, places: &[u32], selected: &Atoms) -> Result<Arc<Atoms
     }
     let found = Arc::new(placed(places, selected)?);
     let mut known = lock();
-    if known.len() >= MOST_SELECTIONS {
+    if known.len() >= MAX_SELECTIONS {
         known.remove(0);
     }
     known.push((selected.clone(), Arc::clone(&found)));
@@ -305,11 +305,15 @@ impl Reader for ByNumber {
         self.inner.file()
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn messages(&self) -> Vec<Message> {
         let is_sorted = |first: &Numbers| first.stored.is_sorted();
-        let remark = "its atoms are not stored in the order of their numbers (id): they are read in that order";
+        let text = "its atoms are not stored in the order of their numbers (id): they are read in that order";
         let unsorted = self.state.first.get().is_some_and(|first| !is_sorted(first));
-        self.inner.remarks().into_iter().chain(unsorted.then(|| remark.to_owned())).collect()
+        self.inner
+            .messages()
+            .into_iter()
+            .chain(unsorted.then(|| Code::SortedAtoms.message(text)))
+            .collect()
     }
 
     fn atom_numbers(&self) -> Option<&[i64]> {

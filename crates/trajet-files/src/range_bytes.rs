@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use trajet_formats::Message;
+
 /// Reason why a range of an object was not returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RemoteFault {
@@ -45,9 +47,9 @@ pub trait RangeBytes: Send + Sync + Debug {
         0
     }
 
-    /// Returns a remark on the object for the user.
-    fn remark(&self) -> Option<String> {
-        None
+    /// Returns messages on the object for the user.
+    fn messages(&self) -> &[Message] {
+        &[]
     }
 
     /// Fills `buffer` with the bytes from `offset` on, and returns the number of requests that were made again after

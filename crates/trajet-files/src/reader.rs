@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::StoredAs;
-use trajet_formats::remarks::OF_SOURCE;
+use trajet_formats::messages::OF_SOURCE;
 use trajet_formats::{
-    Atoms, Extra, Field, Format, FrameInfo, FrameMeta, Raw, TimePrecision, memory,
+    Atoms, Code, Extra, Field, Format, FrameInfo, FrameMeta, Message, Raw, TimePrecision, memory,
 };
 
 use crate::indexed::Indexed;
@@ -18,6 +18,11 @@ use crate::{Error, FrameIndex, Frames, Opening, ParallelFor, Scratch, Stamp, Wat
 
 /// Why the times of a file that states none are not those of a simulation.
 pub(crate) const NUMBERED_TIMES: &str = "it states no times: frames are taken to be 1 ps apart";
+
+/// Returns the message on a file that has room for `n` frames, of which `written` were written.
+pub(crate) fn written_frames(n: u64, written: u64) -> Message {
+    Code::FrameCount.message(format!("of {n} frames {written} were written: these count"))
+}
 
 /// A request for frames, atoms and a field of a trajectory.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +62,7 @@ impl WorkerFile {
     }
 }
 
-/// Returns whether a copy of a file in this format holds everything on which remarks on the file are based.
+/// Returns whether a copy of a file in this format holds everything on which messages on the file are based.
 pub fn is_complete_copy(format: &str, copied_to: Option<&str>) -> bool {
     let is_complete = |known: Format| known.info().own_copy_is_complete;
     copied_to == Some(format) && Format::named(format).is_some_and(is_complete)
@@ -82,24 +87,24 @@ pub trait Reader: Send + Sync {
         self.file().source.remote().map(Remote::connections)
     }
 
-    /// Returns remarks on this file for the user, for example on a header that contradicts the frames.
-    fn remarks(&self) -> Vec<String> {
-        self.wrapped().map_or_else(Vec::new, |inner| inner.remarks())
+    /// Returns messages on this file for the user, for example on a header that contradicts the frames.
+    fn messages(&self) -> Vec<Message> {
+        self.wrapped().map_or_else(Vec::new, |inner| inner.messages())
     }
 
-    /// Returns the subset of [`Reader::remarks`] that a reader of a whole copy in the format `copied_to` would not
+    /// Returns the subset of [`Reader::messages`] that a reader of a whole copy in the format `copied_to` would not
     /// produce itself. See [`is_complete_copy`].
-    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
+    fn lasting_messages(&self, copied_to: Option<&str>) -> Vec<Message> {
         match self.wrapped() {
-            Some(inner) => inner.lasting_remarks(copied_to),
+            Some(inner) => inner.lasting_messages(copied_to),
             None if is_complete_copy(self.format(), copied_to) => Vec::new(),
-            None => self.remarks(),
+            None => self.messages(),
         }
     }
 
-    /// Returns the remarks on its source that are stored in the file ([`trajet_formats::remarks`]).
-    fn stored_remarks(&self) -> &[String] {
-        self.wrapped().map_or(&[], |inner| inner.stored_remarks())
+    /// Returns the messages on its source that are stored in the file ([`trajet_formats::messages`]).
+    fn stored_messages(&self) -> &[Message] {
+        self.wrapped().map_or(&[], |inner| inner.stored_messages())
     }
 
     /// Returns how the times of frames are stored.
@@ -318,13 +323,12 @@ impl dyn Reader + '_ {
         &self.file().opening
     }
 
-    /// Returns the remarks on the file, then those on its source, marked as such, and the remark on its index,
+    /// Returns the messages on the file, then those on its source, marked as such, and those on its index and storage,
     /// which copies do not store.
-    pub fn all_remarks(&self) -> Vec<String> {
-        let stored_remarks =
-            self.stored_remarks().iter().map(|remark| format!("{OF_SOURCE}{remark}"));
-        let on_index = self.file().opening.remark.clone();
-        self.remarks().into_iter().chain(stored_remarks).chain(on_index).collect()
+    pub fn all_messages(&self) -> Vec<Message> {
+        let of_source = self.stored_messages().iter().map(|message| message.prefixed(OF_SOURCE));
+        let of_opening = self.file().opening.messages.iter().cloned();
+        self.messages().into_iter().chain(of_source).chain(of_opening).collect()
     }
 
     /// Reads one frame as the format stores it.

@@ -24,10 +24,10 @@ const RATE_BYTES: usize = 32 << 10;
 /// Rate of all connections together, in bytes per second, that is assumed until one was measured.
 const ASSUMED_RATE: u64 = 100_000_000;
 /// Largest gap between wanted ranges, in bytes, that is read along.
-const MOST_GAP: u64 = 8 << 20;
+const MAX_GAP: u64 = 8 << 20;
 /// Largest measured gap times the number of connections. On a fast network reading along would spare time, but traffic
 /// is charged and shared.
-const MOST_MEASURED: u64 = 4 << 20;
+const MAX_MEASURED: u64 = 4 << 20;
 /// Bytes of a request where everything is read, at least.
 const WHOLE_REQUEST: usize = 1 << 20;
 
@@ -112,7 +112,7 @@ impl Pace {
             0 => ASSUMED_RATE / connections.max(1) as u64,
             known => known,
         };
-        let most = MOST_MEASURED / connections.max(1) as u64;
+        let most = MAX_MEASURED / connections.max(1) as u64;
         ((rate as f64 * latency as f64 * 1e-9) as u64).min(most)
     }
 }
@@ -141,7 +141,7 @@ impl Remote {
     /// Returns the largest gap between wanted ranges, in bytes, that is read along: its transfer takes no longer than
     /// another request.
     pub(crate) fn gap(&self) -> u64 {
-        self.merge_gap.unwrap_or_else(|| self.pace.gap(self.connections)).min(MOST_GAP)
+        self.merge_gap.unwrap_or_else(|| self.pace.gap(self.connections)).min(MAX_GAP)
     }
 
     /// Returns the bytes of a request where everything is read.

@@ -16,11 +16,16 @@
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
 //! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
 //! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
+//!
+//! Before a loaded index is used, nine frames spread over it are compared with the file, the first one among them, and
+//! no complete frame may follow the last. A file that grew keeps its index and gets the new frames; if its header
+//! counts the frames, the head is compared as it was when they were fewer (`Finder::rewind`). An index that proves
+//! stale later is deleted, and not built again within the run: a result must not mix frames of two versions of a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trajet_formats::xxh3_64;
+use trajet_formats::{Code, Message, xxh3_64};
 
 use crate::options::OpenOptions;
 use crate::range_bytes::RemoteFault;
@@ -39,7 +44,7 @@ const HEADER_BYTES: usize = 64;
 const FRAME_BYTES: usize = 24;
 /// Size in bytes of the largest published sidecar that is read, whatever size the server claims for the object: that of
 /// 11 million frames. It is in memory three times while it is decoded.
-const MOST_PUBLISHED: u64 = 1 << 28;
+const MAX_PUBLISHED: u64 = 1 << 28;
 
 /// An index, its origin, and the sidecar that stores it.
 #[derive(Debug)]
@@ -52,14 +57,14 @@ pub struct Found {
     pub state: IndexState,
     /// The sidecar that stores it; `None` if it is in memory only.
     pub sidecar: Option<PathBuf>,
-    /// A remark on an existing sidecar that was ignored.
-    pub remark: Option<String>,
+    /// Messages on existing sidecars that were ignored.
+    pub messages: Vec<Message>,
 }
 
 impl Found {
     /// Returns an index that is not stored in a sidecar, because making it needs no pass over the file.
     pub fn without_sidecar(index: Arc<FrameIndex>, stamp: Stamp, state: IndexState) -> Self {
-        Found { index, stamp, state, sidecar: None, remark: None }
+        Found { index, stamp, state, sidecar: None, messages: Vec::new() }
     }
 }
 
@@ -114,14 +119,14 @@ pub(crate) fn find<F: Finder>(
             _ => None,
         };
         let state = IndexState::Built;
-        return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+        return Ok(Found { index: index.into(), stamp, state, sidecar, messages: Vec::new() });
     }
     let mut base = None;
     for (path, kept, index) in loaded {
         if kept == stamp && (is_proved || finder.agrees(&index, meter)?) {
             let state = IndexState::Loaded;
             let sidecar = Some(path);
-            return Ok(Found { index: index.into(), stamp, state, sidecar, remark: None });
+            return Ok(Found { index: index.into(), stamp, state, sidecar, messages: Vec::new() });
         }
         let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
         let grew = kept.size < stamp.size;
@@ -133,33 +138,33 @@ pub(crate) fn find<F: Finder>(
             break;
         }
     }
-    let (mut sidecar, mut remark) = (None, None);
+    let (mut sidecar, mut messages) = (None, Vec::new());
     if options.sidecar && base.is_none() {
         match published(finder, source, &stamp, meter)? {
             Published::Fits(index) => {
                 // It is not kept: those in the cache folder were built of the object itself.
-                let (state, remark) = (IndexState::Published, places.remark());
-                return Ok(Found { index: index.into(), stamp, state, sidecar: None, remark });
+                let (state, messages) = (IndexState::Published, Vec::from_iter(places.message()));
+                return Ok(Found { index: index.into(), stamp, state, sidecar: None, messages });
             }
-            Published::Unusable(why) => remark = Some(why),
+            Published::Unusable(message) => messages.push(message),
             Published::Missing => {}
         }
     }
     let state = if base.is_some() { IndexState::Extended } else { IndexState::Built };
     let index = finder.build(base, meter)?;
     if options.sidecar {
-        remark = [remark, places.remark()].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
+        messages.extend(places.message());
         sidecar = places.save(&stamp, &index);
     }
-    Ok(Found { index: index.into(), stamp, state, sidecar, remark })
+    Ok(Found { index: index.into(), stamp, state, sidecar, messages })
 }
 
 /// The sidecar that is published beside an object.
 enum Published {
     Missing,
     Fits(FrameIndex),
-    /// A remark on a sidecar that is not used.
-    Unusable(String),
+    /// A message on a sidecar that is not used.
+    Unusable(Message),
 }
 
 /// Returns the published sidecar of an object with this stamp, after checking a few frames.
@@ -173,12 +178,12 @@ fn published<F: Finder>(
     meter: &mut Meter,
 ) -> Result<Published, Error> {
     let Some(remote) = source.remote() else { return Ok(Published::Missing) };
-    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME).min(MOST_PUBLISHED);
+    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME).min(MAX_PUBLISHED);
     let unusable = |why: &str| {
-        Ok(Published::Unusable(format!(
+        Ok(Published::Unusable(Code::IndexNotUsed.message(format!(
             "the index published beside {} is not used: {why}; frames were found from their own headers",
             source.path().display()
-        )))
+        ))))
     };
     match remote.published_index(most, meter) {
         Ok(None) => Ok(Published::Missing),
@@ -244,13 +249,13 @@ impl Sidecar {
         self.paths.write(&encode(stamp, index, self.format))
     }
 
-    /// Returns a remark on the first existing sidecar that is not trusted.
-    fn remark(&self) -> Option<String> {
+    /// Returns a message on the first existing sidecar that is not trusted.
+    fn message(&self) -> Option<Message> {
         let (path, why) = self.paths.untrusted()?;
-        Some(format!(
+        Some(Code::IndexNotUsed.message(format!(
             "the kept index {} is ignored, because {why}; frames were found from their own headers",
             path.display()
-        ))
+        )))
     }
 }
 

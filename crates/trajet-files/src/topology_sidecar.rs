@@ -22,13 +22,13 @@ use trajet_topology::{Structure, Topology};
 use crate::sidecar::paths::Paths;
 
 const MAGIC: &[u8; 8] = b"trajettp";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEADER_BYTES: usize = 32;
 /// Larger files are not digested: they are trajectories as well.
-const MOST_FILE_BYTES: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The most bytes of a sidecar, for each byte of the file, which may be compressed, and for itself.
-const MOST_PER_BYTE: u64 = 64;
-const MOST_ANYHOW: u64 = 1 << 16;
+const MAX_PER_BYTE: u64 = 64;
+const MAX_ANYHOW: u64 = 1 << 16;
 /// Bytes that are digested at a time.
 const PIECE: usize = 1 << 20;
 
@@ -43,10 +43,10 @@ impl FileStamp {
     /// Returns the stamp of a file; `None` if it cannot be read, is no regular file, or is larger than 1 GiB.
     pub fn of(path: &Path) -> Option<Self> {
         let is_small_file =
-            |found: &std::fs::Metadata| found.is_file() && found.len() <= MOST_FILE_BYTES;
+            |found: &std::fs::Metadata| found.is_file() && found.len() <= MAX_FILE_BYTES;
         // Opening a pipe would wait for its writer.
         std::fs::metadata(path).ok().filter(is_small_file)?;
-        let mut file = File::open(path).ok()?.take(MOST_FILE_BYTES + 1);
+        let mut file = File::open(path).ok()?.take(MAX_FILE_BYTES + 1);
         let (mut digest, mut size, mut piece) = (Xxh3::new(), 0, vec![0; PIECE]);
         loop {
             match file.read(&mut piece) {
@@ -59,7 +59,7 @@ impl FileStamp {
                 Err(_) => return None,
             }
         }
-        (size <= MOST_FILE_BYTES).then(|| FileStamp { size, digest: digest.finish() })
+        (size <= MAX_FILE_BYTES).then(|| FileStamp { size, digest: digest.finish() })
     }
 }
 
@@ -116,7 +116,7 @@ impl TopologySidecar {
     }
 
     fn most_bytes(&self) -> u64 {
-        MOST_PER_BYTE * self.stamp.size + MOST_ANYHOW
+        MAX_PER_BYTE * self.stamp.size + MAX_ANYHOW
     }
 }
 

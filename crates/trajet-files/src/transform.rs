@@ -111,7 +111,7 @@ pub trait RelayTransform: Send + Sync {
     ) -> Result<TransformWarnings, String>;
 }
 
-/// Counts of transformed positions that may be wrong. Reports turn them into remarks.
+/// Counts of transformed positions that may be wrong. Reports turn them into messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransformWarnings {
     /// Molecules that are bonded to their own periodic image, summed over frames. They were not made whole.

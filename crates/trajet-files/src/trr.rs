@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trajet_formats::trr::decode::{fill, frame_info, reals};
-use trajet_formats::trr::head::{Head, MOST_FRONT_BYTES, MOST_HEAD_BYTES, Trr};
+use trajet_formats::trr::head::{Head, MAX_FRONT_BYTES, MAX_HEAD_BYTES, Trr};
 use trajet_formats::trr::{Frame, left_out, scale};
 use trajet_formats::{Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, memory};
 
@@ -63,8 +63,8 @@ impl Reader {
     /// Reads the header of a frame.
     fn head_alone(&self, frame: u64, meter: &mut Meter) -> Result<Head, Error> {
         let (offset, len) = self.file.place(frame);
-        let mut front = [0; MOST_HEAD_BYTES];
-        let front = &mut front[..MOST_HEAD_BYTES.min(len)];
+        let mut front = [0; MAX_HEAD_BYTES];
+        let front = &mut front[..MAX_HEAD_BYTES.min(len)];
         self.file.source.read_at(offset, front, meter)?;
         self.head(frame, front)
     }
@@ -99,7 +99,7 @@ impl Reader {
         let guess = state.last.as_ref().and_then(place);
         let near =
             guess.filter(|guess| guess.start <= self.file.source.gap(self.file.request_size));
-        let front = near.as_ref().map_or(MOST_FRONT_BYTES, |near| near.end).min(len);
+        let front = near.as_ref().map_or(MAX_FRONT_BYTES, |near| near.end).min(len);
         memory::resize(&mut state.front, front, 0, "the bytes of a frame")?;
         self.file.source.read_at(offset, &mut state.front, meter)?;
         let head = self.head(frame, &state.front)?;
@@ -160,7 +160,7 @@ impl reader::Reader for Reader {
         let out = out.as_chunks_mut::<3>().0;
         let set = scratch.set;
         // Bytes needed in double precision: an upper bound, so that no header must be read to decide.
-        let needed = MOST_FRONT_BYTES + 24 * span.len();
+        let needed = MAX_FRONT_BYTES + 24 * span.len();
         let spares =
             len.saturating_sub(needed) > self.file.source.least_spared(self.file.request_size);
         Ok(if spares && scratch.expected.is_none() {

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
-use trajet_formats::{DecodeError, Field, FrameInfo, Identity, Raw, TimePrecision, memory};
+use trajet_formats::{
+    Code, DecodeError, Field, FrameInfo, Identity, Message, Raw, TimePrecision, memory,
+};
 
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
@@ -20,13 +22,13 @@ use crate::{
 };
 
 /// Positions take 12 bytes of memory each, and at most 48 bytes for each byte of the file.
-const MOST_ATOMS_PER_BYTE: u64 = 4;
+const MAX_ATOMS_PER_BYTE: u64 = 4;
 
 /// An open file whose frames are decoded from all of their bytes, and found by `I`.
 pub(crate) struct Reader<F: FrameFormat, I> {
     file: Indexed,
     shared: Arc<F::Shared>,
-    remarks: Vec<String>,
+    messages: Vec<Message>,
     first: First,
     indexing: PhantomData<I>,
 }
@@ -66,25 +68,25 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         if matches!(found.state, IndexState::Published) && !fits {
             let anew = OpenOptions { rebuild_index: true, ..options.clone() };
             found = frames_of::<I>(&source, &anew, threads, &mut opening.meter)?;
-            found.remark = Some(format!(
+            found.messages = vec![Code::IndexNotUsed.message(format!(
                 "the index published beside {} is not used: frame 0 is not one of {n_indexed} atoms; frames were \
                  searched",
                 source.path().display()
-            ));
+            ))];
             first = first_frame(&source, &found.index, &mut opening.meter)?;
             shared = decoded::<F>(&first);
         }
-        let remarks = remarks::<F>(&source, &found.index, &first, &mut opening.meter)?;
+        let messages = messages::<F>(&source, &found.index, &first, &mut opening.meter)?;
         drop(first);
         let file = Indexed::new(source, found, options, opening, begin)?;
         let (shared, first, _) = shared.map_err(|fault| file.corrupt(0, fault))?;
         let n_atoms = file.index.n_atoms();
         // A false number of atoms must not determine how much memory is allocated.
-        if n_atoms as u64 / MOST_ATOMS_PER_BYTE > file.source.size() {
+        if n_atoms as u64 / MAX_ATOMS_PER_BYTE > file.source.size() {
             let words = format!("the file claims {n_atoms} atoms, for which it has no room");
             return Err(file.corrupt(0, DecodeError::Malformed(words)));
         }
-        Ok(Reader { file, shared: shared.into(), first, remarks, indexing: PhantomData })
+        Ok(Reader { file, shared: shared.into(), first, messages, indexing: PhantomData })
     }
 
     /// Creates the reader of a file that another process has opened.
@@ -98,7 +100,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
     ) -> Result<Self, Error> {
         let (shared, first) = file.decoded()?;
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
-        Ok(Reader { file, shared, first, remarks: Vec::new(), indexing: PhantomData })
+        Ok(Reader { file, shared, first, messages: Vec::new(), indexing: PhantomData })
     }
 
     /// Returns time, step and cell of a frame, after comparing it with the index and its atoms with those of frame 0.
@@ -150,8 +152,8 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
         &self.file
     }
 
-    fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+    fn messages(&self) -> Vec<Message> {
+        self.messages.clone()
     }
 
     fn time_precision(&self) -> TimePrecision {
@@ -226,18 +228,18 @@ impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
 impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, shared) = (self.file.with_index(index), Arc::clone(&self.shared));
-        let (first, remarks) = (self.first, self.remarks.clone());
-        Arc::new(Reader::<F, I> { file, shared, first, remarks, indexing: PhantomData })
+        let (first, messages) = (self.first, self.messages.clone());
+        Arc::new(Reader::<F, I> { file, shared, first, messages, indexing: PhantomData })
     }
 }
 
-/// Returns the remarks on a file. On the end of one whose last frame is left out there is another remark.
-fn remarks<F: FrameFormat>(
+/// Returns the messages on a file. On the end of one whose last frame is left out there is another message.
+fn messages<F: FrameFormat>(
     source: &Source,
     index: &FrameIndex,
     first: &[u8],
     meter: &mut Meter,
-) -> Result<Vec<String>, Error> {
+) -> Result<Vec<Message>, Error> {
     let size = source.size();
     if F::TAIL_BYTES == 0 || size > index.end() {
         return Ok(Vec::new());
@@ -245,7 +247,7 @@ fn remarks<F: FrameFormat>(
     let n = size.min(F::TAIL_BYTES as u64);
     let mut tail = vec![0; n as usize];
     source.read_at(size - n, &mut tail, meter)?;
-    Ok(F::remarks(first, &tail, index.n_frames() == 1))
+    Ok(F::messages(first, &tail, index.n_frames() == 1))
 }
 
 /// Returns the bytes of frame 0.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use trajet_formats::Atoms;
 
-use crate::chain::{Chain, Clock, MOST_OPEN, Run, Segment};
+use crate::chain::{Chain, Clock, MAX_OPEN, Run, Segment};
 use crate::open::open_known;
 use crate::opener::{KnownFile, WorkerOpener};
 use crate::range_bytes::{OpenObject, RemoteFault};
@@ -164,7 +164,7 @@ impl WorkerTrajectory {
         let WorkerSpec { files, runs, alone, clock, n_frames, n_atoms, .. } = spec;
         let WorkerSpec { connections, merge_gap, parts, .. } = spec;
         let (request_size, allow_truncated_tail) = (spec.request_size, spec.allow_truncated_tail);
-        let handles = Arc::new(Handles::new(MOST_OPEN));
+        let handles = Arc::new(Handles::new(MAX_OPEN));
         let options = OpenOptions {
             allow_truncated_tail,
             request_size,

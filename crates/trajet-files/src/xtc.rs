@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use trajet_formats::codec::Mark;
-use trajet_formats::remarks::rounded;
+use trajet_formats::messages::rounded;
 use trajet_formats::xtc::decode::{self, DecodeCost, Decoded, Memory};
 use trajet_formats::xtc::head::{self, ANGSTROM_PER_NM, Head, Xtc};
 use trajet_formats::xtc::{Frame, Positions};
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, Raw, TimePrecision, cell_from_vectors, memory,
-    turned_vectors,
+    Atoms, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, cell_from_vectors,
+    memory, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -136,7 +136,7 @@ impl reader::Reader for Reader {
         &self.file
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn messages(&self) -> Vec<Message> {
         self.precision.and_then(rounded).into_iter().collect()
     }
 

@@ -4,6 +4,8 @@
 //! are all that a box has, would take some of them for contacts of the molecule. Programs for simulations write the space
 //! group P 1, or none.
 
+use crate::{Code, Message};
+
 /// The letters with which symbols of space groups begin, the centrings of lattices.
 const CENTRINGS: &[u8] = b"ABCFHIPR";
 
@@ -21,11 +23,11 @@ pub fn space_group(text: &[u8]) -> Option<String> {
     (is_symbol && !is_box).then(|| String::from_utf8_lossy(text).into_owned())
 }
 
-/// Returns the remark on a unit cell in `place` that is that of a crystal.
-pub fn remark(place: &str, space_group: &str) -> String {
-    format!(
+/// Returns the message on a unit cell in `place` that is that of a crystal.
+pub fn message(place: &str, space_group: &str) -> Message {
+    Code::CrystalCell.message(format!(
         "{place} is the unit cell of a crystal ({space_group}), not the box of a simulation: no periodic images are taken"
-    )
+    ))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{DecodeError, Field, Format, Identity, Raw, ReportedBox};
+use crate::{DecodeError, Field, Format, Identity, Message, Raw, ReportedBox};
 
 /// The data of a decoded frame beside its vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,12 +31,12 @@ pub trait FrameFormat: Send + Sync + 'static {
     /// The data of frame 0 on which later frames depend.
     type Shared: Serialize + DeserializeOwned + Default + Send + Sync;
 
-    /// The number of bytes at the end of a file by which [`FrameFormat::remarks`] judges whether it was cut.
+    /// The number of bytes at the end of a file by which [`FrameFormat::messages`] judges whether it was cut.
     const TAIL_BYTES: usize = 0;
 
-    /// Returns remarks on a file, given its first frame and its last [`FrameFormat::TAIL_BYTES`] bytes. `is_alone`
+    /// Returns messages on a file, given its first frame and its last [`FrameFormat::TAIL_BYTES`] bytes. `is_alone`
     /// states whether the file has no other frame.
-    fn remarks(_first: &[u8], _tail: &[u8], _is_alone: bool) -> Vec<String> {
+    fn messages(_first: &[u8], _tail: &[u8], _is_alone: bool) -> Vec<Message> {
         Vec::new()
     }
 

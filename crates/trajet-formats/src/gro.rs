@@ -13,7 +13,7 @@
 //!    but not change places.
 //! 5. A last line without an end is whole if all of its numbers have as many decimals as the first, and if they are as
 //!    many as in frame 0. A file of one frame may be cut exactly behind the third of nine box numbers, on which there is
-//!    a remark.
+//!    a message.
 //! 6. Blank lines behind the last frame are ignored.
 //!
 //! Frames are passed on as TRR stores them, in double precision, which holds all of their numbers.

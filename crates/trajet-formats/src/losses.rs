@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Format;
+use crate::{Code, Format, Message};
 
 /// One loss of one frame.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,8 +103,8 @@ impl Losses {
         self.0.binary_search_by(|known| known.kind[..].cmp(kind))
     }
 
-    /// Returns the remark on a copy of `n_frames` frames; `None` if nothing was lost.
-    pub fn remark(&self, format: Format, n_frames: u64) -> Option<String> {
+    /// Returns the message on a copy of `n_frames` frames; `None` if nothing was lost.
+    pub fn message(&self, format: Format, n_frames: u64) -> Option<Message> {
         if self.0.is_empty() {
             return None;
         }
@@ -119,8 +119,19 @@ impl Losses {
             }
         };
         let words: Vec<String> = self.0.iter().map(words).collect();
-        Some(format!("left out, as {} cannot hold it: {}", format.name(), words.join(", ")))
+        Some(not_held(format, &words.join(", ")))
     }
+}
+
+/// Returns the message on a copy in a format that has times and no steps.
+pub(crate) fn without_steps(format: Format) -> Message {
+    let text = format!("{} keeps the times, but not the numbers of the steps", format.name());
+    Code::LeftOutOfCopy.message(text)
+}
+
+/// Returns the message on data that a copy in this format leaves out.
+pub fn not_held(format: Format, what: &str) -> Message {
+    Code::LeftOutOfCopy.message(format!("left out, as {} cannot hold it: {what}", format.name()))
 }
 
 #[cfg(test)]
@@ -153,9 +164,9 @@ mod tests {
             "left out, as XTC cannot hold it: the virial {some}, velocities (in 19 of 20 frames, \
              first in frame 1), λ {some}"
         );
-        assert_eq!(all.remark(Format::Xtc, 20), Some(expected));
-        let one = of(3..4).remark(Format::Ncdf, 1).unwrap();
-        assert_eq!(one, "left out, as NCDF cannot hold it: the virial, velocities, λ = 3");
-        assert_eq!(Losses::default().remark(Format::Xtc, 20), None);
+        assert_eq!(all.message(Format::Xtc, 20), Some(Code::LeftOutOfCopy.message(expected)));
+        let one = of(3..4).message(Format::Ncdf, 1).unwrap();
+        assert_eq!(one.text, "left out, as NCDF cannot hold it: the virial, velocities, λ = 3");
+        assert_eq!(Losses::default().message(Format::Xtc, 20), None);
     }
 }

@@ -7,7 +7,7 @@
 //! those of MDAnalysis: a scale factor of double precision is applied in double precision. Departures:
 //!
 //! 1. Files with 32-bit offsets and with 64-bit counts (CDF-5, as LAMMPS writes) are read too.
-//! 2. Missing units are those of the convention, with a remark; but velocities and forces of LAMMPS, which writes them
+//! 2. Missing units are those of the convention, with a message; but velocities and forces of LAMMPS, which writes them
 //!    in the units of its run, are not read without units.
 //! 3. Restart files are trajectories of one frame: their variables are read like those of a record.
 //! 4. Without `coordinates`, positions are `unwrapped_coordinates`, as LAMMPS names them.

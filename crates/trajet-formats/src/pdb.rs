@@ -6,7 +6,7 @@
 //!
 //! 1. A frame ends with ENDMDL or END, before MODEL, or with the file. Frames of some programs have no MODEL records. A
 //!    MODEL record that nothing ends is an error, unless the first frame ends with the second. A file without END may
-//!    have been cut, on which there is a remark.
+//!    have been cut, on which there is a message.
 //! 2. CRYST1 records stand before the atoms of their frame, or behind its end if that of frame 0 does. A frame without
 //!    one has the cell of frame 0; either all later frames have one or none. Cells of 1 x 1 x 1 Å, of zeros
 //!    and without lengths stand for none, and so do those of crystals, whose space group is not P 1.
@@ -25,7 +25,7 @@ mod scan;
 
 pub use decode::Pdb;
 pub use records::{
-    COORDINATES_END, Record, WITHOUT_END, cell, cell_remark, check_columns, check_line, position,
+    COORDINATES_END, Record, WITHOUT_END, cell, cell_message, check_columns, check_line, position,
     record,
 };
 pub use scan::Scan;

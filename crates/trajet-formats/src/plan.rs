@@ -1,6 +1,6 @@
 //! The frames and options of an output.
 
-use crate::{Field, Raw, Snapshot};
+use crate::{Field, Message, Raw, Snapshot};
 
 /// Options for writing a trajectory.
 #[derive(Clone, Debug)]
@@ -17,8 +17,8 @@ pub struct WriteOptions {
     pub without_cells: bool,
     /// Whether to omit data that the format cannot hold, instead of refusing to write.
     pub allow_loss: bool,
-    /// Remarks on the source, which the output stores if its format has room for them ([`crate::remarks`]).
-    pub remarks: Vec<String>,
+    /// Messages on the source, which the output stores if its format has room for them ([`crate::messages`]).
+    pub of_source: Vec<Message>,
 }
 
 impl Default for WriteOptions {
@@ -30,7 +30,7 @@ impl Default for WriteOptions {
             forces: true,
             without_cells: false,
             allow_loss: false,
-            remarks: Vec::new(),
+            of_source: Vec::new(),
         }
     }
 }

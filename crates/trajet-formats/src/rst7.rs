@@ -8,7 +8,7 @@
 //! 1. One line after the positions of one or two atoms is a cell or velocities: a cell if its angles are at least 10
 //!    degrees, velocities if all of its numbers are smaller. Anything else is an error.
 //! 2. A cell without angles, as old versions of Amber wrote it, is an error: its angles stand in the topology.
-//! 3. A file that ends after positions or velocities may have been cut there, on which there is a remark.
+//! 3. A file that ends after positions or velocities may have been cut there, on which there is a message.
 //!
 //! Frames are passed on as Amber's NetCDF files store them, in double precision, which holds all of their numbers.
 
@@ -16,7 +16,7 @@ use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use crate::lines::{FoundFrame, FrameScan, LineFormat, ScanEnd, ScannedLine, in_line};
 use crate::ncdf::{self, Scale, Stored};
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
-use crate::{DecodeError, Field, Format, Raw, Values, memory};
+use crate::{Code, DecodeError, Field, Format, Message, Raw, Values, memory};
 
 /// The columns of a number.
 const WIDTH: usize = 12;
@@ -25,7 +25,7 @@ const VECTOR: usize = 3 * WIDTH;
 /// The factor of velocities, as in Amber's NetCDF files.
 const PER_PS: f64 = 20.455;
 /// The smallest angle of a cell. As a velocity this is 20 km/s.
-const LEAST_ANGLE: f64 = 10.0;
+const MIN_ANGLE: f64 = 10.0;
 
 /// The format RST7.
 #[derive(Debug)]
@@ -185,12 +185,12 @@ fn is_cell(line: &[u8], n_atoms: usize) -> Result<bool, LineFault> {
     for (k, slot) in numbers.iter_mut().enumerate().take(3 * n_atoms) {
         *slot = number(line, k * WIDTH)?;
     }
-    let is_small = numbers.iter().all(|number| number.abs() < LEAST_ANGLE);
+    let is_small = numbers.iter().all(|number| number.abs() < MIN_ANGLE);
     let may_be_cell = match n_atoms {
         1 => numbers[..3].iter().all(|&length| length > 0.0),
-        _ => numbers[3..].iter().all(|&angle| angle >= LEAST_ANGLE),
+        _ => numbers[3..].iter().all(|&angle| angle >= MIN_ANGLE),
     };
-    let is_old_cell = n_atoms == 1 && numbers[..3].iter().all(|&length| length >= LEAST_ANGLE);
+    let is_old_cell = n_atoms == 1 && numbers[..3].iter().all(|&length| length >= MIN_ANGLE);
     match (is_small, may_be_cell) {
         (true, false) => Ok(false),
         (false, true) if n_atoms == 2 => Ok(true),
@@ -214,7 +214,7 @@ fn cell_of(line: &[u8]) -> Result<[f64; 6], LineFault> {
             }
             let (lengths, angles) = cell.split_at(3);
             let is_cell = lengths.iter().all(|&length| length > 0.0)
-                && angles.iter().all(|angle| (LEAST_ANGLE..180.0).contains(angle));
+                && angles.iter().all(|angle| (MIN_ANGLE..180.0).contains(angle));
             if is_cell || lengths == [0.0; 3] {
                 return Ok(cell);
             }
@@ -240,17 +240,15 @@ impl FrameFormat for Rst7 {
     /// Whether the file states a time.
     type Shared = bool;
 
-    fn remarks(first: &[u8], _: &[u8], _: bool) -> Vec<String> {
-        let remark = |what, place| {
-            format!("it has {what}: a file that was cut after its {place} looks the same")
+    fn messages(first: &[u8], _: &[u8], _: bool) -> Vec<Message> {
+        let message = |what, place| {
+            let text =
+                format!("it has {what}: a file that was cut after its {place} looks the same");
+            vec![Code::MayBeCut.message(text)]
         };
         match parse(first, |_, _, _| Ok(())) {
-            Ok(Parsed { cell: None, has_velocities: true, .. }) => {
-                vec![remark("no cell", "velocities")]
-            }
-            Ok(Parsed { cell: None, .. }) => {
-                vec![remark("neither velocities nor a cell", "positions")]
-            }
+            Ok(Parsed { cell: None, has_velocities: true, .. }) => message("no cell", "velocities"),
+            Ok(Parsed { cell: None, .. }) => message("neither velocities nor a cell", "positions"),
             _ => Vec::new(),
         }
     }

@@ -117,7 +117,7 @@ pub struct FormatInfo {
     pub times: Times,
     /// The means by which the frames of a file are found.
     pub frames_from: FramesFrom,
-    /// Whether a copy in the same format holds everything on which remarks on a file are based.
+    /// Whether a copy in the same format holds everything on which messages on a file are based.
     pub own_copy_is_complete: bool,
     /// Options of writing that not all formats have.
     pub write_options: &'static [WriteOption],

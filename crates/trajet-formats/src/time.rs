@@ -74,7 +74,7 @@ pub fn text(time: f64) -> String {
 }
 
 /// Share of the time between two frames by which single precision may change it.
-const MOST_CHANGED: f64 = 0.1;
+const MAX_CHANGED: f64 = 0.1;
 /// Frames that are closer than this share of the mean time between frames are one frame, written twice.
 const REPEATED: f64 = 1e-3;
 
@@ -86,7 +86,7 @@ pub fn first_blurred(times: &[f64]) -> Option<usize> {
     let is_blurred = |pair: &[f64]| {
         let between = pair[1] - pair[0];
         let stored = f64::from(pair[1] as f32) - f64::from(pair[0] as f32);
-        between.abs() > least && (stored - between).abs() > MOST_CHANGED * between.abs()
+        between.abs() > least && (stored - between).abs() > MAX_CHANGED * between.abs()
     };
     times.windows(2).position(is_blurred).map(|k| k + 1)
 }

@@ -3,12 +3,13 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cell::{self, vectors_from_cell};
-use crate::losses::{FrameLoss, Losses};
-use crate::{CannotHold, Field, Format, Input, Plan, Raw, WriteOption, WriteOptions, time};
+use crate::losses::{FrameLoss, Losses, not_held};
+use crate::{
+    CannotHold, Code, Field, Format, Input, Message, Plan, Raw, WriteOption, WriteOptions, time,
+};
 
 /// Remedy shown for a loss that the user can allow.
-pub const LET_GO: &str =
-    "choose a format that can, or allow the loss with --allow-loss (allow_loss=True)";
+pub const LET_GO: &str = "choose a format that can, or allow the loss with allow_loss=True";
 
 const TURNED: &str = "a box that is turned: its first vector is not along x, or its second not in the plane \
                       of x and y";
@@ -37,14 +38,14 @@ pub struct WriteChecks {
     pub(crate) format: Format,
     pub(crate) n_atoms: usize,
     pub(crate) options: WriteOptions,
-    /// Remarks that are known before the first frame is encoded.
-    pub(crate) remarks: Vec<String>,
+    /// Messages that are known before the first frame is encoded.
+    pub(crate) messages: Vec<Message>,
     /// Number of frames of the output.
     n_frames: u64,
     /// Losses of the frames encoded so far.
     losses: Mutex<Losses>,
-    /// Remarks stored in the output if its format can hold text: those of the source, and those on the copy.
-    pub(crate) kept: Vec<String>,
+    /// Messages stored in the output if its format can hold text: those of the source, and those on the copy.
+    pub(crate) kept: Vec<Message>,
     /// Vectors that every frame must have; `None` if frames of the format may differ in this.
     needed: Option<Vec<Field>>,
 }
@@ -65,10 +66,10 @@ impl WriteChecks {
             format,
             n_atoms: plan.first.n_atoms(),
             options: plan.options.clone(),
-            remarks: Vec::new(),
+            messages: Vec::new(),
             n_frames: plan.times.len() as u64,
             losses: Mutex::default(),
-            kept: plan.options.remarks.clone(),
+            kept: plan.options.of_source.clone(),
             needed: needed.map(<[Field]>::to_vec),
         };
         let refused = |what: &str, remedy| Err(checks.cannot_hold(0, what.to_owned(), remedy));
@@ -99,9 +100,9 @@ impl WriteChecks {
             && vectors_from_cell(&plan.first.cell()).is_some();
         if checks.options.allow_loss && !format.info().holds_vectors && !own && is_turned {
             // Stored in the output, because its cells do not match its positions.
-            checks.kept.push(format!("left out, as {} cannot hold it: {TURNED}", format.name()));
+            checks.kept.push(Code::TurnedBox.message(not_held(format, TURNED).text));
         }
-        checks.remarks.extend(not_kept(format, &plan.first));
+        checks.messages.extend(not_kept(format, &plan.first));
         Ok(checks)
     }
 
@@ -110,9 +111,9 @@ impl WriteChecks {
         self.tally().clone()
     }
 
-    /// Returns the remark on the losses of all frames encoded so far; `None` without losses.
-    pub(crate) fn loss_remark(&self) -> Option<String> {
-        self.tally().remark(self.format, self.n_frames)
+    /// Returns the message on the losses of all frames encoded so far; `None` without losses.
+    pub(crate) fn loss_message(&self) -> Option<Message> {
+        self.tally().message(self.format, self.n_frames)
     }
 
     /// Resets the losses.
@@ -129,18 +130,18 @@ impl WriteChecks {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a remark both for the user and for the output's own remarks.
-    pub(crate) fn add_remark(&mut self, remark: String) {
-        self.kept.push(remark.clone());
-        self.remarks.push(remark);
+    /// Adds a message for the user that the output stores as well.
+    pub(crate) fn add_stored_message(&mut self, message: Message) {
+        self.kept.push(message.clone());
+        self.messages.push(message);
     }
 
-    /// Checks that single precision holds the times (ps) of all frames. Returns the remark for the user if it does not,
+    /// Checks that single precision holds the times (ps) of all frames. Returns the message for the user if it does not,
     /// and loss is allowed.
     ///
     /// # Errors
     /// [`CannotHold`] if loss is not allowed.
-    pub(crate) fn check_single_times(&self, times: &[f64]) -> Result<Option<String>, CannotHold> {
+    pub(crate) fn check_single_times(&self, times: &[f64]) -> Result<Option<Message>, CannotHold> {
         let Some(k) = time::first_blurred(times) else { return Ok(None) };
         let text = time::text;
         let lost = format!(
@@ -152,17 +153,19 @@ impl WriteChecks {
             f64::from(times[k] as f32),
         );
         self.may_lose(k as u64, &lost)?;
-        Ok(Some(format!("lost, as {} holds times in single precision: {lost}", self.format.name())))
+        let text =
+            format!("lost, as {} holds times in single precision: {lost}", self.format.name());
+        Ok(Some(Code::ChangedTimes.message(text)))
     }
 
-    /// Adds a remark that the format cannot store remarks, unless the only one to be stored is `found`, which
+    /// Adds a message that the format cannot store messages, unless the only one to be stored is `found`, which
     /// readers of the output derive themselves.
-    pub(crate) fn no_room(&mut self, found: Option<&str>) {
-        if self.kept.iter().any(|remark| Some(&remark[..]) != found) {
-            self.remarks.push(format!(
-                "{} cannot store remarks: readers of the copy will not see those on its source",
+    pub(crate) fn no_room(&mut self, found: Option<&Message>) {
+        if self.kept.iter().any(|message| Some(message) != found) {
+            self.messages.push(Code::MessagesNotStored.message(format!(
+                "{} cannot store warnings and notes: readers of the copy will not see those on its source",
                 self.format.name()
-            ));
+            )));
         }
     }
 
@@ -187,7 +190,7 @@ impl WriteChecks {
         Err(self.cannot_hold(frame, words.join(", "), LET_GO))
     }
 
-    /// Checks that loss is allowed, without counting one: a remark names it already.
+    /// Checks that loss is allowed, without counting one: a message names it already.
     ///
     /// # Errors
     /// [`CannotHold`] if loss is not allowed.
@@ -313,16 +316,15 @@ impl WriteChecks {
     }
 }
 
-/// Returns the remark on variables and attributes of a NetCDF source that Amber's convention does not name and
+/// Returns the message on variables and attributes of a NetCDF source that Amber's convention does not name and
 /// that other formats cannot hold.
-fn not_kept(format: Format, first: &Input<'_>) -> Option<String> {
+fn not_kept(format: Format, first: &Input<'_>) -> Option<Message> {
     let names = match first {
         Input::Raw { raw, .. } if raw.format() == format => Vec::new(),
         Input::Raw { raw, .. } => raw.further_names(),
         Input::Snapshot(snapshot) => snapshot.further_names.clone(),
     };
-    let (format, names) = (format.name(), Some(names).filter(|names| !names.is_empty())?);
-    Some(format!("left out, as {format} cannot hold it: {}", names.join("; ")))
+    (!names.is_empty()).then(|| not_held(format, &names.join("; ")))
 }
 
 /// Whether the first box vector does not lie along x, or the second not in the xy plane, or a diagonal element

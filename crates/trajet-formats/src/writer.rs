@@ -1,13 +1,17 @@
 //! The interface of all encoders. An encoder turns frames into bytes, on any number of threads at once; a file holds
 //! the bytes in the order of the frames.
+//!
+//! An encoder is made once per output, from the first frame and all times. Raw frames of the output's own format keep
+//! what it stores, such as integers, precision, λ, virial, the record of the cell and factors of scale. Other frames
+//! are converted through nm if both formats are those of GROMACS, else through Å.
 
 use trajet_simd::InstructionSet;
 
-use crate::CannotHold;
 use crate::losses::Losses;
 pub use crate::plan::{Input, Plan, WriteOptions};
 pub use crate::table::Format;
 use crate::write_checks::WriteChecks;
+use crate::{CannotHold, Message};
 
 /// Buffers that an encoder reuses for every frame.
 #[derive(Debug)]
@@ -63,16 +67,16 @@ pub trait Encoder: Send + Sync {
         self.checks().format
     }
 
-    /// Returns remarks for the user: the allowed losses of the frames encoded so far, then
-    /// [`Encoder::notes`].
-    fn remarks(&self) -> Vec<String> {
-        self.checks().loss_remark().into_iter().chain(self.notes()).collect()
+    /// Returns messages for the user: the allowed losses of the frames encoded so far, then
+    /// [`Encoder::general_messages`].
+    fn messages(&self) -> Vec<Message> {
+        self.checks().loss_message().into_iter().chain(self.general_messages()).collect()
     }
 
-    /// Returns the remarks without frame counts: losses that affect the whole output, and how frames encoded so
+    /// Returns the messages without frame counts: losses that affect the whole output, and how frames encoded so
     /// far differ from the first one.
-    fn notes(&self) -> Vec<String> {
-        self.checks().remarks.clone()
+    fn general_messages(&self) -> Vec<Message> {
+        self.checks().messages.clone()
     }
 
     /// Returns the allowed losses of the frames encoded so far.

@@ -2,9 +2,9 @@
 //! their molecule is broken.
 //!
 //! A pair is apart if its positions are farther from each other than half of the least distance of opposite faces of
-//! the cell, and if its nearest images are not. Most stretches of a frame have no such pair. A vectorised check of
-//! neighbouring columns finds that out: a pair that is farther apart than `r` is so by more than `r / √3` along one axis
-//! at least.
+//! the cell, and if its nearest images are not: they are within the limit of the pair, and 0.9 of that half. Most
+//! stretches of a frame have no such pair. A vectorised check of neighbouring columns finds that out: a pair that is
+//! farther apart than `r` is so by more than `r / √3` along one axis at least.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -12,6 +12,10 @@ use crate::cell::{Basis, Vector, vectors_of, vectors_of_rows};
 
 /// Floats that are compared at a time.
 const STRIDE: usize = 16;
+/// Half of the least distance of opposite faces that is enough for pairs with any limit, Å.
+const LARGE: f64 = 11.0;
+/// The largest distance of nearest images of a pair that is apart, as part of half of the distance of opposite faces.
+const NEAREST: f64 = 0.9;
 /// Atoms that are looked at together: if one of their pairs may be apart, each is compared.
 const STRETCH: usize = 1024;
 
@@ -89,7 +93,7 @@ impl BondedPairs {
         let basis = Basis::new(vectors);
         let heights = basis.heights();
         // Not fulfilled by numbers that are not.
-        let is_large = heights.iter().all(|height| height / 2.0 > self.longest);
+        let is_large = heights.iter().all(|height| height / 2.0 > self.longest.min(LARGE));
         let half = heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0;
         is_large.then_some(LargeCell { basis, half })
     }
@@ -136,7 +140,11 @@ impl BondedPair {
         }
         let nearest = square(cell.nearest(difference)).sqrt();
         let written = written.sqrt();
-        (nearest <= self.limit).then_some(Apart { pair: self.number, written, nearest })
+        (nearest <= self.limit.min(NEAREST * cell.half)).then_some(Apart {
+            pair: self.number,
+            written,
+            nearest,
+        })
     }
 }
 
@@ -144,7 +152,7 @@ fn first_column(&BondedPair { atoms: [one, other], .. }: &BondedPair) -> u32 {
     one.min(other)
 }
 
-/// A cell whose opposite faces are farther apart than twice the limit of any pair.
+/// A cell whose opposite faces are farther apart than twice the limit of any pair, or than 22 Å.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeCell {
     basis: Basis,
@@ -223,7 +231,7 @@ mod tests {
                 (Just(frame), prop::collection::vec(one, 0..80))
             }),
             lattice in 0..CELLS.len(),
-            limit in 3.0f64..12.0,
+            limit in 3.0f64..20.0,
             turned in prop::bool::ANY,
         ) {
             let cell = Cell::new(CELLS[lattice]).unwrap();
@@ -239,7 +247,7 @@ mod tests {
             });
             let cell = Cell::of_frame(CELLS[lattice], turned).unwrap().unwrap();
             let Some(large) = all.cell(CELLS[lattice], turned) else {
-                prop_assert!(half <= limit * (1.0 + 1e-12));
+                prop_assert!(half <= limit.min(LARGE) * (1.0 + 1e-12));
                 return Ok(());
             };
             prop_assert!((large.half - half).abs() < 1e-9);
@@ -251,7 +259,7 @@ mod tests {
                     let shift = cell.lattice_vector(whole.map(f64::from));
                     square([0, 1, 2].map(|k| other[k] - one[k] + shift[k])).sqrt()
                 });
-                written > half && nearest.fold(f64::INFINITY, f64::min) <= limit
+                written > half && nearest.fold(f64::INFINITY, f64::min) <= limit.min(0.9 * half)
             };
             let is_other = |pair: &&BondedPair| pair.atoms[0].abs_diff(pair.atoms[1]) != 1;
             let order = |pair: &&BondedPair| (is_other(pair), first_column(pair), pair.number);

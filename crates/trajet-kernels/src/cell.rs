@@ -5,8 +5,7 @@ use std::fmt;
 pub(crate) use lattice::Basis;
 use lattice::{images, reduce};
 pub use vectors::Vector;
-use vectors::cross;
-pub(crate) use vectors::{combine, dot, minus, square};
+pub(crate) use vectors::{combine, cosine_of, cross, dot, minus, square};
 
 mod lattice;
 #[cfg(test)]
@@ -304,6 +303,25 @@ pub(crate) fn vectors_of(lengths_and_angles: [f64; 6]) -> Option<[Vector; 3]> {
 /// Returns the vectors of the rows `[a, b, c]`, one after the other.
 pub(crate) fn vectors_of_rows(rows: [f64; 9]) -> [Vector; 3] {
     [0, 3, 6].map(|k| [rows[k], rows[k + 1], rows[k + 2]])
+}
+
+/// Returns the minimum image of a difference.
+#[inline(always)]
+pub(crate) fn image(cell: Option<&Cell>, difference: Vector) -> Vector {
+    match cell {
+        Some(cell) if !cell.is_surely_shortest(square(difference)) => cell.shortest(difference),
+        _ => difference,
+    }
+}
+
+/// Returns the cosine of an angle (degrees), exact where angles are often exact.
+pub(crate) fn cosine_of_degrees(degrees: f64) -> f64 {
+    match degrees {
+        0.0 => 1.0,
+        90.0 => 0.0,
+        180.0 => -1.0,
+        _ => libm::cos(degrees.to_radians()),
+    }
 }
 
 /// Returns sine and cosine of an angle in degrees.

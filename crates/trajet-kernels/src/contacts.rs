@@ -11,6 +11,8 @@ use crate::pairs::{Groups, Misplaced, PairSearch};
 
 /// Relative and absolute (Å) increase of a distance, beyond any error of rounding.
 const SLACK: f64 = 1e-6;
+/// Resolution of the coordinates of a search, in units of the cell's size.
+const RESOLUTION: f64 = 1.0 / (1u64 << 44) as f64;
 /// Maximal number of steps in the search for a pair that is nearly the nearest.
 const STEPS: usize = 8;
 
@@ -184,6 +186,13 @@ impl ContactFinder {
             best.map(|best: f64| if best.is_nan() { f64::INFINITY } else { best })
         })
     }
+}
+
+/// Returns a cut-off (Å) that finds all pairs within another one, which `f64` differences then decide.
+pub(crate) fn reach_of_candidates(cell: Option<&Cell>, cutoff: f64) -> f64 {
+    let size: f64 =
+        cell.map_or(0.0, |cell| cell.reduced().as_flattened().iter().map(|x| x.abs()).sum());
+    (cutoff + size * RESOLUTION) * (1.0 + SLACK)
 }
 
 fn point(positions: &[f32], i: usize) -> Vector {

@@ -10,15 +10,10 @@
 
 use trajet_simd::InstructionSet;
 
-use crate::cell::{Cell, Vector, dot, minus, square};
-use crate::contacts::ContactFinder;
+use crate::cell::{Cell, cosine_of, cosine_of_degrees, image, minus, square};
+use crate::contacts::{ContactFinder, reach_of_candidates};
 use crate::exclusion::Excluded;
 use crate::pairs::{Groups, Misplaced};
-
-/// Relative increase of the cut-off for candidates, beyond any error of rounding.
-const SLACK: f64 = 1e-6;
-/// Resolution of the coordinates that find candidates, in units of the cell's size.
-const RESOLUTION: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// The distance that a criterion limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +47,7 @@ impl Criterion {
     /// Returns the criterion of a largest distance (Å) and an angle.
     pub fn new(measured: Measured, cutoff: f64, angle: AngleLimit) -> Self {
         let (AngleLimit::AtHydrogen(limit) | AngleLimit::AtDonor(limit)) = angle;
-        // Exact where angles are often exact.
-        let cosine = match limit {
-            0.0 => 1.0,
-            90.0 => 0.0,
-            180.0 => -1.0,
-            _ => libm::cos(limit.to_radians()),
-        };
-        Criterion { measured, cutoff, angle, cosine }
+        Criterion { measured, cutoff, angle, cosine: cosine_of_degrees(limit) }
     }
 }
 
@@ -172,9 +160,7 @@ impl BondFinder {
             positions.extend(group.iter().map(|&atom| atoms[atom as usize]));
         }
         let [first, second] = self.gathered.each_ref().map(|positions| positions.as_flattened());
-        let size: f64 =
-            cell.map_or(0.0, |cell| cell.reduced().as_flattened().iter().map(|x| x.abs()).sum());
-        let reach = (criterion.cutoff + size * RESOLUTION) * (1.0 + SLACK);
+        let reach = reach_of_candidates(cell, criterion.cutoff);
         self.candidates.clear();
         let mut add = |pair| self.candidates.push(pair);
         self.finder
@@ -221,21 +207,6 @@ impl BondFinder {
         }
         bonds.sort_unstable_by_key(|bond| (bond.pair, bond.acceptor));
         Ok(())
-    }
-}
-
-/// Returns the cosine of the angle between two vectors.
-#[inline(always)]
-fn cosine_of(a: Vector, b: Vector) -> f64 {
-    dot(a, b) / (square(a) * square(b)).sqrt()
-}
-
-/// Returns the minimum image of a difference.
-#[inline(always)]
-fn image(cell: Option<&Cell>, difference: Vector) -> Vector {
-    match cell {
-        Some(cell) if !cell.is_surely_shortest(square(difference)) => cell.shortest(difference),
-        _ => difference,
     }
 }
 

@@ -22,6 +22,7 @@ pub mod exclusion;
 pub mod extents;
 pub mod gyration;
 pub mod hydrogen_bonds;
+pub mod interactions;
 mod lanes;
 pub mod lifetimes;
 pub mod memory;

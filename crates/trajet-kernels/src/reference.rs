@@ -1,5 +1,6 @@
 //! Naive implementations of every kernel in `f64`, by other algorithms, as references for tests.
 
+pub mod interactions;
 pub mod periodic;
 
 use crate::eigen::jacobi;

@@ -1,4 +1,8 @@
 //! Sequential reading of a trajectory, as hosts do it.
+//!
+//! Hosts have one number for the end of a file and for errors. A file is therefore indexed as a whole when it is
+//! opened, and a truncated one refused there. Later errors end the reading with a line on standard error: no frame
+//! follows one that could not be read.
 
 use std::io::Write;
 use std::path::Path;
@@ -39,8 +43,8 @@ impl Cursor {
         }
         let has_velocities =
             chain.segments().iter().all(|segment| begins_with_velocities(&*segment.reader));
-        for remark in chain.remarks() {
-            print_line(format_args!("{}: {remark}", path.display()));
+        for message in chain.messages() {
+            print_line(format_args!("{}: {message}", path.display()));
         }
         Ok(Cursor {
             frames: Frames::all(chain.n_frames()),

@@ -26,7 +26,7 @@ const MAGIC: &[u8] = b"trajet-pointer ";
 /// The supported version.
 const VERSION: &[u8] = b"1";
 /// Maximal size in bytes. No real list of files is as long.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Contents of a pointer file.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,9 +98,9 @@ fn pointer(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     if bytes != MAGIC {
         return Ok(None);
     }
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 >= MOST_BYTES {
-        let what = format!("a pointer file has less than {MOST_BYTES} bytes");
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 >= MAX_BYTES {
+        let what = format!("a pointer file has less than {MAX_BYTES} bytes");
         return Err(Error::Pointer { path: path.to_owned(), line: 1, what });
     }
     Ok(Some(bytes))

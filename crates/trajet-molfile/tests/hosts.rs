@@ -405,14 +405,14 @@ fn a_changed_byte_of_a_tag_ends_the_animation_with_a_message() {
         let message = messages_in(&done.stderr);
         assert_eq!(done.status, SHORT, "{message}");
         assert!(message.contains(&format!("frame {bad} at byte")), "{message}");
-        assert!(message.contains("trajet store verify bar --store"), "{message}");
+        assert!(message.contains("/bar says what else is damaged"), "{message}");
         let read = std::fs::read(done.read).expect("what was read");
         assert!(read == whole[..8 + bad * (32 + 12 * list.len())], "{name}");
         let mut bytes = std::fs::read(&file).expect("a subset");
         bytes[20] ^= 2;
         std::fs::write(&file, bytes).expect("room");
         let message = refused("tjt", &pointer);
-        assert!(message.contains("trajet store verify bar --store"), "{message}");
+        assert!(message.contains("/bar says what else is damaged"), "{message}");
     }
 }
 

@@ -12,11 +12,12 @@ use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, atoms};
 use crate::control::FromPython;
 use crate::error::{from_io, from_run};
+use crate::messages::{PyMessage, to_python};
 use crate::reader::Reader;
 use crate::report::{PyLoss, of_loss, report_dict};
 
-/// Size in bytes, remarks, losses and report of an output.
-type OutputSummary<'py> = (u64, Vec<String>, Vec<PyLoss>, Bound<'py, PyDict>);
+/// Size in bytes, messages, losses and report of an output.
+type OutputSummary<'py> = (u64, Vec<PyMessage>, Vec<PyLoss>, Bound<'py, PyDict>);
 
 /// Options for writing; see `OutputOptions` of `trajet.conversion`.
 #[derive(FromPyObject)]
@@ -27,7 +28,7 @@ pub(crate) struct PyWriteOptions {
     forces: bool,
     without_cells: bool,
     allow_loss: bool,
-    remarks: Vec<String>,
+    of_source: Vec<PyMessage>,
 }
 
 impl PyWriteOptions {
@@ -39,9 +40,10 @@ impl PyWriteOptions {
             forces,
             without_cells,
             allow_loss,
-            remarks,
+            of_source,
         } = self;
-        WriteOptions { precision, double, velocities, forces, without_cells, allow_loss, remarks }
+        let of_source = of_source.into_iter().map(|PyMessage(message)| message).collect();
+        WriteOptions { precision, double, velocities, forces, without_cells, allow_loss, of_source }
     }
 }
 
@@ -108,12 +110,12 @@ pub(crate) fn convert<'py>(
     done.into_iter()
         .map(|one| {
             let losses = one.losses.list().iter().cloned().map(of_loss).collect();
-            Ok((one.bytes, one.remarks, losses, report_dict(py, &one.report)?))
+            Ok((one.bytes, to_python(one.messages), losses, report_dict(py, &one.report)?))
         })
         .collect()
 }
 
-/// Joins the pieces of an output and removes them. Returns the output's size in bytes, and remarks, which count the
+/// Joins the pieces of an output and removes them. Returns the output's size in bytes, and messages, which count the
 /// losses of all pieces.
 #[pyfunction]
 #[pyo3(signature = (reader, part, atoms_wanted, how, pieces, losses, *, force, progress))]
@@ -128,7 +130,7 @@ pub(crate) fn join_pieces<'py>(
     losses: Vec<PyLoss>,
     force: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<(u64, Vec<String>)> {
+) -> PyResult<(u64, Vec<PyMessage>)> {
     let selected = atoms(atoms_wanted, reader.inner.n_atoms()).map_err(|e| from_io(py, &e))?;
     let (path, options) = (&part.0, &how.options());
     let (frames, format) = (&part.1.to_frames(), format_of(path)?);
@@ -138,5 +140,6 @@ pub(crate) fn join_pieces<'py>(
     let losses = Losses::new(losses.into_iter().map(loss).collect());
     let done = py.detach(|| join(&reader.inner, &request, &pieces, &losses, &mut control));
     control.check()?;
-    done.map_err(|error| from_run(py, &error))
+    let (len, messages) = done.map_err(|error| from_run(py, &error))?;
+    Ok((len, to_python(messages)))
 }

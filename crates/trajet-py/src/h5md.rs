@@ -11,11 +11,12 @@ use trajet_formats::h5md::{
     Boxes, Chunk, Description, Filters, Form, Layout, NO_ROW, OwnTables, Packing, Series, Storage,
     TimeAndBoxUnits,
 };
-use trajet_formats::remarks::of_text;
+use trajet_formats::messages::of_text;
 use trajet_formats::{cell_from_vectors, turned_vectors};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::arrays::{boxes, cells};
+use crate::messages::PyMessage;
 
 /// A dataset. See `_trajet.pyi`.
 #[derive(FromPyObject)]
@@ -59,8 +60,8 @@ pub(crate) struct PyDescription<'py> {
     positions: Option<PySeries<'py>>,
     velocities: Option<PySeries<'py>>,
     forces: Option<PySeries<'py>>,
-    remarks: Vec<String>,
-    stored_remarks: Option<String>,
+    messages: Vec<PyMessage>,
+    stored_messages: Option<String>,
     no_times: bool,
     single_times: bool,
     own: Option<PyOwn<'py>>,
@@ -105,8 +106,8 @@ impl PyDescription<'_> {
             velocities: series(&self.velocities)?,
             forces: series(&self.forces)?,
             digests: None,
-            remarks: self.remarks.clone(),
-            stored_remarks: self.stored_remarks.as_deref().map(of_text).unwrap_or_default(),
+            messages: self.messages.iter().map(|PyMessage(message)| message.clone()).collect(),
+            stored_messages: self.stored_messages.as_deref().map(of_text).unwrap_or_default(),
             no_times: self.no_times,
             single_times: self.single_times,
             own: self.own.as_ref().map(PyOwn::to_tables).transpose()?,

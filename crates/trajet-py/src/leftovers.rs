@@ -26,6 +26,27 @@ pub(crate) fn remove_leftovers(py: Python<'_>, folder: PathBuf) -> usize {
     py.detach(|| trajet_files::leftovers::remove_leftovers(&folder))
 }
 
+/// Kills the child processes but `spared`, removes files and folders, and ends this process.
+///
+/// No other thread of Python runs meanwhile, which could start a process or make a file again: Python's lock is kept.
+/// `by_signal`: the signal by which the process ends, `code` is its exit code otherwise.
+#[pyfunction]
+pub(crate) fn end_process(
+    py: Python<'_>,
+    unfinished: Vec<PathBuf>,
+    spared: Option<i32>,
+    by_signal: Option<i32>,
+    code: i32,
+) -> PyResult<()> {
+    trajet_files::leftovers::kill_children(spared);
+    trajet_files::leftovers::remove_all(&unfinished);
+    let os = py.import("os")?;
+    if let Some(number) = by_signal {
+        os.call_method1("kill", (std::process::id(), number))?;
+    }
+    os.call_method1("_exit", (code,)).map(drop)
+}
+
 /// Returns where the file of an output is: see `trajet_files::destination`.
 #[pyfunction]
 pub(crate) fn destination(py: Python<'_>, path: PathBuf) -> PyResult<PathBuf> {

@@ -15,6 +15,7 @@ mod geometry;
 mod h5md;
 mod leftovers;
 mod lifetimes;
+mod messages;
 mod mount;
 mod pairwise;
 mod parts;
@@ -45,7 +46,8 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("INSTRUCTION_SET", InstructionSet::chosen().name())?;
     let sets: Vec<_> = InstructionSet::available().iter().map(|set| set.name()).collect();
     module.add("INSTRUCTION_SETS", sets)?;
-    module.add("REMARKS_ATTRIBUTE", trajet_formats::remarks::ATTRIBUTE)?;
+    module.add("MESSAGES_ATTRIBUTE", trajet_formats::messages::ATTRIBUTE)?;
+    module.add("MESSAGE_CODES", messages::table())?;
     constants::register(module)?;
     module.add("FORMATS", formats::table(module.py())?)?;
     module.add_class::<formats::PyFormatInfo>()?;
@@ -91,6 +93,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(leftovers::create_file_beside, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::publish_file, module)?)?;
     module.add_function(wrap_pyfunction!(leftovers::remove_leftovers, module)?)?;
+    module.add_function(wrap_pyfunction!(leftovers::end_process, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::pair_distances, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::shortest_lattice_vector, module)?)?;
     module.add_function(wrap_pyfunction!(geometry::contact_pairs, module)?)?;
@@ -98,7 +101,6 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(h5md::pack_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(h5md::cells_of_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(control::available_threads, module)?)?;
-    module.add_function(wrap_pyfunction!(reader::time_text, module)?)?;
     module.add_function(wrap_pyfunction!(store::write_down_use, module)?)?;
     module.add_function(wrap_pyfunction!(store::file_digest, module)?)?;
     Ok(())

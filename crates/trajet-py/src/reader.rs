@@ -21,6 +21,7 @@ use crate::control::{FRAMES_BETWEEN_SIGNALS, FromPython, available_threads};
 use crate::error::from_io;
 use crate::formats::checked_format_options;
 use crate::h5md::PyDescription;
+use crate::messages::{PyMessage, to_python};
 use crate::remote::{path_of, remote_options};
 use crate::report::{PyLoss, counts, of_loss};
 use crate::serialize::to_bytes;
@@ -29,12 +30,6 @@ use crate::topology::{StructureFile, from_topology};
 use crate::transforms::{Transforms, WorkerInput, of_chain};
 
 mod filling;
-
-/// Returns a time as messages show it.
-#[pyfunction]
-pub(crate) fn time_text(time: f64) -> String {
-    trajet_formats::time::text(time)
-}
 
 /// An open trajectory. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet")]
@@ -291,13 +286,13 @@ impl Reader {
     }
 
     #[getter]
-    fn remarks(&self) -> Vec<String> {
-        self.inner.remarks()
+    fn messages(&self) -> Vec<PyMessage> {
+        to_python(self.inner.messages())
     }
 
-    /// Returns the remarks that copies in a format keep.
-    fn kept_remarks(&self, copied_to: &str) -> Vec<String> {
-        self.inner.kept_remarks(Some(copied_to))
+    /// Returns the messages that copies in a format keep.
+    fn messages_for_copy(&self, copied_to: &str) -> Vec<PyMessage> {
+        to_python(self.inner.messages_for_copy(Some(copied_to)))
     }
 
     /// Compares the times of a stored index with the headers of all frames, once.
@@ -308,16 +303,16 @@ impl Reader {
         checked.map_err(|error| from_io(py, &error))
     }
 
-    /// Remarks on how the files follow one another.
+    /// Messages on how the files follow one another.
     #[getter]
-    fn chain_remarks(&self) -> Vec<String> {
-        self.inner.chain_remarks()
+    fn chain_messages(&self) -> Vec<PyMessage> {
+        to_python(self.inner.chain_messages())
     }
 
-    /// Remarks on files that do not state the times of their frames.
+    /// Messages on files that do not state the times of their frames.
     #[getter]
-    fn unstated_times(&self) -> Vec<String> {
-        self.inner.unstated_times()
+    fn unstated_times(&self) -> Vec<PyMessage> {
+        to_python(self.inner.unstated_times())
     }
 
     /// The precision of stored times: "single", "double" or "text".
@@ -350,7 +345,7 @@ impl Reader {
             dict.set_item("n_frames", reader.index().n_frames())?;
             dict.set_item("dropped_frames", segment.dropped)?;
             dict.set_item("truncated_tail", reader.truncated_tail())?;
-            dict.set_item("remarks", reader.all_remarks())?;
+            dict.set_item("messages", to_python(reader.all_messages()))?;
             dict.set_item("index_path", reader.opening().sidecar.as_deref())?;
             list.append(dict)?;
         }
@@ -399,13 +394,13 @@ impl Reader {
     }
 
     /// Counts fields of frames that only their own format can hold. Returns the losses, whose frames are positions in
-    /// `frames`, and the remark for a copy in H5MD.
+    /// `frames`, and the message for a copy in H5MD.
     fn left_out(
         &self,
         py: Python<'_>,
         frames: PyFrames<'_>,
         atoms_wanted: Option<Aligned1<'_, i64>>,
-    ) -> PyResult<(Vec<PyLoss>, Option<String>)> {
+    ) -> PyResult<(Vec<PyLoss>, Option<PyMessage>)> {
         let (frames, atoms) = (frames.to_frames(), self.atoms(py, atoms_wanted)?);
         let (mut scratch, mut losses, mut begin) = (self.borrow_scratch(), Losses::default(), 0);
         while begin < frames.len() {
@@ -417,8 +412,8 @@ impl Reader {
             begin = end;
         }
         self.return_scratch(scratch);
-        let remark = losses.remark(Format::of_library(), frames.len() as u64);
-        Ok((losses.list().iter().cloned().map(of_loss).collect(), remark))
+        let message = losses.message(Format::of_library(), frames.len() as u64);
+        Ok((losses.list().iter().cloned().map(of_loss).collect(), message.map(PyMessage)))
     }
 
     /// Returns numbers of a frame beside its atoms, by name: "lambda" of TRR.

@@ -18,8 +18,10 @@ use pyo3::types::PyBytes;
 use trajet_files::range_bytes::{RangeBytes, RemoteFault};
 use trajet_files::remote::RemoteOptions;
 use trajet_files::source::Source;
+use trajet_formats::Message;
 
 use crate::control::{has_signal, n_signals};
+use crate::messages::PyMessage;
 
 /// Module with the paths of objects.
 const NAMES: &str = "trajet.remote";
@@ -128,7 +130,7 @@ struct RemoteObject {
     /// Pauses before a request is made again after a transient failure.
     pauses: Vec<Duration>,
     version: Option<String>,
-    remark: Option<String>,
+    messages: Vec<Message>,
     /// The process that opened it.
     process: u32,
     /// Threads without a request.
@@ -176,13 +178,14 @@ enum Failure {
 impl RemoteObject {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let pauses: Vec<f64> = object.getattr("pauses")?.extract()?;
+        let messages: Vec<PyMessage> = object.getattr("messages")?.extract()?;
         Ok(RemoteObject {
             name: object.getattr("path")?.str()?.to_str()?.into(),
             size: object.getattr("size")?.extract()?,
             n_held: object.getattr("n_held")?.extract()?,
             pauses: pauses.into_iter().map(Duration::from_secs_f64).collect(),
             version: object.getattr("version")?.extract()?,
-            remark: object.getattr("remark")?.extract()?,
+            messages: messages.into_iter().map(|PyMessage(message)| message).collect(),
             object: Arc::new(object.clone().unbind()),
             process: std::process::id(),
             idle: Mutex::default(),
@@ -298,7 +301,10 @@ fn read(object: &Bound<'_, PyAny>, request: Request) -> Answer {
     match bytes.len() == len {
         true => Ok(bytes),
         false => {
-            Err(Failure::Transient(format!("{} bytes were sent instead of {len}", bytes.len())))
+            let n = bytes.len();
+            Err(Failure::Transient(format!(
+                "{n} bytes were sent instead of {len}: try again later"
+            )))
         }
     }
 }
@@ -334,8 +340,8 @@ impl RangeBytes for RemoteObject {
         self.n_held
     }
 
-    fn remark(&self) -> Option<String> {
-        self.remark.clone()
+    fn messages(&self) -> &[Message] {
+        &self.messages
     }
 
     fn read(
@@ -363,7 +369,7 @@ impl RangeBytes for RemoteObject {
             let Some(&time) = pauses.next() else {
                 let tries = retries + 1;
                 return Err(RemoteFault::Failed(format!(
-                    "no answer to {tries} requests, the last time because of: {failure}: try again later"
+                    "no answer to {tries} requests, the last time because of: {failure}"
                 )));
             };
             if !pause(time, cancel) {

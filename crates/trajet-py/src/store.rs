@@ -21,6 +21,7 @@ use trajet_store::{
 use crate::control::FromPython;
 use crate::error::{from_io, from_store, raised};
 use crate::h5md::PyDescription;
+use crate::messages::to_python;
 use crate::mount;
 use crate::reader::Reader;
 use crate::remote::remote_options;
@@ -375,10 +376,10 @@ pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     py.detach(digest).map_err(|error| from_io(py, &error))
 }
 
-/// Converts the outcome of partitioning to a report with "n_frames" and "remarks".
+/// Converts the outcome of partitioning to a report with "n_frames" and "messages".
 fn done_dict(py: Python<'_>, done: PartitionOutcome) -> PyResult<Bound<'_, PyDict>> {
     let dict = report_dict(py, &done.report)?;
     dict.set_item("n_frames", done.n_frames)?;
-    dict.set_item("remarks", done.remarks)?;
+    dict.set_item("messages", to_python(done.messages))?;
     Ok(dict)
 }

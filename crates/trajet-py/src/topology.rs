@@ -19,6 +19,7 @@ use trajet_topology::{
 use crate::aligned::{Aligned1, Aligned2};
 use crate::arrays::array;
 use crate::error::{from_os, raised};
+use crate::messages::{PyMessage, to_python};
 
 /// The atoms of a system. Columns have the names that MDAnalysis gives them.
 #[pyclass(frozen, module = "trajet._trajet", name = "Topology")]
@@ -204,8 +205,7 @@ impl Topology {
                 radii: is_guessed("radii"),
                 bonds: is_guessed("bonds"),
             },
-            remarks: Vec::new(),
-            warnings: Vec::new(),
+            messages: Vec::new(),
         }))
     }
 
@@ -221,10 +221,10 @@ impl Topology {
         Ok(Topology::new(native))
     }
 
-    /// Returns a topology with these remarks, which are shown with each result.
-    fn with_warnings(&self, warnings: Vec<String>) -> Self {
+    /// Returns a topology with these messages.
+    fn with_messages(&self, messages: Vec<PyMessage>) -> Self {
         let mut native = Native::clone(&self.native);
-        native.warnings = warnings;
+        native.messages = messages.into_iter().map(|PyMessage(message)| message).collect();
         Topology::new(native)
     }
 
@@ -364,16 +364,10 @@ impl Topology {
         Ok(lacking.map(|atom| (found.residues, found.of, atom)))
     }
 
-    /// Remarks of the reader.
+    /// Messages of the reader.
     #[getter]
-    fn remarks(&self) -> Vec<String> {
-        self.warnings().into_iter().chain(self.native.remarks.clone()).collect()
-    }
-
-    /// The remarks that are shown with each result.
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.native.warnings.clone()
+    fn messages(&self) -> Vec<PyMessage> {
+        to_python(self.native.messages.clone())
     }
 }
 

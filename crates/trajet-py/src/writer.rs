@@ -13,6 +13,7 @@ use trajet_formats::{Raw, Snapshot, memory, trr};
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::convert::{PyWriteOptions, format_of};
 use crate::error::from_io;
+use crate::messages::{PyMessage, to_python};
 
 /// A trajectory file that is written block by block. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "TrajectoryWriter")]
@@ -102,11 +103,12 @@ impl PyWriter {
         self.with_writer(py, Writer::sync)
     }
 
-    /// Completes the file. Returns its size in bytes, and remarks.
-    fn finish(&self, py: Python<'_>) -> PyResult<(u64, Vec<String>)> {
+    /// Completes the file. Returns its size in bytes, and messages.
+    fn finish(&self, py: Python<'_>) -> PyResult<(u64, Vec<PyMessage>)> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let writer = writer.ok_or_else(closed)?;
-        py.detach(|| writer.finish()).map_err(|error| from_io(py, &error))
+        let (len, messages) = py.detach(|| writer.finish()).map_err(|error| from_io(py, &error))?;
+        Ok((len, to_python(messages)))
     }
 
     /// Removes the file, unless it is complete.

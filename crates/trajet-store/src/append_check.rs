@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trajet_engine::{Control, run};
 use trajet_files::{Chain, OpenOptions, Scratch};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, xxh3_64};
+use trajet_formats::{Atoms, Code, Message, xxh3_64};
 
 use crate::control::WithoutProgress;
 use crate::manifest::Manifest;
@@ -18,18 +18,21 @@ use crate::view::Dataset;
 use crate::{Error, Store, atomic_files};
 
 /// Minimal number of bytes of frames whose contents are compared.
-const LEAST_COMPARED: u64 = 1 << 26;
+const MIN_COMPARED: u64 = 1 << 26;
 /// Frames per comparison task.
 const PIECE: usize = 16;
 
 impl Store {
-    /// Returns a remark if the new frames begin before the existing ones end.
-    pub(crate) fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<String>, Error> {
+    /// Returns a message if the new frames begin before the existing ones end.
+    pub(crate) fn overlap(&self, was: &Manifest, begin: f64) -> Result<Option<Message>, Error> {
         let Some(last) = was.segments.last() else { return Ok(None) };
         let end = self.table(was, last)?.times.last().copied();
         Ok(end.filter(|end| begin <= *end).map(|end| {
             let (begin, end) = (text(begin), text(end));
-            format!("the new frames begin at {begin} ps, and {:?} went on to {end} ps", was.name)
+            Code::OverlappingFiles.message(format!(
+                "the new frames begin at {begin} ps, and {:?} went on to {end} ps",
+                was.name
+            ))
         }))
     }
 
@@ -60,7 +63,7 @@ impl Store {
     /// Checks that the first `skip` frames of a trajectory are those of a data set.
     ///
     /// Compares times, steps and sizes of all these frames, and the contents of a sample: as many frames as are new,
-    /// but at least [`LEAST_COMPARED`] bytes. The sample is different for each length of the trajectory.
+    /// but at least [`MIN_COMPARED`] bytes. The sample is different for each length of the trajectory.
     pub(crate) fn check_continues(
         &self,
         was: &Manifest,
@@ -183,7 +186,7 @@ pub(crate) fn sizes_of(chain: &Chain, frames: Range<u64>) -> String {
 /// Returns how many of the first `n` frames are compared.
 fn compared(chain: &Chain, n: u64) -> u64 {
     let all = chain.n_frames() as u64;
-    (all - n).max(LEAST_COMPARED / (chain.size() / all).max(1))
+    (all - n).max(MIN_COMPARED / (chain.size() / all).max(1))
 }
 
 /// Draws `count` of the first `n` frames: the first, the last, and others spread between them. Another seed draws

@@ -299,7 +299,7 @@ fn rebuild(store: &Path) -> String {
         [&folder, &new, &folder.join(topology)].map(|path| shell_argument(path));
     format!(
         "rebuild it from its own tags. For each data set, restore the trajectory with the trajet that wrote the \
-         store: trajet store get {old} -o {name}.{ending}; then add it to a new store: \
-         trajet store add {new} --topology {topology} --trajectory {name}.{ending} (with the --profile that it had)"
+         store: trajet store get {old} -o {name}.{ending}; then add {name}.{ending} to a new store, with the \
+         topology {topology} and the profile that it had: trajet store add {new}"
     )
 }

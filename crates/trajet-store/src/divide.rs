@@ -8,7 +8,7 @@ use std::slice::from_ref;
 use trajet_convert::{FrameRows, Partition, Target};
 use trajet_engine::{Control, report::RunReport};
 use trajet_files::{Chain, Frames, OpenOptions, publish};
-use trajet_formats::{Atoms, Extra, Format, WriteOptions};
+use trajet_formats::{Atoms, Extra, Format, Message, WriteOptions, not_held};
 
 use crate::control::{Staged, WithoutProgress};
 use crate::hdf5::{Hdf5Job, STAGES, Stage};
@@ -35,8 +35,8 @@ pub struct AddedFiles<'a> {
 pub struct PartitionOutcome {
     /// Number of frames written.
     pub n_frames: u64,
-    /// Remarks for the user on what tags omit.
-    pub remarks: Vec<String>,
+    /// Messages for the user on what tags omit.
+    pub messages: Vec<Message>,
     /// Time accounting.
     pub report: RunReport,
 }
@@ -132,7 +132,7 @@ fn can_be_hdf5(tag: &Tag, has_writer: bool, steps: &[i64]) -> Result<(), Error> 
     if !steps.is_sorted() {
         return refused(
             "the steps of the frames go back, which H5MD does not allow: choose another format, or add \
-             the run without its repeated part (--continuous)",
+             the run without its repeated part (continuous=True)",
         );
     }
     Ok(())
@@ -234,32 +234,33 @@ pub(crate) fn divide(
         }
     };
     let now = SegmentFields::by(&heads, format)?.add_to(lost.clone(), tags, format)?;
-    let remarks = remarks_on_tags(&outputs, divided.remarks, &lost, &now);
+    let messages = messages_on_tags(&outputs, divided.messages, &lost, &now);
     let n_frames = times.len() as u64;
-    let done = PartitionOutcome { n_frames, remarks, report: divided.report };
+    let done = PartitionOutcome { n_frames, messages, report: divided.report };
     Ok((Segment { n_frames, frames, frame_metadata, original_digests, files }, done, now))
 }
 
-/// Returns the remarks on what each tag omits: those of its encoder, and for tags in HDF5 the fields that they omit `now`
+/// Returns the messages on what each tag omits: those of its encoder, and for tags in HDF5 the fields that they omit `now`
 /// and not `before`.
-fn remarks_on_tags(
+fn messages_on_tags(
     outputs: &[TagOutput<'_>],
-    of_encoders: Vec<Vec<String>>,
+    of_encoders: Vec<Vec<Message>>,
     before: &[Vec<Extra>],
     now: &[Vec<Extra>],
-) -> Vec<String> {
-    let mut remarks = Vec::new();
+) -> Vec<Message> {
+    let mut messages = Vec::new();
     for (output, of_tag) in outputs.iter().zip(of_encoders) {
-        remarks.extend(of_tag.into_iter().map(|remark| format!("{}: {remark}", output.tag.name)));
+        let name = format!("{}: ", output.tag.name);
+        messages.extend(of_tag.into_iter().map(|message| message.prefixed(&name)));
     }
     for (output, (before, now)) in outputs.iter().zip(before.iter().zip(now)) {
-        // The intermediate file of an HDF5 tag omits nothing, so that its encoder has no remarks.
+        // The intermediate file of an HDF5 tag omits nothing, so that its encoder has no messages.
         for extra in now.iter().filter(|extra| output.is_hdf5 && !before.contains(extra)) {
-            let (tag, what) = (&output.tag.name, extra.name());
-            remarks.push(format!("{tag}: left out, as H5MD cannot hold it: {what}"));
+            let left_out = not_held(Format::of_library(), extra.name());
+            messages.push(left_out.prefixed(format!("{}: ", output.tag.name)));
         }
     }
-    remarks
+    messages
 }
 
 /// Returns the tier and the transaction's folder for each tier name that tags use.

@@ -12,7 +12,7 @@ use crate::table::Column;
 use crate::{Error, StoreFiles};
 
 /// Maximal number of damaged pieces that a message lists.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// Expected sizes and digests of a file.
 pub(crate) enum ExpectedPieces {
@@ -123,7 +123,7 @@ pub(crate) fn check_file(
         read.map_err(Error::io(path, "read"))?;
         if is_read && xxh3_64(&bytes) != digest {
             n_bad += 1;
-            if bad.len() < MOST_NAMED {
+            if bad.len() < MAX_NAMED {
                 bad.push(format!("{what} (bytes {at} to {})", at + len));
             }
         }

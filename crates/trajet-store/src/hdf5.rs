@@ -3,6 +3,11 @@
 //! value.
 //!
 //! The layout of the file is stored beside the manifest (`hdf5::tables`).
+//!
+//! Digests cover the chunks and the bytes between them (tables, times, steps, boxes), which are shared out among
+//! frames: reading all frames compares every byte, those between chunks once per process. A chunk without a known
+//! digest is an error. Exact cells, times and steps of the tag are in the index of the whole trajectory, once for all
+//! such tags.
 
 use std::io::Read;
 use std::ops::Range;
@@ -166,7 +171,7 @@ impl Hdf5Job<'_> {
             files: None,
             filled: false,
             remedy: String::new(),
-            stored_remarks: Vec::new(),
+            stored_messages: Vec::new(),
             on_files: Vec::new(),
         };
         let divided = Partitions([(path.clone(), partition)].into());

@@ -10,7 +10,7 @@ use trajet_engine::{Control, report::RunReport};
 use trajet_files::index::Stamp;
 use trajet_files::source::Source;
 use trajet_files::{Chain, Meter, OpenOptions};
-use trajet_formats::{Extra, Field, Format, WriteOption, dcd, remarks};
+use trajet_formats::{Extra, Field, Format, WriteOption, dcd, messages};
 
 use crate::append_check::{check_not_added, sizes_of};
 use crate::catalog::check_text;
@@ -68,7 +68,7 @@ impl Store {
         }
         let mut source = sources(chain)?;
         let mut transaction = self.begin("add", name)?;
-        let remarks = transaction.add_tiers(&spec.tiers)?;
+        let messages = transaction.add_tiers(&spec.tiers)?;
         let stamps = stamps(chain);
         let work = (0, &spec.tags[..], vec![Vec::new(); spec.tags.len()]);
         let (segment, mut done, lost) =
@@ -88,12 +88,12 @@ impl Store {
             omitted_fields: by_name(&spec.tags, lost),
             segments: vec![segment],
             moved_links: Vec::new(),
-            remarks: chain.kept_remarks(Some(format.name())),
+            messages: chain.messages_for_copy(Some(format.name())),
             even_times: dcd::holds_times(&chain.times(), &chain.steps()),
             seconds: begin.elapsed().as_secs_f64(),
         };
         transaction.commit(None, Some(&manifest), &bytes_by_tier(&manifest.segments))?;
-        done.remarks.extend(remarks);
+        done.messages.extend(messages);
         Ok(done)
     }
 
@@ -133,7 +133,7 @@ impl Store {
         if chain.n_frames() as u64 == skip {
             return Ok(PartitionOutcome {
                 n_frames: 0,
-                remarks: Vec::new(),
+                messages: Vec::new(),
                 report: RunReport::default(),
             });
         }
@@ -150,15 +150,16 @@ impl Store {
         self.keep_other_contents(&mut transaction, &mut further)?;
         check_unchanged(&stamps, format)?;
         let overlap = self.overlap(&was, chain.times()[skip as usize])?;
-        let remarks = was
-            .remarks
+        let messages = was
+            .messages
             .iter()
             .chain(&overlap)
             .cloned()
-            .chain(chain.kept_remarks(Some(format.name())));
-        let remarks = remarks::kept(remarks);
-        done.remarks.extend(overlap);
-        let mut new = Manifest { omitted_fields: by_name(&was.tags, lost), remarks, ..was.clone() };
+            .chain(chain.messages_for_copy(Some(format.name())));
+        let messages = messages::kept(messages);
+        done.messages.extend(overlap);
+        let mut new =
+            Manifest { omitted_fields: by_name(&was.tags, lost), messages, ..was.clone() };
         match skip {
             0 => new.source.extend(further),
             _ => {
@@ -224,7 +225,7 @@ impl Store {
             self.tier_at_hand(&file.tier)?;
         }
         let mut transaction = self.begin("retag", name)?;
-        let remarks = transaction.add_tiers(&spec.tiers)?;
+        let messages = transaction.add_tiers(&spec.tiers)?;
         let work = (0, &spec.tags[..], before.clone());
         let (mut segment, mut done, lost) =
             divide(self, &mut transaction, &chain, work, format, &given, threads, control)?;
@@ -233,7 +234,7 @@ impl Store {
             segment.original_digests = self.keep_sources(&mut transaction, was)?;
         }
         let mut tags = spec.tags.clone();
-        done.remarks.extend(stay_lossy(&mut tags, was));
+        done.messages.extend(stay_lossy(&mut tags, was));
         // The old files are deleted once the new manifest is in place.
         transaction.touch(was.all_locations())?;
         let new = Manifest {
@@ -243,15 +244,15 @@ impl Store {
             segments: vec![segment],
             moved_links: Vec::new(),
             // Values that were rounded stay rounded however atoms are repartitioned.
-            remarks: remarks::kept(
-                was.remarks.iter().cloned().chain(chain.kept_remarks(Some(&was.format))),
+            messages: messages::kept(
+                was.messages.iter().cloned().chain(chain.messages_for_copy(Some(&was.format))),
             ),
             even_times: dcd::holds_times(&chain.times(), &chain.steps()),
             seconds: was.seconds + begin.elapsed().as_secs_f64(),
             ..was.clone()
         };
         transaction.commit(Some(was), Some(&new), &bytes_by_tier(&new.segments))?;
-        done.remarks.extend(remarks);
+        done.messages.extend(messages);
         Ok(done)
     }
 
@@ -419,7 +420,7 @@ fn check_unchanged(stamps: &[(PathBuf, Stamp)], format: Format) -> Result<(), Er
 /// Returns the manifest entries of a chain's files.
 fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
     let format = chain.segments().first().map(|first| first.reader.format());
-    let (mut end, made_again) = (0, chain.remarks_made_again(format));
+    let (mut end, made_again) = (0, chain.messages_made_again(format));
     let of = |segment: &trajet_files::chain::Segment| {
         let reader = &segment.reader;
         let path = reader.source().path();
@@ -437,10 +438,10 @@ fn sources(chain: &Chain) -> Result<Vec<manifest::Source>, Error> {
             sizes: (reader.format() != Format::of_library().name())
                 .then(|| sizes_of(chain, begin..end)),
             other_contents: None,
-            // All other remarks belong to the data set.
-            remarks: {
-                let own = reader.remarks().into_iter();
-                remarks::kept(own.filter(|remark| made_again.contains(remark)))
+            // All other messages belong to the data set.
+            messages: {
+                let own = reader.messages().into_iter();
+                messages::kept(own.filter(|message| made_again.contains(message)))
             },
         })
     };

@@ -40,7 +40,7 @@ pub use divide::{AddedFiles, PartitionOutcome};
 pub use error::Error;
 pub use ingest::{ENCODER, Spec};
 pub use limits::Filled;
-pub use manifest::{MOST_TIERS, Manifest, Tier};
+pub use manifest::{MAX_TIERS, Manifest, Tier};
 pub use receive::CopiedFile;
 pub use store_files::StoreFiles;
 pub use view::Dataset;

@@ -6,16 +6,16 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{Extra, xtc};
+use trajet_formats::{Extra, Message, xtc};
 
 /// Version of the manifest schema: the only one that is written and read.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// Upper bound for sums of sizes in bytes, so that they cannot overflow.
-const MOST_BYTES: u64 = 1 << 56;
+const MAX_BYTES: u64 = 1 << 56;
 /// Maximal number of tiers in a store.
-pub const MOST_TIERS: usize = 8;
+pub const MAX_TIERS: usize = 8;
 /// Maximal number of tags in a data set.
-const MOST_TAGS: usize = i16::MAX as usize;
+const MAX_TAGS: usize = i16::MAX as usize;
 
 /// Settings of a store: `store.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,9 +78,10 @@ pub struct Manifest {
     pub segments: Vec<Segment>,
     /// Links at the former paths of moved files.
     pub moved_links: Vec<MovedLink>,
-    /// Remarks on the frames and their source that every later report repeats ([`trajet_formats::remarks`]).
+    /// Messages on the frames and their source that every later report repeats ([`trajet_formats::messages`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub messages: Vec<Message>,
     /// Whether frames follow one another in equal steps of time, as DCD requires.
     pub even_times: bool,
     /// Total time spent on partitioning, s.
@@ -116,9 +117,10 @@ pub struct Source {
     /// A file beside the manifest with its contents other than frames (H5MD).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_contents: Option<StoredFile>,
-    /// Remarks on the file that readers of a full copy derive again by themselves.
+    /// Messages on the file that readers of a full copy derive again by themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<String>,
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub messages: Vec<Message>,
 }
 
 /// A group of atoms.
@@ -283,9 +285,7 @@ impl Manifest {
             self.tags.iter().flat_map(|tag| BTreeSet::from([&tag.name, &tag.short_name]));
         match called.find(|name| !seen.insert(*name)) {
             Some(name) => Err(format!("two tags are called {name:?}")),
-            None if self.tags.len() > MOST_TAGS => {
-                Err(format!("it has more than {MOST_TAGS} tags"))
-            }
+            None if self.tags.len() > MAX_TAGS => Err(format!("it has more than {MAX_TAGS} tags")),
             None => Ok(()),
         }
     }
@@ -297,8 +297,8 @@ impl Settings {
     /// # Errors
     /// A message on what is wrong.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if self.tiers.len() > MOST_TIERS {
-            return Err(format!("it has more than {MOST_TIERS} tiers"));
+        if self.tiers.len() > MAX_TIERS {
+            return Err(format!("it has more than {MAX_TIERS} tiers"));
         }
         let is_plain = |path: &Path| {
             let plain = |part| !matches!(part, Component::ParentDir | Component::CurDir);
@@ -377,10 +377,10 @@ pub(crate) fn bad_name(what: &str, name: &str) -> String {
     )
 }
 
-/// Returns whether sizes are plausible: whether their sum does not exceed [`MOST_BYTES`].
+/// Returns whether sizes are plausible: whether their sum does not exceed [`MAX_BYTES`].
 pub(crate) fn are_sizes(mut sizes: impl Iterator<Item = u64>) -> bool {
     let sum = sizes.try_fold(0u64, u64::checked_add);
-    sum.is_some_and(|sum| sum <= MOST_BYTES)
+    sum.is_some_and(|sum| sum <= MAX_BYTES)
 }
 
 /// Checks that the ranges contain every atom exactly once.

@@ -1,6 +1,9 @@
 //! Fields that lossy tags do not hold (velocities, forces, …). Whole frames omit them, and reading them is an error.
+//!
+//! Only `retag` reads frames in which omitted vectors are NaN. If the format of a new tag can hold them, it does not
+//! mix atoms with and without them: a field that one tag has is never lost because another lacks it.
 
-use trajet_formats::{Extra, Format, Raw};
+use trajet_formats::{Code, Extra, Format, Message, Raw};
 
 use crate::manifest::{Manifest, Tag};
 use crate::partitioned::MetadataFile;
@@ -178,20 +181,20 @@ pub(crate) fn check_loses_nothing(
     Ok(())
 }
 
-/// Marks tags as lossy if some of their atoms were in lossy tags before. Returns remarks.
-pub(crate) fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<String> {
+/// Marks tags as lossy if some of their atoms were in lossy tags before. Returns messages.
+pub(crate) fn stay_lossy(tags: &mut [Tag], was: &Manifest) -> Vec<Message> {
     let mut lost = vec![false; was.n_atoms];
     for range in was.tags.iter().filter(|tag| tag.lossy).flat_map(|tag| &tag.atoms) {
         lost[range.start as usize..range.end as usize].fill(true);
     }
-    let mut remarks = Vec::new();
+    let mut messages = Vec::new();
     for tag in tags.iter_mut().filter(|tag| !tag.lossy) {
         let mut atoms = tag.atoms.iter().cloned().flatten();
         tag.lossy = atoms.any(|atom| lost[atom as usize]);
         if tag.lossy {
             let words = "has atoms of tags that were lossy: omitted data is not restored";
-            remarks.push(format!("{}: {words}", tag.name));
+            messages.push(Code::LeftOutOfCopy.message(format!("{}: {words}", tag.name)));
         }
     }
-    remarks
+    messages
 }

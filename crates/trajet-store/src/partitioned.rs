@@ -3,6 +3,10 @@
 //! Each requested atom is read from the part that holds it; no other part is opened. Times and steps are in the
 //! index of the whole trajectory. The other per-frame data is in [`MetadataFile`]s, which only raw frames need
 //! ([`trajet_formats::Raw`]).
+//!
+//! The digest of each frame in each part is in the index of the whole trajectory, so that workers get those of their
+//! frames. The reader of a part compares the bytes of a frame before it decodes them: nothing is read twice. Boxes
+//! come from the metadata if a part is in another format than the whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,9 +21,9 @@ use trajet_files::source::{Source, absolute};
 use trajet_files::{
     Error, FrameCost, FrameIndex, Frames, IndexState, Meter, OpenOptions, Opening, Scratch, Stamp,
 };
-use trajet_formats::remarks::{kept, rounded};
+use trajet_formats::messages::{kept, rounded};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, Extra, FrameInfo, FramesFrom, Raw, ReportedBox, memory};
+use trajet_formats::{Atoms, Extra, FrameInfo, FramesFrom, Message, Raw, ReportedBox, memory};
 
 pub use metadata_file::MetadataFile;
 pub use partition::{Part, Partition, Partitions};
@@ -32,7 +36,7 @@ mod shared;
 mod shares;
 mod worker_state;
 
-/// Returns the bytes read from each storage tier, [`crate::MOST_TIERS`] of them; empty if no partitioned trajectory was read.
+/// Returns the bytes read from each storage tier, [`crate::MAX_TIERS`] of them; empty if no partitioned trajectory was read.
 pub fn bytes_by_tier(meter: &Meter) -> &[u64] {
     meter.by_label.get(BY_TIER).map_or(&[], |bytes| bytes)
 }
@@ -70,8 +74,8 @@ struct PartitionSpec {
 pub struct PartitionedReader {
     file: Indexed,
     whole: Arc<PartitionShared>,
-    stored_remarks: Vec<String>,
-    on_files: Vec<String>,
+    stored_messages: Vec<Message>,
+    on_files: Vec<Message>,
 }
 
 impl PartitionedReader {
@@ -99,11 +103,12 @@ impl PartitionedReader {
         let found = Found::without_sidecar(index, stamp, IndexState::Loaded);
         let file = Indexed::new(source, found, options, opening, begin)?;
         let (whole, on_files) = (Arc::new(whole), partition.on_files.clone());
-        let mut reader = PartitionedReader { file, whole, stored_remarks: Vec::new(), on_files };
+        let mut reader = PartitionedReader { file, whole, stored_messages: Vec::new(), on_files };
         // If a tag was divided again, the recorded precision may still be that of a part.
-        let own = reader::Reader::remarks(&reader);
-        reader.stored_remarks =
-            kept(partition.stored_remarks.iter().filter(|remark| !own.contains(remark)));
+        let own = reader::Reader::messages(&reader);
+        reader.stored_messages = kept(
+            partition.stored_messages.iter().filter(|message| !own.contains(message)).cloned(),
+        );
         Ok(reader)
     }
 
@@ -124,8 +129,8 @@ impl PartitionedReader {
         let whole =
             PartitionShared::new(&partition, n_frames, (file.source.path(), file.stamp), &options)?;
         whole.check_index(&file.index)?;
-        let (stored_remarks, on_files) = (Vec::new(), Vec::new());
-        Ok(Arc::new(PartitionedReader { file, whole: Arc::new(whole), stored_remarks, on_files }))
+        let (stored_messages, on_files) = (Vec::new(), Vec::new());
+        Ok(Arc::new(PartitionedReader { file, whole: Arc::new(whole), stored_messages, on_files }))
     }
 
     /// Returns the data from which workers open the trajectory to read only these atoms.
@@ -147,19 +152,19 @@ impl PartitionedReader {
             files: whole.files.clone(),
             filled: whole.filled,
             remedy: whole.remedy.clone(),
-            stored_remarks: Vec::new(),
+            stored_messages: Vec::new(),
             on_files: Vec::new(),
             parts: whole.parts.iter().map(part).collect::<Result<_, Error>>()?,
         };
         Ok(PartitionSpec { partition, n_frames: whole.n_frames })
     }
 
-    /// Returns the remarks on rounded positions of parts.
-    fn on_parts(&self) -> impl Iterator<Item = String> {
-        self.whole.parts.iter().filter_map(|part| {
-            let words = rounded(part.precision?)?;
-            Some(format!("{}: {words}", part.name))
-        })
+    /// Returns the messages on rounded positions of parts.
+    fn on_parts(&self) -> impl Iterator<Item = Message> {
+        self.whole
+            .parts
+            .iter()
+            .filter_map(|part| Some(rounded(part.precision?)?.prefixed(format!("{}: ", part.name))))
     }
 
     /// Returns the raw frame of the only part, with the time, step and box of the index, if that has boxes.
@@ -218,15 +223,15 @@ impl reader::Reader for PartitionedReader {
         0
     }
 
-    fn stored_remarks(&self) -> &[String] {
-        &self.stored_remarks
+    fn stored_messages(&self) -> &[Message] {
+        &self.stored_messages
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn messages(&self) -> Vec<Message> {
         self.on_parts().chain(self.on_files.iter().cloned()).collect()
     }
 
-    fn lasting_remarks(&self, copied_to: Option<&str>) -> Vec<String> {
+    fn lasting_messages(&self, copied_to: Option<&str>) -> Vec<Message> {
         let is_like = reader::is_complete_copy(self.format(), copied_to);
         let on_files = self.on_files.iter().filter(|_| !is_like).cloned();
         self.on_parts().chain(on_files).collect()
@@ -402,7 +407,7 @@ impl reader::FormatData for PartitionedReader {
 impl reader::PartialIndex for PartitionedReader {
     fn with_index(&self, index: FrameIndex) -> Arc<dyn reader::Reader> {
         let (file, whole) = (self.file.with_index(index), Arc::clone(&self.whole));
-        let (stored_remarks, on_files) = (self.stored_remarks.clone(), self.on_files.clone());
-        Arc::new(PartitionedReader { file, whole, stored_remarks, on_files })
+        let (stored_messages, on_files) = (self.stored_messages.clone(), self.on_files.clone());
+        Arc::new(PartitionedReader { file, whole, stored_messages, on_files })
     }
 }

@@ -17,12 +17,12 @@ use nix::sys::stat::{Mode, SFlag, fstatat};
 use serde::{Deserialize, Serialize};
 use trajet_files::source::FileOpener;
 
-use crate::manifest::{MOST_TIERS, StoredFile, Tier};
+use crate::manifest::{MAX_TIERS, StoredFile, Tier};
 use crate::{Error, Store, atomic_files};
 
 /// Maximal number of links that lead to a file. A move replaces the links of earlier moves, on all tiers that are
 /// mounted.
-const MAX_LINKS: usize = MOST_TIERS;
+const MAX_LINKS: usize = MAX_TIERS;
 
 /// Opens a folder only to look up names in it, where the system can do that: reading it needs another permission.
 #[cfg(target_os = "linux")]

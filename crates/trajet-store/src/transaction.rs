@@ -12,6 +12,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use trajet_files::leftovers::remove_leftovers;
+use trajet_formats::{Code, Message};
 
 use crate::access_log::LOG;
 use crate::atomic_files::random_id;
@@ -19,7 +20,7 @@ use crate::catalog::{JOURNALS, MANIFEST, check_text};
 use crate::journal::{Journal, Line, TierChange, lines};
 use crate::links::link_left;
 use crate::location::Location;
-use crate::manifest::{self, MOST_TIERS, Manifest, Tier};
+use crate::manifest::{self, MAX_TIERS, Manifest, Tier};
 use crate::{Error, Store, atomic_files};
 
 /// A transaction under way. Dropping it removes what it made, unless a manifest names it by then.
@@ -346,7 +347,7 @@ impl Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Adds tiers to the settings and makes missing folders. Returns remarks for the user. Both are undone unless the
+    /// Adds tiers to the settings and makes missing folders. Returns messages for the user. Both are undone unless the
     /// transaction commits.
     ///
     /// # Errors
@@ -354,14 +355,14 @@ impl Transaction<'_> {
     pub(crate) fn add_tiers(
         &mut self,
         requested: &BTreeMap<String, Tier>,
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<Message>, Error> {
         let store = self.store;
         store.check_no_tier(self.name(), requested)?;
         let _locked = store.lock()?;
         store.check_in_place()?;
         let before = store.settings()?;
         let mut settings = before.clone();
-        let (mut changes, mut remarks) = (Vec::new(), Vec::new());
+        let (mut changes, mut messages) = (Vec::new(), Vec::new());
         for (name, tier) in requested {
             if !manifest::is_name(name) {
                 return Err(Error::Refused(manifest::bad_name("tier", name)));
@@ -389,15 +390,16 @@ impl Transaction<'_> {
                 && let Some(limit) = now.limit.filter(|_| was.limit != now.limit)
             {
                 let was = was.limit.map_or("none".to_owned(), |was| format!("{was} bytes"));
-                remarks
-                    .push(format!("tier {name:?}: its limit is {limit} bytes now, and was {was}"));
+                messages.push(Code::TierLimit.message(format!(
+                    "tier {name:?}: its limit is {limit} bytes now, and was {was}"
+                )));
             }
             settings.tiers.insert(name.clone(), now.clone());
             let makes_folder = was.is_none() && !now.folder.exists();
             changes.push(TierChange { name: name.clone(), was, now, makes_folder });
         }
-        if settings.tiers.len() > MOST_TIERS {
-            let words = format!("{}: has at most {MOST_TIERS} tiers", store.folder().display());
+        if settings.tiers.len() > MAX_TIERS {
+            let words = format!("{}: has at most {MAX_TIERS} tiers", store.folder().display());
             return Err(Error::Refused(words));
         }
         let new: Vec<_> = changes.iter().filter(|change| change.was.is_none()).cloned().collect();
@@ -415,7 +417,7 @@ impl Transaction<'_> {
         if settings != before || before.folder != store.folder() {
             store.write_settings(settings)?;
         }
-        Ok(remarks)
+        Ok(messages)
     }
 }
 

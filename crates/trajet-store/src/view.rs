@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use trajet_files::source::{FileIdentity, FileOpener};
 use trajet_files::{Chain, FrameIndex, Meter, OpenOptions, Serial, chain};
-use trajet_formats::ReportedBox;
 use trajet_formats::h5md::Description;
-use trajet_formats::remarks::{kept, rounded};
+use trajet_formats::messages::{kept, rounded};
+use trajet_formats::{Message, ReportedBox};
 
 use crate::catalog::MANIFEST;
 use crate::error::shell_argument;
@@ -21,7 +21,7 @@ use crate::tag_format::{Kind, format_named, kind_of};
 use crate::{Error, Store, StoreFiles, atomic_files};
 
 /// Maximal number of atoms per byte of a file: deflate expands a byte to at most 1032, and an atom takes 12.
-const MOST_ATOMS_A_BYTE: u64 = 128;
+const MAX_ATOMS_A_BYTE: u64 = 128;
 
 /// Layouts of HDF5 files, and the boxes of their frames.
 type Layouts = (Vec<Arc<Description>>, Vec<ReportedBox>);
@@ -120,19 +120,24 @@ impl Dataset {
         }
     }
 
-    /// Returns the remarks that a copy of a tag, or of all, in the format `copied_to` keeps.
-    pub(crate) fn kept_remarks(&self, tag: Option<usize>, copied_to: Option<&str>) -> Vec<String> {
+    /// Returns the messages that a copy of a tag, or of all, in the format `copied_to` keeps.
+    pub(crate) fn messages_for_copy(
+        &self,
+        tag: Option<usize>,
+        copied_to: Option<&str>,
+    ) -> Vec<Message> {
         let tags = tag.map_or(&self.manifest.tags[..], |tag| from_ref(&self.manifest.tags[tag]));
-        let of_tag = |tag: &Tag| Some(format!("{}: {}", tag.name, rounded(tag.precision()?)?));
+        let of_tag =
+            |tag: &Tag| Some(rounded(tag.precision()?)?.prefixed(format!("{}: ", tag.name)));
         let is_whole = tag.is_none() && copied_to == Some(&self.manifest.format);
         let on_files = if is_whole { Vec::new() } else { self.on_files() };
-        let stored_remarks = self.manifest.remarks.iter().cloned();
-        kept(tags.iter().filter_map(of_tag).chain(stored_remarks).chain(on_files))
+        let stored_messages = self.manifest.messages.iter().cloned();
+        kept(tags.iter().filter_map(of_tag).chain(stored_messages).chain(on_files))
     }
 
-    /// Returns the remarks on the files that were divided, which readers of a whole copy make again by themselves.
-    fn on_files(&self) -> Vec<String> {
-        kept(self.manifest.source.iter().flat_map(|source| source.remarks.iter().cloned()))
+    /// Returns the messages on the files that were divided, which readers of a whole copy make again by themselves.
+    fn on_files(&self) -> Vec<Message> {
+        kept(self.manifest.source.iter().flat_map(|source| source.messages.iter().cloned()))
     }
 
     /// Returns the atoms of tags, ascending, as indices into the original.
@@ -271,7 +276,7 @@ impl Dataset {
             self.manifest.segments.iter().map(|segment| folder.join(&segment.frame_metadata.file));
         let (index, heads) = (index.into(), heads.collect());
         let (format, remedy) = (self.manifest.format.clone(), self.remedy());
-        let (stored_remarks, on_files) = (self.manifest.remarks.clone(), self.on_files());
+        let (stored_messages, on_files) = (self.manifest.messages.clone(), self.on_files());
         Ok(Partition {
             n_atoms,
             format,
@@ -281,7 +286,7 @@ impl Dataset {
             parts,
             filled: false,
             remedy,
-            stored_remarks,
+            stored_messages,
             on_files,
         })
     }
@@ -300,7 +305,7 @@ impl Dataset {
         else {
             return Ok(());
         };
-        if n_atoms as u64 <= found.len().saturating_mul(MOST_ATOMS_A_BYTE) {
+        if n_atoms as u64 <= found.len().saturating_mul(MAX_ATOMS_A_BYTE) {
             return Ok(());
         }
         let what = format!(
@@ -314,9 +319,9 @@ impl Dataset {
 
     /// Returns advice for errors about files that were modified from outside.
     pub(crate) fn remedy(&self) -> String {
-        let (name, folder) = (&self.manifest.name, shell_argument(self.store.folder()));
+        let dataset = shell_argument(&self.store.folder().join(&self.manifest.name));
         format!(
-            "trajet store verify {name} --store {folder} says what else is damaged; restore it from a copy, \
+            "trajet store verify {dataset} says what else is damaged; restore it from a copy, \
              or divide the trajectory again"
         )
     }

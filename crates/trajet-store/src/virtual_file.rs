@@ -22,8 +22,8 @@ use trajet_engine::run::lock;
 use trajet_files::source::FileOpener;
 use trajet_files::{Chain, Frames, Meter, Scratch};
 use trajet_formats::{
-    Atoms, CannotHold, Encoder, Format, FramesFrom, Input, Plan, Snapshot, Workspace, WriteOptions,
-    encoder, xxh3_64,
+    Atoms, CannotHold, Encoder, Format, FramesFrom, Input, Message, Plan, Snapshot, Workspace,
+    WriteOptions, encoder, xxh3_64,
 };
 
 use crate::Error;
@@ -52,8 +52,8 @@ pub struct FrameSource {
     pub moments: Arc<Moments>,
     /// Encoded size of each frame in bytes, if known.
     pub sizes: Option<Vec<u64>>,
-    /// Remarks that the file keeps if its format has room for them.
-    pub remarks: Vec<String>,
+    /// Messages that the file keeps if its format has room for them.
+    pub messages: Vec<Message>,
     /// Opens the frames; called on the first read.
     pub open: Box<Open>,
 }
@@ -233,7 +233,8 @@ impl VirtualFile {
         }
         let (time, step) = self.moment(0);
         let begin = |first: Input<'_>, options: &WriteOptions, workspace: &mut Workspace| {
-            let options = &WriteOptions { remarks: self.given.remarks.clone(), ..options.clone() };
+            let options =
+                &WriteOptions { of_source: self.given.messages.clone(), ..options.clone() };
             let plan = Plan { first, times, steps, options };
             let new = encoder(self.format, &plan).map_err(|error| self.failed(error))?;
             let mut bytes = Vec::new();

@@ -12,7 +12,7 @@ use std::thread;
 
 use trajet_engine::Control;
 use trajet_files::{Chain, OpenOptions, Scratch};
-use trajet_formats::{Atoms, Format, Input, Plan, Snapshot, Workspace, WriteOptions};
+use trajet_formats::{Atoms, Code, Format, Input, Plan, Snapshot, Workspace, WriteOptions};
 use trajet_store::{AddedFiles, Error, Manifest, Spec, Store, Tier};
 
 const ATOMS: usize = 30;
@@ -223,8 +223,8 @@ fn a_file_is_not_added_twice_by_any_path() {
     }
     assert_eq!(append("link.xtc", 5).unwrap().n_frames, 0);
     let more = append("more.xtc", 0).unwrap();
-    assert_eq!((more.n_frames, more.remarks.len()), (3, 1));
-    assert!(more.remarks[0].contains("begin at 0 ps, and \"one\" went on to 4 ps"));
+    let text = "the new frames begin at 0 ps, and \"one\" went on to 4 ps";
+    assert_eq!((more.n_frames, more.messages), (3, vec![Code::OverlappingFiles.message(text)]));
     assert!(words(append("more.xtc", 0)).contains("was divided already"));
     assert_eq!(case.one().n_frames(), 8);
 }
@@ -269,7 +269,7 @@ fn lossy_tags_never_become_exact() {
         let spec: Spec = serde_json::from_value(spec).unwrap();
         let structures = vec![vec![]; spec.tags.len()];
         let done = case.store.retag("one", &spec, &structures, 1, &mut quiet()).unwrap();
-        (case.one().tags.iter().map(|tag| tag.lossy).collect::<Vec<_>>(), done.remarks.len())
+        (case.one().tags.iter().map(|tag| tag.lossy).collect::<Vec<_>>(), done.messages.len())
     };
     retag(&[("a", "exact", [0, 15], false), ("b", "xtc", [15, ATOMS], true)]);
     let lossy = retag(&[
@@ -284,7 +284,7 @@ fn lossy_tags_never_become_exact() {
     assert!(words(other).contains("frame 0 is not what was divided"));
     write(&case.path("a.xtc"), 9);
     let more = case.store.append("one", &case.open("a.xtc"), 5, 1, &mut quiet()).unwrap();
-    assert_eq!((more.n_frames, more.remarks), (4, vec![]));
+    assert_eq!((more.n_frames, more.messages), (4, vec![]));
     retag(&[("a", "xtc", [0, ATOMS], true)]);
     write_at(&case.path("a.xtc"), 12, 2.5);
     let other = case.store.append("one", &case.open("a.xtc"), 9, 1, &mut quiet());
@@ -573,7 +573,7 @@ fn reading_a_data_set_that_is_gone_explains_why() {
     assert!(message.contains("store/one was removed since it was opened"), "{message}");
 }
 
-/// A profile without a limit keeps the present one, and a changed limit gives a remark.
+/// A profile without a limit keeps the present one, and a changed limit gives a message.
 #[test]
 fn limits_of_a_store_do_not_change_silently() {
     let case = Case::new();
@@ -586,7 +586,7 @@ fn limits_of_a_store_do_not_change_silently() {
     spec.tiers.get_mut("fast").unwrap().limit = Some(1_000_000);
     let done = case.store.retag("two", &spec, &[vec![], vec![]], 1, &mut quiet()).unwrap();
     let expected = "tier \"slow\": its limit is 2000000 bytes now, and was 1000000 bytes";
-    assert_eq!(done.remarks, [expected]);
+    assert_eq!(done.messages, [Code::TierLimit.message(expected)]);
     assert_eq!((limit("fast"), limit("slow")), (Some(1_000_000), Some(2_000_000)));
 }
 

@@ -18,7 +18,7 @@ use self::pairs::{check, fault_of};
 use crate::TopologyError;
 
 /// Minimal width of grid cells (Å): few atoms of a liquid are in a narrower one.
-const LEAST_WIDTH: f64 = 2.5;
+const MIN_WIDTH: f64 = 2.5;
 /// Grid cells are about as wide as this (Å) if the distance is longer, unless there would be too many neighbours.
 const USUAL_WIDTH: f64 = 6.0;
 
@@ -54,7 +54,7 @@ fn atoms_within_on(
     check(positions, distance);
     let groups = groups.map(|listed| Atoms { positions, listed: Some(listed) });
     let parts = (distance / USUAL_WIDTH).ceil();
-    let width = LEAST_WIDTH;
+    let width = MIN_WIDTH;
     let fineness = Fineness { parts, least_width: width, most_cells: usize::MAX, widest: width };
     let mut search = NeighbourSearch::new(instructions);
     let groups = Groups::Two { groups, homes: 0 };

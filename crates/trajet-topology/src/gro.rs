@@ -6,6 +6,7 @@
 //! 1. Residue numbers have five digits: after 99999 comes 0. Numbers are continued there, if at least half of the range
 //!    has been used. A later 0 after smaller numbers is a number as any other.
 
+use trajet_formats::Code;
 use trajet_formats::gro::{self, SHORTEST_LINE, Width};
 
 use crate::error::reserve;
@@ -16,7 +17,7 @@ use crate::{Atoms, ColumnBuilder, Structure, Topology, TopologyError};
 /// Residue numbers are given modulo this.
 const MODULUS: i64 = 100_000;
 /// A number below this is not continued after 0.
-const LEAST_BEFORE_WRAP: i64 = MODULUS / 2;
+const MIN_BEFORE_WRAP: i64 = MODULUS / 2;
 
 /// Parses the first frame.
 ///
@@ -44,7 +45,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     }
     let mut structure = rows.finish()?;
     if is_cut && words(line).count() == 3 {
-        structure.topology.warnings.push(gro::CUT_BOX.into());
+        structure.topology.messages.push(Code::TopologyMayBeCut.message(gro::CUT_BOX));
     }
     if vectors.iter().any(|&x| x != 0.0) {
         let rows = vectors.as_chunks::<3>().0;
@@ -141,7 +142,7 @@ impl<'a> Rows<'a> {
         let number = integer(field).ok_or_else(|| {
             lines.fault(1, format!("expected a residue number, found {}", quoted(field)))
         })?;
-        if number == 0 && self.last_number >= LEAST_BEFORE_WRAP {
+        if number == 0 && self.last_number >= MIN_BEFORE_WRAP {
             self.offset += MODULUS;
         }
         self.last_number = number;
@@ -175,11 +176,13 @@ impl<'a> Rows<'a> {
             residues: residue_of_atom,
             ..Atoms::default()
         };
-        let remarks = self.invalid_serial.map(|line| {
-            format!("line {line}: the atom has no number; such atoms get that of their place")
+        let messages = self.invalid_serial.map(|line| {
+            Code::SerialNumbers.message(format!(
+                "line {line}: the atom has no number; such atoms get that of their place"
+            ))
         });
-        let remarks = remarks.into_iter().collect();
-        let topology = Topology { atoms, residues, segments, remarks, ..Topology::default() };
+        let messages = messages.into_iter().collect();
+        let topology = Topology { atoms, residues, segments, messages, ..Topology::default() };
         Ok(Structure { topology, positions: self.positions, ..Structure::default() })
     }
 }

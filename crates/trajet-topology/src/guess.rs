@@ -17,11 +17,13 @@
 //! 7. Names of heavy elements that the rules would read as lighter ones (`SE` as sulfur, `MN` as nitrogen, `PT` as
 //!    phosphorus) have no element, unless a mass states it, or the residue: an ion, or one of [`DECIDED`].
 
+use trajet_formats::Code;
+
 use crate::error::reserve;
 use crate::{Column, ColumnBuilder, Topology, TopologyError, elements};
 
 /// More neighbours than any atom of a molecule has. Beyond this, the positions are taken not to be those of atoms.
-pub(crate) const MOST_NEIGHBOURS: usize = 100;
+pub(crate) const MAX_NEIGHBOURS: usize = 100;
 
 /// Names with their elements: names that differ from the symbol, and symbols of two letters that the rules would read
 /// as one letter.
@@ -143,7 +145,7 @@ pub enum NotGuessed {
         name: String,
     },
     /// Many atoms are at one place.
-    #[error("bonds are not guessed: more than {MOST_NEIGHBOURS} atoms are near atom {atom}")]
+    #[error("bonds are not guessed: more than {MAX_NEIGHBOURS} atoms are near atom {atom}")]
     Crowded {
         /// The index of the atom.
         atom: usize,
@@ -293,7 +295,7 @@ impl Topology {
     }
 
     /// Guesses masses (u) from elements, or from names for atoms without, if the file has none. They are 0 where the
-    /// element is unknown, with a remark. Masses that are all 0 are none.
+    /// element is unknown, with a message. Masses that are all 0 are none.
     ///
     /// # Errors
     /// [`NotGuessed::CoarseGrained`].
@@ -304,7 +306,8 @@ impl Topology {
             return Ok(());
         }
         if self.atoms.masses.take().is_some() {
-            self.remarks.push("all masses in the file are 0, which are unknown masses".to_owned());
+            let text = "all masses in the file are 0, which are unknown masses";
+            self.messages.push(Code::UnknownMasses.message(text));
         }
         let elements = self.known_elements("masses")?;
         let masses: Vec<Option<f64>> =
@@ -325,7 +328,8 @@ impl Topology {
         if !unknown.is_empty() {
             let names: Vec<&str> = unknown.values().iter().take(10).map(|name| &**name).collect();
             let (n, names) = (unknown.len(), names.join(", "));
-            self.remarks.push(format!("the mass of {n} atoms is unknown, 0 is used: {names}"));
+            let text = format!("the mass of {n} atoms is unknown, 0 is used: {names}");
+            self.messages.push(Code::UnknownMasses.message(text));
         }
         self.atoms.masses = Some(column);
         self.guessed.masses = true;

@@ -12,7 +12,7 @@ use trajet_kernels::neighbours::square_between;
 
 use crate::cell_list::{PairRange, Pairs, pairs_within};
 use crate::error::reserve;
-use crate::guess::MOST_NEIGHBOURS;
+use crate::guess::MAX_NEIGHBOURS;
 use crate::{Bonds, Column, NotGuessed, Topology, elements};
 
 /// Atoms are bonded if they are closer than this times the sum of their radii.
@@ -123,7 +123,7 @@ impl Topology {
             above: SHORTEST_BOND,
             reaches: &reaches,
             factor: FUDGE_FACTOR,
-            most_neighbours: MOST_NEIGHBOURS,
+            most_neighbours: MAX_NEIGHBOURS,
         };
         let mut bonds = match pairs_within(positions, cell, &range)? {
             Pairs::Found(bonds) => bonds,

@@ -42,7 +42,7 @@ pub use error::{Error, Location, TopologyError};
 pub use formats::{Content, FORMATS, FormatInfo, open, recognise};
 pub use grouping::UNNAMED_SEGMENT;
 pub use guess::NotGuessed;
-pub use missing_bonds::{MOST_UNCONNECTED, Unconnected};
+pub use missing_bonds::{MAX_UNCONNECTED, Unconnected};
 pub use particles::HEAVIEST_HYDROGEN;
 pub use places::Places;
 pub use topology::{

@@ -15,12 +15,12 @@ pub struct Unconnected {
 }
 
 /// The largest share of residues that lack bonds in a list of all bonds.
-pub const MOST_UNCONNECTED: f64 = 0.1;
+pub const MAX_UNCONNECTED: f64 = 0.1;
 
 impl Unconnected {
     /// Returns whether there are too many for a list of all bonds.
     pub fn are_too_many(&self) -> bool {
-        self.residues as f64 > MOST_UNCONNECTED * self.of as f64
+        self.residues as f64 > MAX_UNCONNECTED * self.of as f64
     }
 }
 

@@ -10,13 +10,13 @@
 //! 4. Types are the symbols of `type_symbol`, `X` if it has no value. Elements are empty where that is no element.
 //! 5. Without a value, an occupancy is 1, a temperature factor 20 Å², a formal charge 0.
 //! 6. A unit cell of 1 Å × 1 Å × 1 Å means that there is none, and so does that of a crystal, whose space group is not
-//!    P 1, on which there is a remark.
+//!    P 1, on which there is a message.
 //! 7. Covalent bonds and disulfides of `_struct_conn` are in `Topology::connections`; bonds within residues are not in
-//!    the file. Links to other asymmetric units are left out, with a remark.
+//!    the file. Links to other asymmetric units are left out, with a message.
 //! 8. A table that is read and that ends with the file, with neither a comment nor anything else behind it, may be cut,
 //!    on which there is a warning.
 
-use trajet_formats::crystal;
+use trajet_formats::{Code, crystal};
 
 use crate::{Bonds, Structure, TopologyError};
 
@@ -55,7 +55,7 @@ const CELL: [&str; 6] =
 /// The unit cell that means that there is none.
 const NO_CELL: [f64; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
 
-/// The remark on a file that ends with a table of atoms or links.
+/// The message on a file that ends with a table of atoms or links.
 const OPEN_TABLE: &str = "the last table ends with the file, without the usual # behind it: if the file was cut, atoms \
                           or links are missing";
 
@@ -94,7 +94,7 @@ pub(crate) fn read(bytes: &[u8], with_positions: bool) -> Result<Structure, Topo
     }
     let mut structure = block.finish()?;
     if is_open && !tokens.ends_with_comment() {
-        structure.topology.warnings.push(OPEN_TABLE.to_owned());
+        structure.topology.messages.push(Code::TopologyMayBeCut.message(OPEN_TABLE));
     }
     Ok(structure)
 }
@@ -235,15 +235,15 @@ impl<'a> Block<'a> {
         if let Some(group) = self.crystal
             && structure.cell.take().is_some()
         {
-            topology.remarks.push(crystal::remark("the table _cell", &group));
+            topology.messages.push(crystal::message("the table _cell", &group));
         }
         if !pairs.is_empty() {
             topology.connections = Some(Bonds::new(pairs));
         }
         if missing > 0 {
-            topology.remarks.push(format!(
+            topology.messages.push(Code::BondsLeftOut.message(format!(
                 "{missing} covalent links are left out: they refer to images or to atoms that the file does not have"
-            ));
+            )));
         }
         Ok(structure)
     }

@@ -27,7 +27,7 @@ const LIGHTEST_HEAVY: f64 = 4.2;
 /// The heaviest hydrogen, u, to which mass was moved.
 pub const HEAVIEST_HYDROGEN: f64 = 4.1;
 /// The most mass that is moved from an atom to three hydrogens, u.
-const MOST_MOVED: f64 = 9.2;
+const MAX_MOVED: f64 = 9.2;
 /// The mass of four hydrogens, u, which a united carbon atom has.
 const UNITED: f64 = 4.1;
 /// The largest difference of a mass from that of its element, u: isotopes, and hydrogens of united atoms.
@@ -276,7 +276,7 @@ fn may_be_of(symbol: &str, mass: f64) -> bool {
     if matches!(symbol, "H" | "D" | "T") {
         return mass > HEAVIEST_DRUDE && mass <= HEAVIEST_HYDROGEN;
     }
-    let less = if WITH_HYDROGENS.contains(&symbol) { MOST_MOVED } else { SLACK };
+    let less = if WITH_HYDROGENS.contains(&symbol) { MAX_MOVED } else { SLACK };
     let more = if symbol == "C" { UNITED } else { SLACK };
     elements::mass(symbol).is_some_and(|own| (own - less..=own + more).contains(&mass))
 }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(elements(&zero), ["C", "", ""]);
         zero.guess_masses().unwrap();
         assert_eq!(zero.atoms.masses, Some(vec![12.011, 0.0, 0.0]));
-        assert!(zero.guessed.masses && zero.remarks.len() == 1, "{:?}", zero.remarks);
+        assert!(zero.guessed.masses && zero.messages.len() == 1, "{:?}", zero.messages);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //!    9999, numbers are hexadecimal (VMD) if one of them has a letter, or if all of them follow one another. Residues
 //!    of the number `****` are divided where the name of an atom repeats, with a warning.
 //! 4. Bonds of CONECT records to serial numbers that no atom has, such as those of TER records, are left out with a
-//!    remark. If a serial number that CONECT names is repeated, if numbers beyond 99,999 run together, or if a record is
+//!    message. If a serial number that CONECT names is repeated, if numbers beyond 99,999 run together, or if a record is
 //!    malformed, there are no bonds, with a warning.
 //! 5. Occupancies and temperature factors that are missing are 0 and 1.
 //! 6. A file that ends inside a model or an atom is an error, one without END has a warning.
@@ -25,6 +25,7 @@
 use std::ops::Range;
 
 use trajet_formats::pdb::{self, Record};
+use trajet_formats::{Code, Message};
 
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group};
@@ -64,7 +65,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     let mut rows = Rows::new(text.len() / USUAL_LINE, with_positions)?;
     let mut connections = Connections::default();
     // Some programs write CRYST1 behind the model.
-    let (mut cell, mut cell_remark) = (None, None);
+    let (mut cell, mut cell_message) = (None, None);
     let mut in_first = true;
     let mut ending = Ending::default();
     let mut lines = Lines::new(text);
@@ -75,7 +76,7 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
         match record {
             Record::Atom if in_first => rows.add(line, &lines)?,
             Record::Cell if in_first || cell.is_none() => {
-                cell_remark = pdb::cell_remark(line);
+                cell_message = pdb::cell_message(line);
                 cell = Some(pdb::cell(line).map_err(|fault| lines.located(fault))?);
             }
             Record::Model | Record::End => in_first &= rows.names.is_empty(),
@@ -96,9 +97,9 @@ pub(crate) fn read(text: &[u8], with_positions: bool) -> Result<Structure, Topol
     }
     let mut structure = rows.finish(connections)?;
     structure.cell = cell.flatten();
-    structure.topology.remarks.extend(cell_remark);
+    structure.topology.messages.extend(cell_message);
     if !ending.is_end || is_cut && ending.has_models {
-        structure.topology.warnings.push(pdb::WITHOUT_END.into());
+        structure.topology.messages.push(Code::TopologyMayBeCut.message(pdb::WITHOUT_END));
     }
     Ok(structure)
 }
@@ -333,7 +334,7 @@ impl<'a> Rows<'a> {
     }
 
     fn finish(self, connections: Connections) -> Result<Structure, TopologyError> {
-        let mut remarks = self.notes.remarks(self.serials.unreadable);
+        let mut messages = self.notes.messages(self.serials.unreadable);
         let n_starred = self.numbers.n_starred;
         let numbers = self.numbers.finish();
         let (residue_names, chains) = (self.residue_names.finish(), self.chains.finish());
@@ -346,10 +347,10 @@ impl<'a> Rows<'a> {
             segments: [&segments, &chains].into_iter().find(|column| named(column)),
         })?;
         let types = Some(self.elements.finish()).filter(named);
-        let formal_charges = formal_charges(&self.charges.finish(), &mut remarks)?;
+        let formal_charges = formal_charges(&self.charges.finish(), &mut messages)?;
         let atoms = Atoms {
             names: self.names.finish(),
-            elements: types.as_ref().map(|types| read_elements(types, &mut remarks)),
+            elements: types.as_ref().map(|types| read_elements(types, &mut messages)),
             types,
             alt_locs: Some(self.alt_locs.finish()),
             record_types: Some(self.record_types.finish()),
@@ -366,31 +367,34 @@ impl<'a> Rows<'a> {
             residues,
             segments,
             may_lack_bonds: true,
-            remarks,
+            messages,
             ..Topology::default()
         };
         connections.bonds(&self.serials, &mut topology)?;
         topology.atoms.serials = Some(self.serials.serials);
         if n_starred > 0 {
-            topology.warnings.push(format!(
+            topology.messages.push(Code::ResidueNumbers.message(format!(
                 "{n_starred} residues have the number ****: they are divided where the name of an atom repeats, and \
                  numbered on from the residue before"
-            ));
+            )));
         }
         Ok(Structure { topology, positions: self.positions, ..Structure::default() })
     }
 }
 
 impl Notes {
-    fn remarks(&self, serial: Option<u64>) -> Vec<String> {
+    fn messages(&self, serial: Option<u64>) -> Vec<Message> {
+        use Code::{DefaultValues, ResidueNumbers, SerialNumbers};
+        let residues = "the residue number is missing; such residues get the number 1";
+        let serials = "the serial number is no number; such atoms are numbered from 100000 on";
         [
-            (serial, "the serial number is no number; such atoms are numbered from 100000 on"),
-            (self.residue_number, "the residue number is missing; such residues get the number 1"),
-            (self.occupancy, "the occupancy is no number; 0 is used"),
-            (self.b_factor, "the temperature factor is no number; 1 is used"),
+            (serial, SerialNumbers, serials),
+            (self.residue_number, ResidueNumbers, residues),
+            (self.occupancy, DefaultValues, "the occupancy is no number; 0 is used"),
+            (self.b_factor, DefaultValues, "the temperature factor is no number; 1 is used"),
         ]
         .into_iter()
-        .filter_map(|(line, text)| Some(format!("line {}: {text}", line?)))
+        .filter_map(|(line, code, text)| Some(code.message(format!("line {}: {text}", line?))))
         .collect()
     }
 }
@@ -419,8 +423,8 @@ fn number_or(field: &[u8], default: f64, note: &mut Option<u64>, lines: &Lines<'
     })
 }
 
-/// Returns the symbols of known elements; unknown ones are empty, with a remark.
-fn read_elements(types: &Column, remarks: &mut Vec<String>) -> Column {
+/// Returns the symbols of known elements; unknown ones are empty, with a message.
+fn read_elements(types: &Column, messages: &mut Vec<Message>) -> Column {
     let unknown: Vec<&str> = types
         .values()
         .iter()
@@ -428,11 +432,12 @@ fn read_elements(types: &Column, remarks: &mut Vec<String>) -> Column {
         .filter(|text| elements::symbol(text).is_none() && !text.is_empty())
         .collect();
     if types.values().iter().any(|text| text.is_empty()) {
-        remarks.push("some atoms have no element".into());
+        messages.push(Code::UnknownElements.message("some atoms have no element"));
     }
     if !unknown.is_empty() {
         let texts = unknown.join(", ");
-        remarks.push(format!("unknown elements, which are read as none: {texts}"));
+        let text = format!("unknown elements, which are read as none: {texts}");
+        messages.push(Code::UnknownElements.message(text));
     }
     types.map(|text| elements::symbol(text).unwrap_or_default().to_owned())
 }
@@ -440,7 +445,7 @@ fn read_elements(types: &Column, remarks: &mut Vec<String>) -> Column {
 /// Returns the formal charges (`2+`, `1-`, `0`); `None` if there are none or if one has another form.
 fn formal_charges(
     texts: &Column,
-    remarks: &mut Vec<String>,
+    messages: &mut Vec<Message>,
 ) -> Result<Option<Vec<i32>>, TopologyError> {
     let value = |text: &str| match text.as_bytes() {
         [] | [b'0'] => Some(0),
@@ -453,7 +458,8 @@ fn formal_charges(
         return Ok(None);
     }
     if let Some(text) = texts.values().iter().find(|text| value(text).is_none()) {
-        remarks.push(format!("formal charges are not read: {text:?} is none"));
+        let text = format!("formal charges are not read: {text:?} is none");
+        messages.push(Code::NotRead.message(text));
         return Ok(None);
     }
     let by_code: Vec<i32> = texts.values().iter().filter_map(|text| value(text)).collect();
@@ -509,14 +515,15 @@ mod tests {
     #[test]
     fn serial_numbers_that_are_not_unique_or_readable_give_no_bonds() {
         let conect = "CONECT    1    2\n";
-        for (serials, remark) in
+        for (serials, message) in
             [(["1", "2", "2"], "several atoms"), (["1", "2", "*****"], "missing")]
         {
             let atoms = serials.map(|serial| (serial, 'A', "   1"));
             let topology = parse(&(records(&atoms) + conect));
             assert_eq!(topology.bonds, None);
-            let warnings = &topology.warnings;
-            assert!(warnings.iter().any(|text| text.contains(remark)), "{warnings:?}");
+            let is_one =
+                |found: &Message| found.code == Code::BondsNotRead && found.text.contains(message);
+            assert!(topology.messages.iter().any(is_one), "{:?}", topology.messages);
         }
         // A repeated number that no record names does no harm.
         let text = records(&[("1", 'A', "1"), ("2", 'A', "1"), ("3", 'A', "1"), ("3", 'A', "1")]);

@@ -13,6 +13,8 @@
 
 use std::collections::HashMap;
 
+use trajet_formats::{Code, Message};
+
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, columns, decimal, integer, quoted};
@@ -61,7 +63,7 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Topo
     let lacks_sections =
         has_flags && (!sections.contains_key(LAST_OF_ALL) || last == FIRST_OF_PARMED);
     if lacks_sections || !text.ends_with(b"\n") {
-        structure.topology.warnings.push(MAY_BE_CUT.to_owned());
+        structure.topology.messages.push(Code::TopologyMayBeCut.message(MAY_BE_CUT));
     }
     Ok(structure)
 }
@@ -79,7 +81,7 @@ const OF_ATOMS: [&[u8]; 6] = [
     b"RADII",
     b"SCREEN",
 ];
-/// The remark on files that may be cut.
+/// The message on files that may be cut.
 const MAY_BE_CUT: &str = "the file ends without the sections or the line end that stand at the end of whole files: if \
                           it was cut, atom types or chains are missing";
 
@@ -335,11 +337,11 @@ fn build(sections: &Sections<'_>) -> Result<Structure, TopologyError> {
     let charges = get("CHARGE").ok().map(|section| read_charges(section, n)).transpose()?;
     let masses = get("MASS").ok().map(|section| section.decimals(n, "masses")).transpose()?;
     let types = get("AMBER_ATOM_TYPE").ok().map(|section| section.texts(n, "atom types"));
-    let mut remarks = Vec::new();
+    let mut messages = Vec::new();
     let (mut elements, mut particles) = (None, None);
     if let Ok(section) = get("ATOMIC_NUMBER") {
         let numbers = section.integers(n, "atomic numbers")?;
-        (elements, particles) = read_elements(&numbers, masses.as_deref(), &mut remarks)?;
+        (elements, particles) = read_elements(&numbers, masses.as_deref(), &mut messages)?;
     }
     let mut bonds = Vec::new();
     for (flag, place) in
@@ -359,7 +361,7 @@ fn build(sections: &Sections<'_>) -> Result<Structure, TopologyError> {
         ..Atoms::default()
     };
     let bonds = Some(Bonds::new(bonds));
-    let topology = Topology { atoms, residues, segments, bonds, remarks, ..Topology::default() };
+    let topology = Topology { atoms, residues, segments, bonds, messages, ..Topology::default() };
     Ok(Structure { topology, ..Structure::default() })
 }
 
@@ -417,7 +419,7 @@ fn read_charges(section: &Section<'_>, n: usize) -> Result<Vec<f64>, TopologyErr
 fn read_elements(
     numbers: &[i64],
     masses: Option<&[f64]>,
-    remarks: &mut Vec<String>,
+    messages: &mut Vec<Message>,
 ) -> Result<(Option<Column>, Option<Vec<Particle>>), TopologyError> {
     let mut column = ColumnBuilder::default();
     let mut particles = Vec::new();
@@ -432,7 +434,8 @@ fn read_elements(
     let is_unknown = |atom: usize| particles[atom] == Particle::NoElement;
     let unknown = (0..numbers.len()).filter(|&atom| is_unknown(atom) && has_mass(atom)).count();
     if unknown > 0 {
-        remarks.push(format!("{unknown} atoms have an atomic number of no element"));
+        let text = format!("{unknown} atoms have an atomic number of no element");
+        messages.push(Code::UnknownElements.message(text));
     }
     let particles = Some(particles).filter(|kinds| kinds.contains(&Particle::NoElement));
     Ok((Some(column.finish()), particles))

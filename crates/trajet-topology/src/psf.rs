@@ -9,6 +9,8 @@
 //! 2. Letters behind the residue number are the insertion code, as psfgen writes it.
 //! 3. Residues of one segment identifier are one segment, even if they do not follow each other.
 
+use trajet_formats::Code;
+
 use crate::error::reserve;
 use crate::grouping::{AtomColumns, group, merge_segments};
 use crate::text::{LineFaults, Lines, integer, is_cut, quoted, words};
@@ -24,7 +26,7 @@ const SHORTEST_LINE: usize = 16;
 /// The bytes of the shortest possible bond.
 const SHORTEST_BOND: usize = 4;
 
-/// The remark on files without a section of bonds.
+/// The message on files without a section of bonds.
 const WITHOUT_BONDS: &str = "the file has no section of bonds (!NBOND): it may have been cut behind its atoms; no bonds \
                              are known";
 
@@ -62,7 +64,7 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Topo
     }
     let mut structure = rows.finish(bonds)?;
     if n_bonds.is_none() {
-        structure.topology.warnings.push(WITHOUT_BONDS.into());
+        structure.topology.messages.push(Code::TopologyMayBeCut.message(WITHOUT_BONDS));
     }
     Ok(structure)
 }

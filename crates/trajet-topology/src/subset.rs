@@ -38,8 +38,7 @@ impl Topology {
             connections: self.connections.as_ref().map(|pairs| pairs.take(atoms, n_atoms)),
             may_lack_bonds: self.may_lack_bonds,
             guessed: self.guessed,
-            remarks: self.remarks.clone(),
-            warnings: self.warnings.clone(),
+            messages: self.messages.clone(),
         })
     }
 }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use trajet_kernels::cell::Cell;
 
+use trajet_formats::Message;
+
 use crate::{Bonds, Column};
 
 /// The content of a structure file: a topology, and the positions and the unit cell of its first frame.
@@ -49,10 +51,8 @@ pub struct Topology {
     pub may_lack_bonds: bool,
     /// The columns that were guessed instead of read.
     pub guessed: Guessed,
-    /// Remarks for the user, for example on repeated serial numbers.
-    pub remarks: Vec<String>,
-    /// Remarks that are shown with each result: the file may be cut, or what it states is not certain.
-    pub warnings: Vec<String>,
+    /// Messages for the user, for example on missing serial numbers.
+    pub messages: Vec<Message>,
 }
 
 /// The columns of the atoms; all have one row for each atom.

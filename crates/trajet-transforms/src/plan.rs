@@ -26,7 +26,7 @@ const SHIFT_BYTES: usize = 24;
 /// Maximal bytes of the shifts with which all runs begin.
 const RUNS_BYTES: usize = 64 << 20;
 /// Maximal number of runs.
-const MOST_RUNS: usize = 256;
+const MAX_RUNS: usize = 256;
 /// Fewest frames of a run.
 const RUN_FRAMES: usize = 8;
 
@@ -83,7 +83,7 @@ pub(crate) fn plan_jumps(start: &Start, n_decoded: usize, needs: &JumpNeeds<'_>)
         }
     }
     let fitting = RUNS_BYTES / (SHIFT_BYTES * n_decoded.max(1));
-    match fitting.min(MOST_RUNS).min(n_walked / RUN_FRAMES) {
+    match fitting.min(MAX_RUNS).min(n_walked / RUN_FRAMES) {
         0 | 1 => relay.unwrap_or(JumpPlan::Walk),
         runs => JumpPlan::Count { runs },
     }
@@ -238,7 +238,7 @@ mod tests {
                     prop_assert!(task_frames == 1 || task_frames * n_atoms * 12 <= TASK_BYTES);
                 }
                 JumpPlan::Count { runs } => {
-                    prop_assert!((2..=MOST_RUNS).contains(&runs));
+                    prop_assert!((2..=MAX_RUNS).contains(&runs));
                     prop_assert!(runs * n_atoms * SHIFT_BYTES <= RUNS_BYTES);
                     let mut next = 0;
                     for run in runs_of(n, runs) {

@@ -23,12 +23,16 @@ from trajet.report_entries import Entries
 
 # Terms of which each worker has its own part: more workers shorten them.
 _DIVIDED: tuple[LimitName, ...] = (
-    *("computing", "decoding", "reading", "latency", "client bandwidth"),
+    "computing",
+    "decoding",
+    "reading",
+    "latency",
+    "client bandwidth",
 )
 # Twice the workers must shorten a run by this factor for more of them to be called a gain.
 _STILL_GAINS = 1.5
 # Workers that save less than this factor of one thread's time are not worth asking for.
-_LEAST_GAIN = 1.2
+_MIN_GAIN = 1.2
 # A remedy is named if it leaves at most this part of the time.
 _WORTH_SAYING = 0.9
 _LARGE_REQUEST = 2**23
@@ -37,8 +41,8 @@ _MEMORY_RATE = 2**30
 # Of ways that take about as long, the simplest is advised.
 _PREFERENCE: dict[WayName, float] = {"threads": 1.0, "mpi": 1.02, "processes": 1.04, "dask": 1.06}
 _WAY_TEXTS: dict[WayName, str] = {
-    "threads": "{n} threads (--threads {n})",
-    "processes": "{n} processes (--pool processes --workers {n})",
+    "threads": "{n} threads (pool=LocalPool(threads={n}))",
+    "processes": "{n} processes (pool=ProcessPool(workers={n}))",
     "dask": "{n} workers of Dask",
     "mpi": "{n} ranks of MPI (mpiexec -n {n})",
 }
@@ -185,12 +189,16 @@ def _ask(
         why = f"{words} takes most of it, so that more would still gain"
     else:
         why = f"more would gain little: {words} keeps all cores busy"
-    if n > 1 and gain < _LEAST_GAIN:
+    if n > 1 and gain < _MIN_GAIN:
         return (
-            f"One thread (--threads 1) is enough: {in_seconds(alone.seconds)}; {n} workers would"
-            f" take {in_seconds(choice.seconds)}{between}."
+            f"One thread (pool=LocalPool(threads=1)) is enough: {in_seconds(alone.seconds)};"
+            f" {n} workers would take {in_seconds(choice.seconds)}{between}."
         )
-    asked = "one thread (--threads 1)" if n == 1 else _WAY_TEXTS[choice.setup.way].format(n=n)
+    asked = (
+        "one thread (pool=LocalPool(threads=1))"
+        if n == 1
+        else _WAY_TEXTS[choice.setup.way].format(n=n)
+    )
     return f"Ask for {asked}: {in_seconds(choice.seconds)}{between}{than}; {why}."
 
 
@@ -247,7 +255,7 @@ def _remedy(work: Workload, choice: Prediction, environment: Environment) -> lis
     per_rank = int(min(environment.cluster.cores_per_node or work.cores, setup.workers))
     request = max(_LARGE_REQUEST, int(work.request_bytes))
     changes = {
-        "larger requests (--request-size 8MiB)": replace(setup, request_bytes=float(request)),
+        "larger requests (request_size=8388608)": replace(setup, request_bytes=float(request)),
         f"tasks of {work.leaf_frames} frames (task_frames={work.leaf_frames})": replace(
             setup, task_frames=work.leaf_frames
         ),
@@ -259,8 +267,8 @@ def _remedy(work: Workload, choice: Prediction, environment: Environment) -> lis
         )
     if setup.way == "mpi" and per_rank > 1:
         ranks = math.ceil(setup.workers / per_rank)
-        changes[f"{ranks} ranks of {per_rank} threads each (--threads {per_rank})"] = replace(
-            setup, threads=per_rank
+        changes[f"{ranks} ranks of {per_rank} threads each (pool=MpiPool(threads={per_rank}))"] = (
+            replace(setup, threads=per_rank)
         )
     times = {text: predict(work, one, environment).seconds for text, one in changes.items()}
     best = min(times, key=lambda text: times[text])
@@ -283,12 +291,12 @@ def _conditions(report: Entries, work: Workload, environment: Environment) -> li
         if rate > _MEMORY_RATE:
             lines.append(
                 "The files were read from memory in this run, as fast as a disk hardly does:"
-                " describe the storage (--storage; trajet bench storage measures one)."
+                " describe the storage (storage=FILE; trajet bench storage measures one)."
             )
         else:
             lines.append(
                 "The storage is taken to serve all workers as well as those of this run: describe"
-                " it (--storage; trajet bench storage measures one)."
+                " it (storage=FILE; trajet bench storage measures one)."
             )
     if report["opening"]["index"] == "built":
         built = in_seconds(report["opening"]["t_index"])

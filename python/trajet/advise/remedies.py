@@ -1,7 +1,7 @@
 """Remedies: one plain sentence on what to do about a run, and details."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trajet.advise.bounds import Bound
 from trajet.advise.words import in_bytes, in_percent, in_seconds, in_two_digits
@@ -38,16 +38,20 @@ class Remedy:
         A sentence that needs no knowledge of stages.
     details
         Further sentences that explain it; none of them contradicts it.
+    saves
+        Part of the run's time that it saves at most; None for all that bounded the run.
     """
 
     plain: str
     details: tuple[str, ...] = ()
+    saves: float | None = None
 
 
 def remedy(report: Entries, bounded: Bound) -> Remedy:
     """Return the remedy for a run that is not short."""
     if bounded.what == "straggler":
-        return _for_straggler(report)
+        total = report["stages"]["t_total"]
+        return replace(_for_straggler(report), saves=bounded.late / total)
     cost = sum(bounded.shares[word] for word in _POOL_COSTS)
     if _is_pool_of_this_machine(report) and cost >= _MOSTLY:
         return _without_pool(report, bounded, cost)
@@ -91,7 +95,8 @@ def _without_pool(report: Entries, bounded: Bound, cost: float) -> Remedy:
     ]
     return Remedy(
         "Leave the pool out: threads of one process would save"
-        f" {in_percent(cost)} of the time ({', '.join(most)})."
+        f" {in_percent(cost)} of the time ({', '.join(most)}).",
+        saves=cost,
     )
 
 
@@ -125,18 +130,19 @@ def _reading(report: Entries, _: Bound) -> Remedy:
     mean = report["bytes_read"] / requests
     each = "The thread" if len(report["workers"]) == 1 else "Each thread"
     details = [f"{each} read {in_bytes(rate)} a second, in requests of {in_bytes(mean)}."]
-    copy = "a copy of the wanted atoms alone (trajet convert --select)"
+    copy = "a copy of the wanted atoms alone (tj.convert)"
     if rate >= _FAST_RATE or answer <= _FAST_ANSWER:
         if _can_read_fewer_atoms(report):
             plain = f"The storage was fast, but there was much to read: {copy} is less."
         else:
             plain = "Nothing to gain: the file was read as fast as from memory, and all of it."
-        return Remedy(plain, tuple(details))
+        is_gain = _can_read_fewer_atoms(report)
+        return Remedy(plain, tuple(details), saves=None if is_gain else 0.0)
     less = f", or {copy}" if _can_read_fewer_atoms(report) else ""
     plain = f"The storage set the pace: read from a local disk{less}."
     if mean < _SMALL_REQUEST and answer >= _SLOW_ANSWER:
         details.append(
-            f"It took {in_seconds(answer)} to answer a request: larger ones (--request-size 8MiB)"
+            f"It took {in_seconds(answer)} to answer a request: larger ones (request_size=8388608)"
             " help on network and parallel file systems."
         )
     if report["bytes_used"] < report["bytes_read"] / 2:
@@ -155,10 +161,11 @@ def _working(report: Entries, bounded: Bound) -> Remedy:
     # With no more tasks than threads, further threads would have had nothing to do.
     has_more_work = not report["tasks"] or len(report["tasks"]) > threads
     if threads < cores and has_more_work and (is_local or _is_pool_of_this_machine(report)):
-        use = f"Use all cores (--threads {cores})" if is_local else "Use more workers"
+        use = f"Use all cores (pool=LocalPool(threads={cores}))" if is_local else "Use more workers"
         return Remedy(
             f"{use}: {threads} of {cores} cores had work, and {word} took {share} of the time.",
             ("Frames are independent, so that cores share this work.",),
+            saves=bounded.shares[bounded.what] * (1 - threads / cores),
         )
     if not is_local and not _is_pool_of_this_machine(report):
         return Remedy(f"More workers would share this work: {word} took {share} of the time.")
@@ -166,9 +173,9 @@ def _working(report: Entries, bounded: Bound) -> Remedy:
         who = f"All {threads} threads were" if threads > 1 else "The thread was"
         return Remedy(
             f"{who} at work, mostly decoding: for atoms that are analysed often, a copy of them"
-            " alone (trajet convert --select) is faster."
+            " alone (tj.convert) is faster."
         )
-    return Remedy(f"Nothing to gain on this machine: it was busy {word}.")
+    return Remedy(f"Nothing to gain on this machine: it was busy {word}.", saves=0.0)
 
 
 def _waiting(report: Entries, _: Bound) -> Remedy:

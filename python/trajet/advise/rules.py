@@ -212,7 +212,6 @@ class RunningVerdict(_Limits):
         self._all, self._group = _RunningMedian(), _RunningMedian()
 
     def __len__(self) -> int:
-        """Return the number of times."""
         return self._n
 
     def add(self, seconds: float) -> None:

@@ -70,7 +70,7 @@ class Way:
 
 # Seconds of the start and the end of a Python process, MPI's included, for each of `importing`.
 _WHOLE_START = 2.6
-# Seconds of tasks are those of `benches/dispatch.py --alone` on two cores of 2026.
+# Seconds of tasks: as `benches/machine scheduler --alone` measures them, on two cores of 2026.
 WAYS: dict[WayName, Way] = {
     "threads": Way(2e-6, is_one_node=True, starts=False, moves=False, opens=False),
     "processes": Way(1.2e-4, is_one_node=True, starts=True, moves=False, opens=True),

@@ -24,6 +24,9 @@ _BOUNDS = 0.5
 # The paper says "well above 1"; its draft, 100.
 _WELL_ABOVE_ONE = 100.0
 _MENTIONED = 0.01
+# Advice that saves less, in seconds or as part of the time of a command, is not printed.
+_SAVED_SECONDS = 1.0
+_SAVED_PART = 0.25
 _PAPER = "Khoshlessan et al. 2020 (section 8)"
 
 
@@ -67,9 +70,19 @@ def heuristics(report: Entries) -> list[str]:
 
 
 def first_advice(report: Entries) -> list[str]:
-    """Return the sentences to print after a run: the first advice, unless the run was short."""
-    short = report["stages"]["t_total"] < SHORT or not report["frames"]
-    return [] if short else list(report["advice"][:1])
+    """Return the sentence to print after a run, if following it saves much of the time.
+
+    Nothing is advised on the time before the run, which the next command needs as well.
+    """
+    bounded = bound(report)
+    if not report["frames"] or bounded.what == "short":
+        return []
+    found, total = remedy(report, bounded), report["stages"]["t_total"]
+    part = found.saves
+    if part is None:
+        part = bounded.shares[bounded.what]
+    wait = report.get("t_command", total)
+    return [found.plain] if part * total > max(_SAVED_SECONDS, _SAVED_PART * wait) else []
 
 
 def _of_run(report: Entries, bounded: Bound) -> list[str]:
@@ -173,10 +186,7 @@ def _of_ratio(report: Entries, bounded: Bound) -> list[str]:
             f" {in_two_digits(own)}."
         ]
     else:
-        why = (
-            "which was not measured: ask for a sample (tj.run(..., time_sample=True),"
-            " --time-sample)"
-        )
+        why = "which was not measured: ask for a sample (tj.run(..., time_sample=True))"
         if "sample" in report:
             why = "and no sample could be taken"
         elif report["analysis"] == "apply":

@@ -29,7 +29,6 @@ class TaskColumns(Sequence[TaskEntry]):
         self._n_tasks = len(next(iter(self._columns.values()), ()))
 
     def __len__(self) -> int:
-        """Return the number of tasks."""
         return self._n_tasks
 
     @overload
@@ -39,25 +38,21 @@ class TaskColumns(Sequence[TaskEntry]):
     def __getitem__(self, which: slice) -> list[TaskEntry]: ...
 
     def __getitem__(self, which: int | slice) -> TaskEntry | list[TaskEntry]:
-        """Return the entries of a task, or of several."""
         if isinstance(which, slice):
             return list(self._entries(which))
         number = range(self._n_tasks)[which]
         return next(self._entries(slice(number, number + 1)))
 
     def __iter__(self) -> Iterator[TaskEntry]:
-        """Iterate over the tasks."""
         for at in range(0, self._n_tasks, _AT_ONCE):
             yield from self._entries(slice(at, at + _AT_ONCE))
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another sequence has the same entries."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Return the entries as a list shows them."""
         return repr(list(self))
 
     @property

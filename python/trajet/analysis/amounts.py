@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.messages import Message
 from trajet.particles import masses
 from trajet.quoting import quoted
 from trajet.trajectory import Selection
@@ -16,9 +17,9 @@ Quantity: TypeAlias = Literal["number", "mass", "charge"]
 UNITS = {"number": ("1/Å³", 1.0), "mass": ("g/cm³", 1.66053906660), "charge": ("e/Å³", 1.0)}
 
 # Bins of a histogram that takes 1 GB of memory in a thread.
-_MOST_BINS = 10**7
+_MAX_BINS = 10**7
 # Advice if the histograms of all threads do not fit into memory.
-FEWER_BINS = "choose fewer bins (--bins)"
+FEWER_BINS = "choose fewer bins (bins=N)"
 
 
 def check_bins(bins: int) -> None:
@@ -29,12 +30,12 @@ def check_bins(bins: int) -> None:
     ValueError
         If it is below 1, or too large for memory.
     """
-    if not 1 <= bins <= _MOST_BINS:
-        raise ValueError(f"bins must be from 1 to {_MOST_BINS:,}, not {bins:,}")
+    if not 1 <= bins <= _MAX_BINS:
+        raise ValueError(f"bins must be from 1 to {_MAX_BINS:,}, not {bins:,}")
 
 
 def amounts_of(
-    quantity: Quantity, selection: Selection, remarks: list[str]
+    quantity: Quantity, selection: Selection, messages: list[Message]
 ) -> NDArray[np.float64] | None:
     """Return the mass (u) or charge (e) of each atom, `(n_atoms,)`; None for numbers.
 
@@ -51,7 +52,7 @@ def amounts_of(
         return None
     atoms = selection.topology_atoms
     if quantity == "mass":
-        return masses(atoms, remarks, "take numbers (quantity='number', --quantity number)")
+        return masses(atoms, messages, "take numbers (quantity='number')")
     charges = atoms.column("charges")
     if charges is None or not np.isfinite(charges).all():
         raise SelectionError(

@@ -2,7 +2,8 @@
 
 import inspect
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from typing import ClassVar, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -10,10 +11,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajet import _trajet
 from trajet._trajet import Plan
 from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.block import Block
+from trajet.messages import Message
 from trajet.pools.portable import cloudpickle
 from trajet.result import Applied
 from trajet.result.axes import Axis, named
@@ -73,7 +77,7 @@ def apply(
     cells
         Whether the function gets unit cells as its second argument: `(6,)` for a frame,
         `(n_frames, 6)` for a block; Å and degrees, NaN in frames without a cell. If False,
-        `report["remarks"]` say in how many frames molecules of a selection are broken over the box.
+        `warnings` say in how many frames molecules of a selection are broken over the box.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
         its last argument; for one selection only.
@@ -94,7 +98,7 @@ def apply(
         If the function returns arrays of different shapes, no frame is chosen, blocks of an
         updating selection are requested, or indices of several selections.
     Exception
-        The exception of the function or the reducer.
+        The exception of the function, with a note that names the frame, or of the reducer.
 
     Examples
     --------
@@ -140,7 +144,7 @@ def apply(
         )
     shape: tuple[int, ...] = ()
     parts: dict[str, tuple[int, ...]] | None = None
-    remarks: list[str] = []
+    messages: list[Message] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         nonlocal shape, parts
@@ -148,21 +152,19 @@ def apply(
             raise ValueError(
                 "no frame is chosen: the shape of the function's values is unknown: choose frames"
             )
-        if isinstance(main, UpdatingSelection):
-            here, first = main.read_uncounted(int(chosen[0]))
-            native, columns = main.prepared(has_selected=True)
-        else:
-            here, first = main, main.read_uncounted(int(chosen[0]))
-            native, columns = None, main.columns
+        here, first, native, columns = _read_first(main, int(chosen[0]))
         positions, box = first.positions, first.cells
         of_first = {"frame": first.frames, "time": first.times, "cell": box}
         named = {name: of_first[name][0] if per == "frame" else of_first[name] for name in by_name}
         if per == "frame":
             positions, box = positions[0], box[0]
         given = [positions, *([box] if cells else []), *([here.indices] if native_indices else [])]
-        worker_function, shape, parts = _worker_function(
-            called, called(*given, **named), per, has_reducer=reducer is not None
-        )
+        with _noting_frame(int(first.frames[0])):
+            # The function may change its arrays.
+            worker_function, shape, parts, value = _worker_function(
+                called, called(*map(np.array, given), **named), per, has_reducer=reducer is not None
+            )
+        worker_function = _CalledForFirst(worker_function, [*given, *named.values()], value)
         lock = None if thread_safe else _ProcessLock(secrets.token_hex(16))
         return Plan(
             "apply",
@@ -186,7 +188,7 @@ def apply(
         values = outcome.floats("values")
     else:
         values = outcome.floats("reduced").reshape(shape)
-    remarks += outcome.cells.missing_for(chosen)
+    messages += outcome.cells.missing_for(chosen)
     name = getattr(function, "__name__", type(function).__name__).strip("<>")
     recorded = {
         "updating": updating,
@@ -209,10 +211,19 @@ def apply(
         name=name,
         units="",
         selections=tuple(one.label for one in chosen),
-        report=outcome.report(remarks, recorded=recorded),
+        report=outcome.report(messages, recorded=recorded),
         names_of_arrays=tuple(parts or ()),
         shapes=tuple("x".join(map(str, one)) for one in (parts or {}).values()),
     )
+
+
+def _read_first(
+    main: "Selection | UpdatingSelection", frame: int
+) -> tuple[Selection, Block, _trajet.UpdatingSelection | None, NDArray[np.int64]]:
+    """Return the atoms that are selected in a frame, the frame, and which atoms a run reads."""
+    if isinstance(main, UpdatingSelection):
+        return (*main.read_uncounted(frame), *main.prepared(has_selected=True))
+    return main, main.read_uncounted(frame), None, main.columns
 
 
 def _places(labels: Iterable[str]) -> Axis:
@@ -232,6 +243,16 @@ def _check(function: object, per: str) -> None:
         raise ValueError(f"per is 'frame' or 'block', not {per!r}")
 
 
+@contextmanager
+def _noting_frame(frame: int) -> Iterator[None]:
+    """Note the frame in exceptions of the function, as the native module does for later frames."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"the function was called for frame {frame}")
+        raise
+
+
 def _named_parameters(function: Callable[..., object], n_first: int) -> list[str]:
     """Return which of frame, time and cell a function has as parameters after the first ones."""
     try:
@@ -246,8 +267,13 @@ def _named_parameters(function: Callable[..., object], n_first: int) -> list[str
 
 def _worker_function(
     function: Callable[..., object], returned: object, per: str, *, has_reducer: bool
-) -> tuple[Callable[..., object], tuple[int, ...], dict[str, tuple[int, ...]] | None]:
-    """Return the function that workers call, and the shapes of its values.
+) -> tuple[
+    Callable[..., object],
+    tuple[int, ...],
+    dict[str, tuple[int, ...]] | None,
+    NDArray[np.generic],
+]:
+    """Return the function that workers call, the shapes of its values, and its first value.
 
     Parameters
     ----------
@@ -262,6 +288,8 @@ def _worker_function(
         Shape of the array of a frame, or of what the reducer takes.
     parts
         Names and shapes of the arrays of a dict; None for other functions.
+    value
+        Value of `function` for the first frame.
     """
     parts = None
     if isinstance(returned, dict):
@@ -281,7 +309,7 @@ def _worker_function(
                 " first axis must be the frames"
             )
         shape = shape[1:]
-    return function, shape, parts
+    return function, shape, parts, sample.copy()
 
 
 def _of_selections(
@@ -372,6 +400,41 @@ class _Flattened:
     def __call__(self, *given: object, **named: object) -> NDArray[np.float64]:
         """Return the numbers of the function's arrays."""
         return self.flat(self.function(*given, **named))
+
+
+class _CalledForFirst:
+    """Calls a function that was called for the first frame before the run, once for each frame.
+
+    Copies in other processes call it for the first frame, too.
+
+    Parameters
+    ----------
+    arguments, value
+        Arguments of the first call, and its value.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        arguments: Sequence[object],
+        value: NDArray[np.generic],
+    ) -> None:
+        self._function = function
+        self._first: tuple[Sequence[object], NDArray[np.generic]] | None = arguments, value
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"_function": self._function, "_first": None}
+
+    def __call__(self, *given: object, **named: object) -> object:
+        """Return the value of the function."""
+        first, arguments = self._first, (*given, *named.values())
+        if first is not None and all(
+            np.array_equal(np.asarray(one), np.asarray(known))
+            for one, known in zip(arguments, first[0], strict=True)
+        ):
+            self._first = None
+            return first[1]
+        return self._function(*given, **named)
 
 
 class _WithIndices:

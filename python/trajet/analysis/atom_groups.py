@@ -11,6 +11,7 @@ from trajet.analysis.arguments import AsOption, OtherAtoms
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import further_selection, main_selection
 from trajet.labels import atom_labels, chains_of, first_atoms, residue_labels
+from trajet.messages import Message
 from trajet.particles import masses_as_weights
 from trajet.result.axes import Axis, named
 from trajet.topology import Atoms, Topology
@@ -67,9 +68,9 @@ class AtomGroups:
 
     @classmethod
     def of(
-        cls, selections: list[Selection], by: GroupBy, weights: Weights, remarks: list[str]
+        cls, selections: list[Selection], by: GroupBy, weights: Weights, messages: list[Message]
     ) -> "AtomGroups":
-        """Divide selections into groups; append remarks on guessed masses.
+        """Divide selections into groups; append messages on guessed masses.
 
         Raises
         ------
@@ -94,8 +95,8 @@ class AtomGroups:
             columns.append(selection.columns[order])
             if isinstance(weights, str) and weights == "mass":
                 atoms = selection.topology_atoms[order]
-                numbers.append(masses_as_weights(atoms, remarks, counts, tuple(names)))
-            elif (found := weights_of(weights, selection, remarks)) is not None:
+                numbers.append(masses_as_weights(atoms, messages, counts, tuple(names)))
+            elif (found := weights_of(weights, selection, messages)) is not None:
                 numbers.append(found[order])
             per_selection.append(len(counts))
             sizes.extend(counts)

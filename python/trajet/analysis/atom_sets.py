@@ -51,11 +51,6 @@ class AtomSet:
         """Number of atoms; None if it is another in each frame."""
         return self.atoms.n_atoms if self.updating is None else None
 
-    @property
-    def t_select(self) -> float:
-        """Seconds that evaluating the selection took."""
-        return (self.updating or self.atoms).t_select
-
     def positions_in(self, frame: int, run: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the positions of the atoms that count in a frame, `(n, 3)`, Å.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from trajet._trajet import SelectionError
 from trajet.box import Box
 from trajet.labels import chain_numbers, residue_labels, residue_names
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.topology import Atoms, Topology, listed
 from trajet.trajectory import Trajectory
@@ -46,13 +47,13 @@ class BackboneAngles:
     within_chains: NDArray[np.bool_]
 
 
-def backbone_dihedrals(atoms: Atoms, label: str, remarks: list[str]) -> BackboneAngles:
+def backbone_dihedrals(atoms: Atoms, label: str, messages: list[Message]) -> BackboneAngles:
     """Return φ and ψ of each residue of `atoms` that has both.
 
     Residues are neighbours if they follow one another in the topology, or if it lists a bond
     between C of one and N of the other, as that which closes a cyclic peptide. Whether they are
     bonded is not checked. If a residue has several N, CA or C (alternate locations), the one in
-    `atoms` is used. Residues with none or several in `atoms` are left out, with a remark.
+    `atoms` is used. Residues with none or several in `atoms` are left out, with a message.
 
     Raises
     ------
@@ -71,17 +72,26 @@ def backbone_dihedrals(atoms: Atoms, label: str, remarks: list[str]) -> Backbone
     before, after = before[here], after[here]
     fours = np.stack(
         [
-            *(c[before], n[here], alpha[here], c[here]),
-            *(n[here], alpha[here], c[here], n[after]),
+            c[before],
+            n[here],
+            alpha[here],
+            c[here],
+            n[here],
+            alpha[here],
+            c[here],
+            n[after],
         ],
         axis=1,
     )
     both = (fours >= 0).all(axis=1)
     if doubtful := residue_names(topology, rows[here[~both & (fours != _NONE).all(axis=1)]]):
-        remarks.append(
-            "residues left out, since they or their neighbours have several N, CA or C (alternate"
-            f" locations?): {listed(doubtful)}; use a selection that has one of them"
-            f" ({_choice(topology)})"
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                "residues left out, since they or their neighbours have several N, CA or C"
+                f" (alternate locations?): {listed(doubtful)}",
+                f"use a selection that has one of them ({_choice(topology)})",
+            )
         )
     chains = chains_of_places(topology)
     within_chains = (chains[before] == chains[here]) & (chains[here] == chains[after])
@@ -90,14 +100,18 @@ def backbone_dihedrals(atoms: Atoms, label: str, remarks: list[str]) -> Backbone
     lacking &= (fours == _NONE).any(axis=1)
     if lacking.any():
         called = residue_labels(topology)[rows[here[lacking]]].tolist()
-        remarks.append(
-            f"residues left out, since they or their neighbours lack N, CA or C: {listed(called)}"
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                "residues left out, since they or their neighbours lack N, CA or C:"
+                f" {listed(called)}",
+            )
         )
     if not both.any():
         raise SelectionError(
             f"selection {quoted(label)}: none of its {len(selected)} residues has both φ and ψ:"
             " they need the atoms N, CA and C, and neighbours in the sequence; give four atoms of"
-            " each angle (quadruples=, --quadruples)" + "".join(f"; {remark}" for remark in remarks)
+            " each angle (quadruples=)" + "".join(f"; {message}" for message in messages)
         )
     names = residue_labels(topology)[rows[here[both]]].tolist()
     return BackboneAngles(

@@ -4,13 +4,14 @@ Blocks are nodes of the fixed tree of merges, so that errors have the same bits 
 means of 64 to 128 blocks are a series, of which `trajet.uncertainty` takes the error.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.messages import Code, Message
 from trajet.result import Table
 from trajet.uncertainty.estimates import estimates_of_blocks
 
@@ -30,17 +31,19 @@ class BlockErrors:
         `(n_numbers,)`, standard errors, and longer sides of the 95 % intervals; NaN where unknown.
     resolved
         `(n_numbers,)`, whether the intervals can be trusted; False where unknown.
-    remarks
-        A remark if some are not resolved.
+    messages
+        A message if some are not resolved.
     """
 
     standard_errors: NDArray[np.float64]
     half_widths: NDArray[np.float64]
     resolved: NDArray[np.bool_]
-    remarks: list[str]
+    messages: list[Message]
 
 
-def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
+def block_errors(
+    values: NDArray[np.float64], numbers: str, label: Callable[[int], str] = "number {}".format
+) -> BlockErrors:
     """Return the errors of numbers, each the mean of one number per block.
 
     Parameters
@@ -48,10 +51,12 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     values
         `(n_blocks, n_numbers)`.
     numbers
-        What they are, for the remark, such as "RMSF of atoms".
+        What they are, for the message, such as "RMSF of atoms".
+    label
+        Returns the name of a number, by its place.
     """
     # Numbers that are the same in all blocks, such as bins without any pair, have no error
-    # and need no remark. In a map of contacts they are the most.
+    # and need no message. In a map of contacts they are the most.
     is_constant = len(values) > 1 and (values == values[:1]).all(axis=0)
     changes = np.flatnonzero(~np.broadcast_to(is_constant, values.shape[1]))
     found = estimates_of_blocks(values if len(changes) == values.shape[1] else values[:, changes])
@@ -60,14 +65,17 @@ def block_errors(values: NDArray[np.float64], numbers: str) -> BlockErrors:
     resolved = np.zeros(values.shape[1], bool)
     resolved[changes] = found.is_resolved
     wrong = np.flatnonzero(found.reasons.astype(bool))
-    remarks = []
+    messages: list[Message] = []
     if len(wrong):
-        remarks.append(
-            f"errors from {len(values)} blocks of frames: {len(wrong)} of {values.shape[1]}"
-            f" {numbers} are not resolved, the first is number {changes[wrong[0]]}:"
-            f" {found.reasons[wrong[0]]}"
+        messages.append(
+            Message(
+                Code.NOT_RESOLVED,
+                f"errors from {len(values)} blocks of frames: {len(wrong)} of {values.shape[1]}"
+                f" {numbers} are not resolved, the first is {label(int(changes[wrong[0]]))}:"
+                f" {found.reasons[wrong[0]]}",
+            )
         )
-    return BlockErrors(errors, half_widths, resolved, remarks)
+    return BlockErrors(errors, half_widths, resolved, messages)
 
 
 def with_errors(table: _T, errors: BlockErrors | None, order: Literal["C", "F"] = "C") -> _T:

@@ -10,9 +10,6 @@ from trajet.analysis.runner import AnalysisOutcome
 from trajet.quoting import quoted
 from trajet.trajectory import Selection
 
-# Bytes of a bond while it is correlated.
-BYTES_OF_KEY = 6 * 8
-
 
 class BondSearch:
     """A search for hydrogen bonds: its donors and acceptors, and the labels of their groups.
@@ -95,34 +92,6 @@ class BondSearch:
         labels = outcome.integers("keys") // len(self._acceptors)
         counts = outcome.integers("counts")
         return np.bincount(labels, counts, len(self._donors)).astype(np.int64)
-
-    def parts(self, bonds: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-        """Return ranges of labels of donors with at most `most` bonds each.
-
-        Parameters
-        ----------
-        bonds
-            Number of bonds of each label.
-
-        Raises
-        ------
-        MemoryError
-            If one donor has more.
-        """
-        if bonds.max(initial=0) > most:
-            raise MemoryError(
-                f"the {bonds.max()} bonds of one donor take {bonds.max() * BYTES_OF_KEY} bytes"
-                " while they are correlated, more than max_memory (--max-memory): raise it, or"
-                " choose fewer frames"
-            )
-        ends = np.concatenate([[0], np.cumsum(bonds)])
-        parts = []
-        first = 0
-        while first < len(bonds):
-            last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
-            parts.append((first, last))
-            first = last
-        return parts
 
     def table(
         self, outcome: AnalysisOutcome

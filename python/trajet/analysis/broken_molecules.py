@@ -3,10 +3,11 @@
 Neighbouring atoms are compared: CA atoms of consecutive residues, and consecutive atoms of a
 residue. A molecule is broken if such neighbours lie on either side of the box. A molecule that is
 broken only between other atoms is not found. Chains that touch in frame 0 are compared likewise, by
-the closest pair of CA atoms.
+the closest pair of CA atoms, and a few other molecules, such as ligands, with the chain beside
+them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from trajet._trajet import TrajetError
 from trajet.analysis.backbone import CALCIUM
 from trajet.box import Box
 from trajet.labels import chain_numbers, chains_of
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory import Selection
@@ -34,8 +36,13 @@ _LONGEST = max(_BONDED, *_BACKBONE.values())
 # Chains touch where such atoms are closer than this, and may move apart by so much more, Å.
 _TOUCHING, _FURTHER = 8.0, 3.0
 _FURTHEST = _TOUCHING + _FURTHER
-# Fewest such atoms of a chain, and most chains that are compared.
-_LEAST_OF_CHAIN, _MOST_CHAINS = 10, 500
+# Fewest such atoms of a chain, and most chains and small molecules that are compared.
+_MIN_OF_CHAIN, _MAX_CHAINS = 10, 500
+# Most molecules beside chains that are compared with them: of more, such as water, all images mix.
+_MAX_SMALL = 20
+# A small molecule may move so far from its chain, as part of the cell's shortest height in frame 0;
+# images of any pair may be so far from each other, as part of that of their frame.
+_NEAR = 0.45
 
 
 @dataclass(frozen=True)
@@ -74,9 +81,9 @@ class Neighbours:
                 limits.append(own_limits)
         n_within = sum(map(len, pairs))
         if with_chains:
-            for own, own_limits in _touching(selections):
-                pairs.append(own)
-                limits.append(own_limits)
+            between, between_limits = _touching(selections)
+            pairs.append(between)
+            limits.append(between_limits)
         all_pairs, all_limits = np.concatenate(pairs), np.concatenate(limits)
         if len(selections) > 1:
             _, once = np.unique(all_pairs, axis=0, return_index=True)
@@ -94,39 +101,45 @@ class Neighbours:
             first=first, second=second, limits=self.limits, n_within=self.n_within
         )
 
-    def remarks(self, apart: "PairsApart", n_frames: int) -> list[str]:
-        """Return remarks if pairs were apart in some of the `n_frames` frames of a run."""
+    def messages(self, apart: "PairsApart", n_frames: int) -> list[Message]:
+        """Return messages if pairs were apart in some of the `n_frames` frames of a run."""
         broken, chains = apart
         found = []
         if broken is not None:
-            found.append(_remark(*self._described(broken, n_frames)))
+            found.append(_message(*self.described(broken, n_frames)))
         if chains is not None:
-            found.append(_remark_on_chains(*self._described(chains, n_frames)))
+            found.append(_message_on_chains(*self.described(chains, n_frames)))
         return found
 
-    def _described(
+    def described(
         self, apart: "BrokenMolecules", n_frames: int
     ) -> tuple[str, str, str, float, float]:
         """Return the selection, the frames, the two atoms, and their two distances."""
         n_apart, first_frame, pair, written, nearest = apart
         columns = self.pairs[pair]
-        whose = next(one for one in self.selections if np.isin(columns, one.columns).all())
-        atoms = whose.topology_atoms
-        at = [int(np.flatnonzero(whose.columns == column)[0]) for column in columns]
+        # Of two chains, each may be in a selection of its own.
+        both = [one for one in self.selections if np.isin(columns, one.columns).all()]
+        whose = both[:1] or [
+            next(one for one in self.selections if column in one.columns) for column in columns
+        ]
+        index = whose[0].source.index
+        topology = whose[0].topology_atoms.topology
+        atoms = Atoms(topology, index.indices_of(columns))
         where = f"frame {first_frame}"
         if n_frames > 1:
             where = f"{n_apart} of {n_frames} frames, the first is frame {first_frame}"
-        words = [atoms.describe(i) for i in at]
-        names = chains_of(Atoms(atoms.topology, atoms.indices[at]))
+        words = [atoms.describe(i) for i in range(2)]
+        names = chains_of(atoms)
         if pair >= self.n_within and names is not None:
             words = [f"{text} of {name}" for text, name in zip(words, names.tolist(), strict=True)]
-        return whose.label, where, " and ".join(words), written, nearest
+        labels = " and ".join(quoted(one.label) for one in whose)
+        return labels, where, " and ".join(words), written, nearest
 
 
 def find_broken_molecules(
     selection: Selection, positions: NDArray[np.floating], box: Box, where: str
-) -> list[str]:
-    """Return a remark if neighbouring atoms of a structure lie on either side of its box.
+) -> list[Message]:
+    """Return a message if neighbouring atoms of a structure lie on either side of its box.
 
     Parameters
     ----------
@@ -137,100 +150,205 @@ def find_broken_molecules(
     box
         Its unit cell.
     where
-        The structure, for the remark.
+        The structure, for the message.
     """
     if not selection.source.structure.is_known:
         return []
-    half = _shortest_height(box.cell) / 2
-    # `half` is NaN without a cell. In a small cell, images are as close as neighbours.
-    if not half > _LONGEST:
+    # The height is NaN without a cell. In a small cell, images are as close as neighbours.
+    if not _shortest_height(box.cell) > 2 * _LONGEST:
         return []
     atoms = selection.topology_atoms
     pairs, limits = _neighbours(atoms)
-    written = np.linalg.norm(np.diff(positions[pairs], axis=1)[:, 0], axis=1)
-    far = written > half
-    if not far.any():
+    if (apart := _first_apart(positions, pairs, limits, box)) is None:
         return []
-    pairs, limits, written = pairs[far], limits[far], written[far]
-    one, other = np.moveaxis(positions[pairs], 1, 0)
-    images = box.distances(one, other)
-    torn = np.flatnonzero(images <= limits)
-    if not torn.size:
-        return []
-    k = int(torn[0])
+    k, written, nearest = apart
     words = " and ".join(atoms.describe(int(i)) for i in pairs[k])
-    return [_remark(selection.label, where, words, written[k], images[k])]
+    return [_message(quoted(selection.label), where, words, written, nearest)]
 
 
-def _remark(label: str, where: str, atoms: str, written: float, nearest: float) -> str:
-    """Return the remark on broken molecules, given two neighbours on either side of the box."""
-    return (
-        f"selection {quoted(label)}, {where}: molecules are broken over the box, and positions are"
-        f" taken as they are written: neighbours lie on either side, such as {atoms},"
-        f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: make molecules whole with"
-        " --whole (selection.whole()), unless they are infinite"
-    )
+def find_chains_apart(
+    selections: Sequence[Selection], positions: Sequence[NDArray[np.floating]], box: Box, where: str
+) -> list[Message]:
+    """Return a message if chains that are near each other lie in different images of a box.
 
-
-def _remark_on_chains(label: str, where: str, atoms: str, written: float, nearest: float) -> str:
-    """Return the remark on chains in different images, given two of their atoms that touch."""
-    return (
-        f"selection {quoted(label)}, {where}: chains lie in different images of the box, and"
-        f" positions are taken as they are written: {atoms}, chains that touch in frame 0, are"
-        f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images: put chains together with"
-        " --repair or --cluster (trajectory.repair(), .cluster())"
-    )
-
-
-def _touching(
-    selections: Sequence[Selection],
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield the closest pairs of atoms of chains that touch in frame 0, and their limits.
-
-    Chains that touch as they are written are pairs. Others are pairs only if nearest images touch,
-    and no chains between connect them: those at the ends of a fibril touch over the box.
-
-    Yields
-    ------
-    pairs
-        `(n, 2)`, int64, columns of the trajectory.
-    limits
-        `(n,)`, float64, the largest distance at which a pair counts as touching, Å.
+    Parameters
+    ----------
+    selections, positions
+        Selections, and the positions of the atoms of each in the structure, `(n_atoms, 3)`, Å.
+    box
+        Its unit cell.
+    where
+        The structure, for the message.
     """
-    with_chains = [each for each in map(_chains, selections) if each is not None]
-    if not with_chains:
-        return
-    # Frame 0 is read once.
-    columns = np.unique(np.concatenate([own for own, _ in with_chains]))
+    if (found := _chains(selections)) is None:
+        return []
+    columns, chains, is_small = found
+    known, first = np.unique(np.concatenate([one.columns for one in selections]), return_index=True)
+    there = np.concatenate(positions)[first[np.searchsorted(known, columns)]].astype(np.float32)
+    pairs, limits = _near(there, chains, is_small, box)
+    if (apart := _first_apart(there, pairs, limits, box)) is None:
+        return []
+    neighbours = Neighbours(selections, columns[pairs], limits.astype(np.float32), 0)
+    labels, _, words, written, nearest = neighbours.described((1, 0, *apart), 1)
+    return [_message_on_chains(labels, where, words, written, nearest, near="")]
+
+
+def _first_apart(
+    positions: NDArray[np.floating], pairs: NDArray[np.int64], limits: NDArray[np.float64], box: Box
+) -> tuple[int, float, float] | None:
+    """Return the number of the first pair that is apart, as runs find it, and its distances, Å."""
+    height = _shortest_height(box.cell)
+    written = np.linalg.norm(np.diff(positions[pairs], axis=1)[:, 0], axis=1)
+    far = np.flatnonzero(written > height / 2)
+    if not far.size:
+        return None
+    one, other = np.moveaxis(positions[pairs[far]], 1, 0)
+    nearest = box.distances(one, other)
+    apart = np.flatnonzero(nearest <= np.minimum(limits[far], _NEAR * height))
+    if not apart.size:
+        return None
+    k = int(apart[0])
+    return int(far[k]), float(written[far[k]]), float(nearest[k])
+
+
+def _message(labels: str, where: str, atoms: str, written: float, nearest: float) -> Message:
+    """Return the message on broken molecules, given two neighbours on either side of the box."""
+    return Message(
+        Code.BROKEN_MOLECULES,
+        f"selection {labels}, {where}: molecules are broken over the box, and positions are"
+        f" taken as they are written: neighbours lie on either side, such as {atoms},"
+        f" {written:.1f} Å apart, {nearest:.1f} Å as nearest images",
+        "make molecules whole with selection.whole(), or several of them, as a protein and its"
+        " ligand, with trajectory.repair(...); infinite ones need neither",
+    )
+
+
+def _message_on_chains(
+    labels: str,
+    where: str,
+    atoms: str,
+    written: float,
+    nearest: float,
+    near: str = ", near each other in frame 0,",
+) -> Message:
+    """Return the message on chains in different images, given two of their atoms that touch."""
+    return Message(
+        Code.CHAINS_IN_IMAGES,
+        f"selection {labels}, {where}: molecules lie in different images of the box, and positions"
+        f" are taken as they are written: {atoms}{near} are {written:.1f} Å apart, {nearest:.1f} Å"
+        " as nearest images",
+        "put molecules together with trajectory.repair(...) or trajectory.cluster(...)",
+    )
+
+
+def _touching(selections: Sequence[Selection]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the pairs of `_near` in frame 0, as columns of the trajectory, and their limits."""
+    none = np.zeros((0, 2), np.int64), np.zeros(0)
+    if (found := _chains(selections)) is None:
+        return none
+    columns, chains, is_small = found
     try:
         block = selections[0].trajectory.source.read([0], columns, None, counted=False)
     except (TrajetError, OSError):
         # The run needs not read this frame; if it does, it meets the error.
-        return
-    box, positions = Box.of(block), block.positions[0]
-    if not _shortest_height(box.cell) > 2 * _FURTHEST:
-        return
-    for own, chains in with_chains:
-        placed = positions[np.searchsorted(columns, own)]
-        if np.isfinite(placed).all():
-            pairs, nearest = _closest(placed, chains, box)
-            yield own[pairs], nearest + _FURTHER
+        return none
+    pairs, limits = _near(block.positions[0], chains, is_small, Box.of(block))
+    return columns[pairs], limits
 
 
-def _chains(selection: Selection) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Return columns and chains of the CA atoms of a selection; None without several chains."""
-    if not selection.source.structure.is_known:
+def _near(
+    positions: NDArray[np.float32],
+    chains: NDArray[np.int64],
+    is_small: NDArray[np.bool_],
+    box: Box,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the closest pairs of atoms of chains that touch, and of small molecules.
+
+    Chains that touch as they are written are pairs. Others are pairs only if nearest images touch,
+    and no chains between connect them: those at the ends of a fibril touch over the box. A small
+    molecule that touches nothing is paired with the chain that is nearest.
+
+    Parameters
+    ----------
+    positions, chains, is_small
+        Positions of atoms (Å), and the chain or small molecule of each; see `_chains`.
+
+    Returns
+    -------
+    pairs
+        `(n, 2)`, int64, places of the atoms.
+    limits
+        `(n,)`, float64, the largest distance at which a pair is compared, Å.
+    """
+    height = _shortest_height(box.cell)
+    if not (height > 2 * _FURTHEST and np.isfinite(positions).all()):
+        return np.zeros((0, 2), np.int64), np.zeros(0)
+    pairs, nearest = _closest(positions, chains, box)
+    limits = np.where(is_small[pairs].any(axis=1), _NEAR * height, nearest + _FURTHER)
+    large = np.flatnonzero(~is_small)
+    for chain in np.setdiff1d(chains[is_small], chains[pairs]):
+        atom = np.flatnonzero(chains == chain)[:1]
+        distances = box.distances(np.repeat(positions[atom], len(large), axis=0), positions[large])
+        if distances.min() < _NEAR * height:
+            pairs = np.append(pairs, [[atom[0], large[distances.argmin()]]], axis=0)
+            limits = np.append(limits, _NEAR * height)
+    return pairs, limits
+
+
+def _chains(
+    selections: Sequence[Selection],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]] | None:
+    """Return columns and chains of the CA atoms of selections, and of small molecules beside them.
+
+    Returns
+    -------
+    columns, chains, is_small
+        `(n,)` each, columns ascending; None if there is no chain, or nothing beside it.
+    """
+    columns, chains, is_small = [], [], []
+    for selection in selections:
+        if not selection.source.structure.is_known:
+            continue
+        atoms = selection.topology_atoms
+        there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))
+        there = there[~_is_calcium(atoms, there)]
+        columns.append(selection.columns[there])
+        chains.append(chain_numbers(Atoms(atoms.topology, atoms.indices[there])))
+        is_small.append(np.zeros(len(there), np.bool_))
+        if len(there) < len(atoms) and len(small := _small_molecules(atoms, there)):
+            columns.append(selection.columns[small])
+            # Numbers that no chain has.
+            chains.append(-1 - atoms.places[small])
+            is_small.append(np.ones(len(small), np.bool_))
+    if not columns:
         return None
-    atoms = selection.topology_atoms
-    there = np.sort(np.concatenate([atoms.named(name) for name in _BACKBONE]))
-    there = there[~_is_calcium(atoms, there)]
-    numbers = chain_numbers(Atoms(atoms.topology, atoms.indices[there]))
-    _, chains, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    is_chain = counts >= _LEAST_OF_CHAIN
-    if not 2 <= np.count_nonzero(is_chain) <= _MOST_CHAINS:
+    found, first = np.unique(np.concatenate(columns), return_index=True)
+    are_small = np.concatenate(is_small)[first]
+    _, numbers, counts = np.unique(
+        np.concatenate(chains)[first], return_inverse=True, return_counts=True
+    )
+    kept = are_small | (counts >= _MIN_OF_CHAIN)[numbers]
+    # `np.unique` without counts imports the masked arrays of NumPy.
+    n_parts = np.count_nonzero(np.bincount(numbers[kept]))
+    if are_small[kept].all() or not 2 <= n_parts <= _MAX_CHAINS:
         return None
-    kept = is_chain[chains]
-    return selection.columns[there[kept]], chains[kept]
+    return found[kept], numbers[kept], are_small[kept]
+
+
+def _small_molecules(atoms: Atoms, backbone: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the atoms of residues without a backbone, if these are few, such as ligands."""
+    topology, places = atoms.topology, atoms.places
+    is_beside = np.ones(topology.n_places, np.bool_)
+    is_beside[places[backbone]] = False
+    beside = np.flatnonzero(is_beside[places])
+    of_these = np.unique(places[beside])
+    if not 0 < len(of_these) <= _MAX_SMALL:
+        return np.zeros(0, np.int64)
+    # Side chains alone are no molecules.
+    whole = Atoms(topology, np.flatnonzero(np.isin(topology.places, of_these)))
+    of_protein = np.concatenate([whole.named(name) for name in _BACKBONE])
+    of_protein = of_protein[~_is_calcium(whole, of_protein)]
+    return beside[~np.isin(places[beside], whole.places[of_protein])]
 
 
 def _closest(

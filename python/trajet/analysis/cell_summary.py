@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from trajet.messages import Code, Message
 from trajet.trajectory import UpdatingSelection
 
 # Keywords of selections that compare distances.
@@ -42,25 +43,29 @@ class CellSummary:
         """Number of frames with a cell."""
         return self.n_frames - self.n_missing
 
-    def missing(self) -> list[str]:
-        """Return a remark if nearest images were asked for in frames that have no cell."""
+    def missing(self) -> list[Message]:
+        """Return a message if nearest images were asked for in frames that have no cell."""
         if not self.n_missing:
             return []
         return [
-            f"{self._missing_frames()}: their distances are those of the positions as they are, not"
-            " of nearest images: give pbc=False (--no-pbc) if that is meant for all frames"
-            f"{', or leave these frames out' if self.n_present else ''}"
+            Message(
+                Code.NO_CELL,
+                f"{self._missing_frames()}: their distances are those of the positions as they"
+                " are, not of nearest images",
+                f"give pbc=False if that is meant for all frames"
+                f"{', or leave these frames out' if self.n_present else ''}",
+            )
         ]
 
-    def missing_in_some(self) -> list[str]:
-        """Return the remark of `missing` if other frames have a cell.
+    def missing_in_some(self) -> list[Message]:
+        """Return the message of `missing` if other frames have a cell.
 
         For analyses of distances within molecules, which a trajectory without any cell may have.
         """
         return self.missing() if self.n_present else []
 
-    def missing_for(self, selections: Iterable[object]) -> list[str]:
-        """Return a remark if an updating selection compares distances in frames without a cell."""
+    def missing_for(self, selections: Iterable[object]) -> list[Message]:
+        """Return a message if an updating selection compares distances in frames without a cell."""
         by_distance = any(
             isinstance(each, UpdatingSelection) and _BY_DISTANCE.search(each.text)
             for each in selections
@@ -68,13 +73,16 @@ class CellSummary:
         if not (by_distance and self.n_missing):
             return []
         return [
-            f"{self._missing_frames()}: distances that the selection compares are those of the"
-            " positions as they are, not of nearest images"
-            f"{': leave these frames out unless that is meant' if self.n_present else ''}"
+            Message(
+                Code.NO_CELL,
+                f"{self._missing_frames()}: distances that the selection compares are those of the"
+                " positions as they are, not of nearest images"
+                f"{': leave these frames out unless that is meant' if self.n_present else ''}",
+            )
         ]
 
-    def too_small(self, longest: str, consequence: str) -> list[str]:
-        """Return a remark if distances exceed half of the shortest lattice vector.
+    def too_small(self, longest: str, consequence: str) -> list[Message]:
+        """Return a message if distances exceed half of the shortest lattice vector.
 
         Parameters
         ----------
@@ -88,12 +96,16 @@ class CellSummary:
             return []
         first = f", first in frame {self.first_small}" if self.n_small > 1 else ""
         return [
-            f"{longest} half of the distance between an atom and its own nearest image is"
-            f" less in {self.n_small} of {self.n_frames} frames{first}: {self.least_half:.1f} Å in"
-            f" frame {self.least_frame}: {consequence}"
+            Message(
+                Code.SMALL_CELL,
+                f"{longest} half of the distance between an atom and its own nearest image is less"
+                f" in {self.n_small} of {self.n_frames} frames{first}: {self.least_half:.1f} Å in"
+                f" frame {self.least_frame}",
+                consequence,
+            )
         ]
 
     def _missing_frames(self) -> str:
-        """Return the beginning of a remark on frames without a cell."""
+        """Return the beginning of a message on frames without a cell."""
         number = f"{self.n_missing} of {self.n_frames} frames have no unit cell"
         return f"{number} (the first is frame {self.first_missing})" if self.n_present else number

@@ -13,6 +13,7 @@ from trajet.analysis.atom_groups import (
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.messages import Message
 from trajet.quoting import quoted
 from trajet.result import Distances
 from trajet.result.axes import pairs_within
@@ -86,7 +87,7 @@ def center_distances(
     if there are several: they must be of one trajectory.
 
     With `pbc`, the nearest image of the difference of two centres is taken, as by `distances`. A
-    remark names the number of frames without a cell, whose distances are those of the positions as
+    message names the number of frames without a cell, whose distances are those of the positions as
     they are.
 
     Examples
@@ -102,9 +103,9 @@ def center_distances(
     others = [] if other is None else further_selections(other, main.trajectory)
     if others and not isinstance(weights, str):
         raise ValueError("weights of several selections are 'mass' or 'equal', not numbers")
-    remarks: list[str] = []
+    messages: list[Message] = []
     selections = [*own, *others]
-    groups = AtomGroups.of(selections, by, weights, remarks)
+    groups = AtomGroups.of(selections, by, weights, messages)
     n_a = groups.n_groups_of(len(own))
     if other is None and n_a < 2:
         raise SelectionError(
@@ -123,7 +124,7 @@ def center_distances(
     outcome = yield RunRequest(
         plan, selections, as_written=selections, chains_apart=by != "selection"
     )
-    remarks += outcome.cells.missing() if pbc else []
+    messages += outcome.cells.missing() if pbc else []
     values = outcome.floats("distances")
     if other is not None:
         values = values.reshape(len(outcome.frames), n_a, len(groups.sizes) - n_a)
@@ -138,5 +139,5 @@ def center_distances(
         name="distance",
         units="Å",
         selections=tuple(one.label for one in selections),
-        report=outcome.report(remarks, recorded={"n_groups": n_groups}),
+        report=outcome.report(messages, recorded={"n_groups": n_groups}),
     )

@@ -8,6 +8,7 @@ from trajet.analysis.atom_groups import AtomGroups, GroupBy
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.messages import Message
 from trajet.result import Centers
 from trajet.result.axes import named
 
@@ -66,8 +67,8 @@ def centers(
     ((98, 214, 3), ['MET1', 'ARG2'])
     """
     main = main_selection(selection)
-    remarks: list[str] = []
-    groups = AtomGroups.of([main], by, weights, remarks)
+    messages: list[Message] = []
+    groups = AtomGroups.of([main], by, weights, messages)
 
     plan = Plan(
         "centers",
@@ -84,5 +85,5 @@ def centers(
         name="center",
         units="Å",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded={"n_groups": len(groups.sizes)}),
+        report=outcome.report(messages, recorded={"n_groups": len(groups.sizes)}),
     )

@@ -16,7 +16,7 @@ from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted
-from trajet.result import Clusters, PairwiseRmsd, Table, analysis_of
+from trajet.result import Clusters, PairwiseRmsd, Table
 from trajet.result.axes import Axis
 from trajet.trajectory import Selection, resolve_frames
 
@@ -166,9 +166,9 @@ def cluster_rmsd(
         check_memory(parts, max_memory, f"choose fewer frames{_FEWER}")
         labels = hierarchical(values, method, cutoff=cutoff, n_clusters=n_clusters)
     found = len(values) < 2 or int(labels.max()) + 1 < len(labels)
-    remarks = looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no two frames are")
+    messages = looks_like_nm("cutoff", cutoff, found=found, what="no two frames are")
     report = pairs.report.changed(
-        remarks=[*remarks, *analysis_of(pairs.report)["remarks"]],
+        messages=[*messages, *pairs.messages],
         parameters={"method": method, "cutoff": cutoff, "n_clusters": n_clusters},
         analysis="cluster_rmsd",
     )

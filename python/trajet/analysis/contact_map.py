@@ -8,13 +8,32 @@ from numpy.typing import NDArray
 
 from trajet._trajet import Plan, SelectionError
 from trajet.alternate_locations import exclude_each_other
-from trajet.analysis.arguments import ANGSTROM, Above, Atoms, Between, OtherAtoms
+from trajet.analysis.arguments import (
+    ANGSTROM,
+    BYTES,
+    PS,
+    Above,
+    Atoms,
+    Between,
+    OtherAtoms,
+    Unit,
+)
 from trajet.analysis.atom_groups import labelled_atoms, residues_axis
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.chain_neighbours import ChainNeighbours
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.lifetimes import (
+    DEFAULT_MEMORY,
+    Lasting,
+    as_many,
+    check_intermittency,
+    check_lifetimes,
+    frames_of_keys,
+    wanted,
+    within_memory,
+)
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunOptions,
@@ -33,6 +52,7 @@ from trajet.trajectory import Selection
 @analysis(
     axes=("residues", "residues"),
     counts_repeats=False,
+    check=check_lifetimes,
     examples=r"""
     trajet contact-map adk.psf adk.xtc --select protein --heavy-only --plot map.png
     trajet contact-map top.gro run.xtc --select "resid 1:99" --other "resid 100:198" -o map.csv
@@ -46,8 +66,12 @@ def contact_map(
     heavy_only: bool = False,
     exclude_neighbors: Annotated[int, Between(0)] = 0,
     by: Literal["residue", "atom"] = "residue",
+    lifetimes: bool = False,
+    max_lag: Annotated[float, PS, Between(0)] | None = None,
+    intermittency: Annotated[int, Unit("frames"), Between(0)] = 0,
     pbc: bool = True,
     errors: bool = False,
+    max_memory: Annotated[int, BYTES] = DEFAULT_MEMORY,
     **run: Unpack[RunOptions],
 ) -> Steps[ContactMap]:
     """Compute how often residues are in contact.
@@ -72,10 +96,20 @@ def contact_map(
         residues ends a chain; disulfides do not count.
     by
         The rows and columns of the map. "residue", or "atom" for contacts of single atoms.
+    lifetimes
+        Whether the result has the correlation functions of the pairs in contact, which give their
+        lifetimes, and dwell times. The frames are then read twice, or more often if `max_memory`
+        requires it.
+    max_lag
+        The largest lag of the correlation functions, ps. None for half of the time of the frames.
+    intermittency
+        Longest gap, in frames, that does not end a contact.
     pbc
         Whether distances are those of nearest images, in frames with a cell.
     errors
         Whether errors are estimated from blocks of frames. They take up to 1 kB per pair.
+    max_memory
+        Memory for the contacts of which lifetimes are computed at a time.
 
     Returns
     -------
@@ -83,7 +117,8 @@ def contact_map(
         `values` `(n_rows, n_columns)`, float64, from 0 to 1, NaN for pairs that are left out;
         `counts`, the numbers of frames; the axes of rows and columns; with `errors` also
         `standard_errors` and `half_widths`, longer sides of the 95 % intervals, which are NaN for
-        pairs that are in contact in every block of frames equally often.
+        pairs that are in contact in every block of frames equally often; with `lifetimes`,
+        `lifetimes` and `dwell_times`.
 
     Raises
     ------
@@ -91,17 +126,19 @@ def contact_map(
         If a selection matches no atom, every pair is left out, or hydrogens are unknown.
     AnalysisError
         If the cut-off is above half of the shortest lattice vector of a frame, or an atom has no
-        position.
+        position; or, for lifetimes, if frames are not evenly spaced.
     MemoryError
-        If the map does not fit into memory.
+        If the map does not fit into memory, or the contacts of one row take more than `max_memory`.
     ValueError
-        If the cut-off is not positive, or the number of neighbours is negative.
+        If the cut-off is not positive, the number of neighbours is negative, or a lag is longer
+        than the trajectory.
 
     Notes
     -----
     A pair of atoms at the distance of the cut-off is a contact, unless they are at different
     alternate locations of one residue; with `by="atom"`, such pairs are left out. A map takes 8
-    bytes per pair of residues on each thread.
+    bytes per pair of residues on each thread. `tj.survival` says what lifetimes and dwell times
+    are.
 
     Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
     2nd edition (2017), 5.3.2.
@@ -118,6 +155,7 @@ def contact_map(
     if by not in ("residue", "atom"):
         raise ValueError(f"a map is by 'residue' or by 'atom', not {by!r}")
     whole_number(exclude_neighbors, "exclude_neighbors", least=0)
+    check_intermittency(intermittency)
     main = main_selection(selection)
     if exclude_neighbors and not main.trajectory.has_topology:
         raise SelectionError(
@@ -127,17 +165,17 @@ def contact_map(
     chosen = [main] if others is None else [main, others]
     groups = [_Groups.of(each, by, heavy_only) for each in chosen]
     rows, columns = groups[0], groups[-1]
-    plan = Plan(
-        "contact_map",
-        groups=rows.atoms,
-        others=None if others is None else columns.atoms,
-        cutoff=float(cutoff),
-        periodic=pbc,
-        locations=selected_locations(chosen),
-    )
+    parameters = {
+        "groups": rows.atoms,
+        "others": None if others is None else columns.atoms,
+        "cutoff": float(cutoff),
+        "periodic": pbc,
+        "locations": selected_locations(chosen),
+    }
+    plan = Plan("contact_map", **parameters, members=None)
     fewer = "choose fewer atoms"
     if by == "atom":
-        fewer += ", or residues instead of atoms (by='residue', --by residue)"
+        fewer += ", or residues instead of atoms (by='residue')"
     shape = (len(rows.atoms), len(columns.atoms))
     _check_map(shape, fewer, within=others is None)
     outcome = yield RunRequest(plan, chosen, smaller_state=fewer, in_blocks=errors)
@@ -153,23 +191,37 @@ def contact_map(
             f"every pair of {by}s is left out: choose more atoms, or a smaller exclude_neighbors"
         )
     counts = _square(outcome.integers("counts"), shape, within=others is None)
+    lasting = None
+    if lifetimes:
+        lasting = Lasting(outcome, max_lag, intermittency)
+        once = np.triu(counts) if others is None else counts
+        for first, end in within_memory(once.sum(axis=1), max_memory, f"contacts of one {by}"):
+            members = wanted(max_memory, first * shape[1], end * shape[1])
+            part = yield RunRequest(Plan("contact_map", **parameters, members=members), chosen)
+            as_many(part, "keys", int(once[first:end].sum()), "contacts")
+            keys = part.integers("keys")
+            kept = ~left_out.ravel()[keys]
+            lasting.add(keys[kept], frames_of_keys(part.integers("count"))[kept])
     counts[left_out] = 0
     with np.errstate(invalid="ignore"):
         # Without frames there is no fraction.
         values = counts / np.float64(n_frames)
     values[left_out] = np.nan
     of_errors = _errors(outcome) if errors else None
-    remarks = outcome.cells.missing() if pbc else []
-    remarks += [] if of_errors is None else of_errors.remarks
+    messages = outcome.cells.missing() if pbc else []
+    messages += [] if of_errors is None else of_errors.messages
     found = bool(counts.any()) or not n_frames
-    remarks += looks_like_nm("cutoff", "--cutoff", float(cutoff), found=found, what="no contact is")
+    messages += looks_like_nm("cutoff", float(cutoff), found=found, what="no contact is")
+    messages += [] if lasting is None else lasting.messages()
+    labels = tuple(dict.fromkeys(each.label for each in chosen))
+    report = outcome.report(messages, uses_times=lifetimes)
     return ContactMap(
         values=values,
         axes=(rows.axis, columns.axis),
         name="fraction",
         units="",
-        selections=tuple(dict.fromkeys(each.label for each in chosen)),
-        report=outcome.report(remarks, uses_times=False),
+        selections=labels,
+        report=report,
         also={"frames": counts},
         within=others is None,
         cutoff=float(cutoff),
@@ -180,6 +232,7 @@ def contact_map(
         resolved=None
         if of_errors is None
         else _map(of_errors.resolved.astype(np.float64), left_out, others) == 1,
+        parts={} if lasting is None else lasting.parts(labels, report),
     )
 
 

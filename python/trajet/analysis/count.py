@@ -9,6 +9,8 @@ from trajet.analysis.arguments import AtomsOption
 from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.messages import Code, Message
+from trajet.quoting import quoted
 from trajet.result import Table
 from trajet.trajectory import Selection, UpdatingSelection
 
@@ -68,19 +70,27 @@ def count(
     main = selection if isinstance(selection, UpdatingSelection) else main_selection(selection)
     if isinstance(main, UpdatingSelection):
         native, columns = main.prepared(has_selected=False)
-        plan = Plan("count", atoms=columns, selection=native.to_bytes())
+        plan = Plan("count", atoms=columns, selection=native.to_bytes(), members=None)
     else:
-        plan = Plan("count", atoms=main.columns, selection=None)
+        plan = Plan("count", atoms=main.columns, selection=None, members=None)
     outcome = yield RunRequest(plan, [main])
-    remarks = selections_in_nm(
+    messages = selections_in_nm(
         [main.label], found=bool(outcome.arrays["count"].any()) or not len(outcome.frames)
     )
-    remarks += outcome.cells.missing_for([main])
+    messages += outcome.cells.missing_for([main])
+    if not isinstance(main, UpdatingSelection):
+        messages.append(
+            Message(
+                Code.SAME_ATOMS,
+                f"{quoted(main.label)} are the same atoms in all frames, and so is their number",
+                "select those of each frame with traj.select(..., updating=True)",
+            )
+        )
     return Table(
         values=outcome.integers("count").astype(np.float64),
         axes=(outcome.frames_axis,),
         name="N",
         units="atoms",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded={"updating": isinstance(main, UpdatingSelection)}),
+        report=outcome.report(messages, recorded={"updating": isinstance(main, UpdatingSelection)}),
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError, Plan, SelectionError
+from trajet._trajet import MAX_BLOCKS_OF_ERRORS, AnalysisError, Plan, SelectionError
 from trajet.analysis.amounts import UNITS, Quantity, amounts_of
 from trajet.analysis.arguments import ANGSTROM, Above, AsOption, Between, Metavar, UpdatingAtoms
 from trajet.analysis.atom_sets import AtomSet, main_set
@@ -14,6 +14,7 @@ from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
 from trajet.memory import check_memory
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import Density
 from trajet.result.axes import bins
@@ -24,9 +25,9 @@ from trajet.trajectory import (
 )
 
 # Voxels of a grid of 1 GiB.
-_MOST_VOXELS = 2**27
+_MAX_VOXELS = 2**27
 # Bytes of a voxel in all blocks, and of the series that are made of them.
-_BLOCK_BYTES = 2 * 8 * MOST_BLOCKS_OF_ERRORS
+_BLOCK_BYTES = 2 * 8 * MAX_BLOCKS_OF_ERRORS
 
 # Three numbers on the command line.
 _POINT = Annotated[tuple[float, float, float], ANGSTROM, Metavar("X Y Z")]
@@ -100,7 +101,7 @@ def density(
     -----
     Positions are used as stored: they are not wrapped into the cell. Repair, centre and fit the
     trajectory first, so that the grid stays with the molecule of interest: `traj.whole()`,
-    `traj.center(...)`, `traj.wrap()`, `traj.fit(...)`. `report["remarks"]` say how many atoms were
+    `traj.center(...)`, `traj.wrap()`, `traj.fit(...)`. `warnings` say how many atoms were
     outside of the grid.
 
     Without `grid_center` and `grid_size` the grid is that of MDAnalysis' `DensityAnalysis`. Each
@@ -120,13 +121,13 @@ def density(
         raise ValueError(f"spacing must be a length above 0 Å, not {spacing}")
     if not (np.isfinite(padding) and padding >= 0):
         raise ValueError(f"padding must be a length of 0 Å or more, not {padding}")
-    remarks: list[str] = []
-    amounts = amounts_of(quantity, main.atoms, remarks)
+    messages: list[Message] = []
+    amounts = amounts_of(quantity, main.atoms, messages)
     low, counts = _grid(main, spacing, grid_center, grid_size, padding, run.get("frames"))
     high = low + counts * spacing
     grid = [(int(n), (float(a), float(b))) for n, a, b in zip(counts, low, high, strict=True)]
 
-    smaller = "choose a larger spacing (--spacing) or a smaller grid_size (--grid-size)"
+    smaller = "choose a larger spacing= or a smaller grid_size="
     if errors:
         n_bytes = _BLOCK_BYTES * int(counts.prod())
         check_memory([("errors of voxels", n_bytes)], None, smaller)
@@ -138,14 +139,18 @@ def density(
     n_frames = outcome.number("n_frames")
     counted, inside = outcome.number("n_atoms"), outcome.number("n_inside")
     units, factor = UNITS[quantity]
-    remarks += outcome.cells.missing_for([main.updating])
+    messages += outcome.cells.missing_for([main.updating])
     outside = counted - inside
     if outside:
         share = 100 * outside / counted
-        remarks.append(
-            f"{share:.3g} % of the atoms, over all frames, lie outside of the grid: choose another"
-            " grid_center or a larger grid_size, or wrap and centre the trajectory first"
-            + ("" if inside else "; both are in Å, not in nm")
+        messages.append(
+            Message(
+                Code.OUTSIDE_GRID,
+                f"{share:.3g} % of the atoms, over all frames, lie outside of the grid",
+                "choose another"
+                " grid_center or a larger grid_size, or wrap and centre the trajectory first"
+                + ("" if inside else "; both are in Å, not in nm"),
+            )
         )
     voxel = spacing * spacing * spacing
     with np.errstate(invalid="ignore"):
@@ -160,7 +165,7 @@ def density(
         ]
         series = np.array(of_blocks).reshape(len(of_blocks), values.size)
         found = block_errors(series, "voxels")
-        remarks += found.remarks
+        messages += found.messages
     recorded = {
         "updating": main.updating is not None,
         "origin": low.tolist(),
@@ -173,7 +178,7 @@ def density(
         name=f"{quantity} density",
         units=units,
         selections=(main.label,),
-        report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        report=outcome.report(messages, recorded=recorded, uses_times=False),
         spacing=float(spacing),
     )
     return with_errors(result, found)
@@ -225,7 +230,7 @@ def _grid(
         # An extent that is a whole number of voxels stays one in spite of rounding.
         counts = np.maximum(1, np.ceil(edges / spacing - 1e-9))
         n_voxels = float(counts.prod())
-    if n_voxels > _MOST_VOXELS:
+    if n_voxels > _MAX_VOXELS:
         shape = " x ".join(f"{n:.6g}" for n in counts)
         raise ValueError(
             f"the grid would have {shape} voxels, {n_voxels * 8 / 2**30:.3g} GiB: choose a"

@@ -13,10 +13,10 @@ from trajet.analysis.backbone import PEPTIDE_BOND, backbone_dihedrals, listed_bo
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.box import Box
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import Dihedrals
 from trajet.result.axes import Axis
-from trajet.startup import Stopwatch
 from trajet.trajectory import Selection
 
 
@@ -69,7 +69,7 @@ def dihedrals(
         bond that closes a ring there, and are bonded: by the bonds of the topology, or else in
         frame 0. Their numbers and segments do not matter, nor whether neighbours are selected. If a
         residue has several N, CA or C, the selection must contain one of them ("protein and not
-        altloc B"); `report["remarks"]` name residues that are left out. With `quadruples`: the
+        altloc B"); `warnings` name residues that are left out. With `quadruples`: the
         trajectory, or any selection of it.
     quadruples
         Four atoms of each angle, by index from 0. `(n, 4)`, as for `Trajectory.select`.
@@ -109,11 +109,10 @@ def dihedrals(
     (98, 1)
     """
     main = main_selection(selection)
-    watch = Stopwatch()
     backbone = quadruples is None
-    remarks: list[str] = []
+    messages: list[Message] = []
     if quadruples is None:
-        names, fours, atom_columns = _backbone(main, remarks)
+        names, fours, atom_columns = _backbone(main, messages)
     else:
         fours = _checked(quadruples)
         atom_columns = main.trajectory.source.index.columns(fours.ravel()).reshape(fours.shape)
@@ -121,10 +120,9 @@ def dihedrals(
     outcome = yield RunRequest(
         Plan("dihedrals", quadruples=atom_columns, features=sin_cos, periodic=pbc),
         [main],
-        seconds=watch.seconds(),
     )
     if pbc:
-        remarks += outcome.cells.missing_in_some()
+        messages += outcome.cells.missing_in_some()
     recorded = {"n_dihedrals": len(fours), "backbone": backbone}
     return Dihedrals(
         values=outcome.floats("dihedrals"),
@@ -135,7 +133,7 @@ def dihedrals(
         name="dihedral features" if sin_cos else "dihedral angles",
         units="" if sin_cos else "degrees",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded=recorded),
+        report=outcome.report(messages, recorded=recorded),
     )
 
 
@@ -162,11 +160,11 @@ def _angles_axis(
 
 
 def _backbone(
-    main: Selection, remarks: list[str]
+    main: Selection, messages: list[Message]
 ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
     """Return the backbone angles, φ and ψ of one residue after the other.
 
-    Residues that are left out are added to the remarks.
+    Residues that are left out are added to the messages.
 
     Returns
     -------
@@ -183,7 +181,7 @@ def _backbone(
         If no residue is left.
     """
     trajectory = main.trajectory
-    angles = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    angles = backbone_dihedrals(main.topology_atoms, main.label, messages)
     names, fours = angles.names, angles.fours
     columns, there = trajectory.source.index.columns_of(fours)
     # A residue needs all eight atoms of φ and ψ.
@@ -194,23 +192,29 @@ def _backbone(
             " and ψ in the tags that are open: open the whole data set"
         )
     if n_left_out := int((~kept).sum()):
-        remarks.append(
-            "residues left out, since atoms of their φ and ψ are not in the trajectory:"
-            f" {n_left_out}"
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                "residues left out, since atoms of their φ and ψ are not in the trajectory:"
+                f" {n_left_out}",
+            )
         )
     near = bonded_in_first_frame(main, columns[np.repeat(kept, 2)])
     bonded, known = listed_bonds(trajectory.topology, fours[np.repeat(kept, 2)])
     bonded = np.where(known, bonded, near)
     # Ends of chains have no neighbours to be bonded to.
     if n_left_out := int((~bonded & angles.within_chains[kept]).sum()):
-        remarks.append(
-            "residues left out, since they are not bonded to their neighbours in the topology, or"
-            f" in frame 0 (C and N within {PEPTIDE_BOND} Å): {n_left_out}"
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                "residues left out, since they are not bonded to their neighbours in the topology,"
+                f" or in frame 0 (C and N within {PEPTIDE_BOND} Å): {n_left_out}",
+            )
         )
     if not bonded.any():
         raise SelectionError(
             f"{trajectory.topology}: selection {quoted(main.label)}: no residue is bonded to its"
-            " neighbours: give four atoms of each angle (quadruples=, --quadruples)"
+            " neighbours: give four atoms of each angle (quadruples=)"
         )
     kept[kept] = bonded
     whole = np.repeat(kept, 2)

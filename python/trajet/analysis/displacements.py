@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 _WORK = 32 * 2**20
 _WORK_PART = 4
 # Particles of which errors follow: of fewer, they follow from blocks of time origins.
-LEAST_PARTICLES = 5
+MIN_PARTICLES = 5
 # Numbers for each frame and axis of a particle: frames of blocks and of pairs of them, their
 # spectra, and products of these.
 _WORK_OF_BLOCKS = 12
 # At least so many blocks, if there are frames enough.
-_LEAST_BLOCKS = 64
+_MIN_BLOCKS = 64
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Shape:
 
         It is 0, too, if blocks would take more than half of the memory: then there are no errors.
         """
-        if self.borders[-1] >= LEAST_PARTICLES:
+        if self.borders[-1] >= MIN_PARTICLES:
             return 0
         count = self.n_frames // size_of_blocks(self.n_frames)
         numbers = count * self.n_lags + _WORK_OF_BLOCKS * self.n_axes * self.n_frames
@@ -100,7 +100,7 @@ class Shape:
 
 def size_of_blocks(n_frames: int) -> int:
     """Return the time origins of each of 64 to 127 blocks, or 1 for fewer frames."""
-    return max(1, n_frames // _LEAST_BLOCKS)
+    return max(1, n_frames // _MIN_BLOCKS)
 
 
 def fast_length(least: int) -> int:

@@ -23,6 +23,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.messages import Message
 from trajet.result import Distances
 from trajet.result.axes import pairs_within
 
@@ -101,14 +102,14 @@ def distances(
     """
     main = main_selection(selection)
     others = None if other is None else further_selection(other, main.trajectory)
-    remarks: list[str] = []
+    messages: list[Message] = []
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         partner: object = "themselves"
         if others is not None:
             partner = {"atoms": others.columns}
         elif reference is not None:
-            target = reference_positions(reference, main, [], remarks, chosen)[0]
+            target = reference_positions(reference, main, [], messages, chosen)[0]
             partner = {"positions": target.positions}
         return Plan("distances", atoms=main.columns, partner=partner, periodic=pbc)
 
@@ -123,7 +124,7 @@ def distances(
     if partners is not None:
         values = values.reshape(len(outcome.frames), main.n_atoms, partners.n_atoms)
     if pbc:
-        remarks += outcome.cells.missing_in_some()
+        messages += outcome.cells.missing_in_some()
     inputs = [] if reference is None else describe_reference(reference)
     atoms = labelled_atoms(main)
     if partners is None:
@@ -137,5 +138,5 @@ def distances(
         name="distance",
         units="Å",
         selections=tuple(one.label for one in selections),
-        report=outcome.report(remarks, inputs=inputs),
+        report=outcome.report(messages, inputs=inputs),
     )

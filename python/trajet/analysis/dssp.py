@@ -19,10 +19,10 @@ from trajet.analysis.backbone import (
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
 from trajet.labels import residue_labels
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import SecondaryStructure
 from trajet.result.secondary import letters_of
-from trajet.startup import Stopwatch
 from trajet.topology import Atoms as TopologyAtoms
 from trajet.topology import listed
 from trajet.trajectory import Selection
@@ -87,7 +87,7 @@ def dssp(
     topology, or, if it lists none of these residues, more than 2.5 Å apart in frame 0. Names of
     chains and segments do not matter, nor whether the next residue is selected. No bridge, turn or
     bend goes across, and the residue behind donates no bond. Residues that lack atoms, or that are
-    not selected, keep their place in the sequence but have no class; `report["remarks"]` name those
+    not selected, keep their place in the sequence but have no class; `warnings` name those
     that lack atoms, and those in which chains go on beyond the selection.
 
     Examples
@@ -101,13 +101,11 @@ def dssp(
     'α-helix'
     """
     main = main_selection(selection)
-    watch = Stopwatch()
-    remarks: list[str] = []
-    sequence = _sequence(main, remarks)
+    messages: list[Message] = []
+    sequence = _sequence(main, messages)
     outcome = yield RunRequest(
         sequence.plan(),
         [main],
-        seconds=watch.seconds(),
         # Hydrogen bonds of broken molecules are missed, so that residues have no structure.
         as_written=[main],
     )
@@ -117,7 +115,7 @@ def dssp(
         name="class",
         units="",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded={"n_residues": len(sequence.residues)}),
+        report=outcome.report(messages, recorded={"n_residues": len(sequence.residues)}),
     )
     return result.simplified() if simplified else result
 
@@ -157,7 +155,7 @@ class _Sequence:
         )
 
 
-def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
+def _sequence(main: Selection, messages: list[Message]) -> _Sequence:
     """Return the residues of a selection that have a backbone.
 
     Raises
@@ -197,31 +195,46 @@ def _sequence(main: Selection, remarks: list[str]) -> _Sequence:
     incomplete = chosen & known[:, 1] & ~whole
     if incomplete.any():
         called = labels[incomplete].tolist()
-        remarks.append(f"residues without a class, since they lack N, CA, C or O: {listed(called)}")
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                f"residues without a class, since they lack N, CA, C or O: {listed(called)}",
+            )
+        )
     several = _with_several(atoms, names, places) & whole
     if several.any():
         called = labels[several].tolist()
-        remarks.append(
-            "residues with several N, CA, C or O (alternate locations), of which the first one"
-            f" counts: {listed(called)}; use a selection that has one of them ('… and not altloc"
-            " B')"
+        messages.append(
+            Message(
+                Code.ALTERNATE_LOCATIONS,
+                "residues with several N, CA, C or O (alternate locations), of which the first one"
+                f" counts: {listed(called)}",
+                "use a selection that has one of them ('… and not altloc B')",
+            )
         )
     chains = chains_of_places(topology)[places]
     broken = ~bonded & chosen[:-1] & chosen[1:] & (chains[:-1] == chains[1:])
     if broken.any():
         called = labels[1:][broken].tolist()
-        remarks.append(
-            "breaks of the chain, since N is not bonded to C of the residue before (by the bonds of"
-            f" the topology, or within {_PEPTIDE_BOND} Å in frame 0), are before {listed(called)}"
+        messages.append(
+            Message(
+                Code.CHAIN_BREAKS,
+                "breaks of the chain, since N is not bonded to C of the residue before (by the"
+                f" bonds of the topology, or within {_PEPTIDE_BOND} Å in frame 0), are before"
+                f" {listed(called)}",
+            )
         )
     beside = np.zeros(len(places), np.bool_)
     beside[:-1] |= bonded & chosen[1:]
     beside[1:] |= bonded & chosen[:-1]
     beside &= ~chosen
     if beside.any():
-        remarks.append(
-            "chains go on in residues that are not selected, whose hydrogen bonds do not count:"
-            f" {listed(labels[beside].tolist())}"
+        messages.append(
+            Message(
+                Code.CHAIN_BREAKS,
+                "chains go on in residues that are not selected, whose hydrogen bonds do not count:"
+                f" {listed(labels[beside].tolist())}",
+            )
         )
     has_carbonyl = np.concatenate([[False], known[:-1, 2:].all(axis=1) & bonded])
     before = np.concatenate([columns[:1, 2:], columns[:-1, 2:]])

@@ -25,7 +25,7 @@ Compute: TypeAlias = (
 )
 
 # Most atoms of the first frame by which members that started from one place are found.
-_MOST_COMPARED = 64
+_MAX_COMPARED = 64
 
 
 def run_members(
@@ -171,6 +171,6 @@ def _start(files: Trajectory, numbers: NDArray[np.int64]) -> NDArray[np.float32]
     """Return positions of some atoms in the first of some frames; None if there is none."""
     if not len(numbers):
         return None
-    atoms = np.unique(np.linspace(0, files.n_atoms - 1, _MOST_COMPARED).astype(np.int64))
+    atoms = np.unique(np.linspace(0, files.n_atoms - 1, _MAX_COMPARED).astype(np.int64))
     found = files.source.read(numbers[:1], atoms, None, counted=False)
     return found.positions.reshape(-1, 3)

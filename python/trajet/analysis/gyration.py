@@ -7,6 +7,7 @@ from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import Table
 from trajet.result.axes import series
@@ -59,15 +60,19 @@ def gyration(
     array([16.67, 16.67, 16.73])
     """
     main = main_selection(selection)
-    remarks: list[str] = []
+    messages: list[Message] = []
     if main.n_atoms == 1:
-        remarks.append(
-            f"{quoted(main.label)} is one atom, whose radius of gyration is 0: choose more"
+        messages.append(
+            Message(
+                Code.NO_NUMBERS,
+                f"{quoted(main.label)} is one atom, whose radius of gyration is 0",
+                "choose more",
+            )
         )
     plan = Plan(
         "gyration",
         atoms=main.columns,
-        weights=weights_of(weights, main, remarks),
+        weights=weights_of(weights, main, messages),
         quantity="axes" if per_axis else "radius",
     )
     outcome = yield RunRequest(plan, [main], as_written=[main])
@@ -78,5 +83,5 @@ def gyration(
         name="Rg",
         units="Å",
         selections=(main.label,),
-        report=outcome.report(remarks),
+        report=outcome.report(messages),
     )

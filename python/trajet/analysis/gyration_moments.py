@@ -7,6 +7,7 @@ from trajet.analysis.arguments import Atoms
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.messages import Message
 from trajet.result import GyrationMoments
 from trajet.result.axes import named
 
@@ -57,12 +58,12 @@ def gyration_moments(
     ((98, 3), array([0.02 , 0.022]))
     """
     main = main_selection(selection)
-    remarks: list[str] = []
+    messages: list[Message] = []
 
     plan = Plan(
         "gyration",
         atoms=main.columns,
-        weights=weights_of(weights, main, remarks),
+        weights=weights_of(weights, main, messages),
         quantity="moments",
     )
     outcome = yield RunRequest(plan, [main], as_written=[main])
@@ -72,5 +73,5 @@ def gyration_moments(
         name="principal moment",
         units="Å²",
         selections=(main.label,),
-        report=outcome.report(remarks),
+        report=outcome.report(messages),
     )

@@ -7,8 +7,7 @@ from typing import Annotated, Literal, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
-from trajet._trajet import MOST_BLOCKS_OF_ERRORS, AnalysisError
+from trajet._trajet import MAX_BLOCKS_OF_ERRORS
 from trajet.analysis.arguments import (
     ANGSTROM,
     BYTES,
@@ -23,18 +22,19 @@ from trajet.analysis.arguments import (
 )
 from trajet.analysis.atom_groups import axis_of_atoms, residues_axis
 from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
-from trajet.analysis.bond_lifetimes import (
-    add_bonds,
-    frames_of_lag,
-    interval_of,
-    sums_by_lag,
-    undecayed,
-    unresolved,
-)
-from trajet.analysis.bond_search import BYTES_OF_KEY, BondSearch
-from trajet.analysis.distance_units import looks_like_nm
+from trajet.analysis.bond_search import BondSearch
+from trajet.analysis.distance_units import looks_like_nm, looks_like_other_angle
 from trajet.analysis.hydrogen_sites import hydrogen_sites
 from trajet.analysis.job import Steps, analysis
+from trajet.analysis.lifetimes import (
+    BYTES_OF_KEY,
+    DEFAULT_MEMORY,
+    Lasting,
+    as_many,
+    check_intermittency,
+    check_lifetimes,
+    within_memory,
+)
 from trajet.analysis.runner import (
     AnalysisOutcome,
     RunOptions,
@@ -42,15 +42,14 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
-from trajet.checked_numbers import whole_number
 from trajet.labels import atom_names
+from trajet.messages import Message
 from trajet.result import (
-    HydrogenBondLifetimes,
     HydrogenBondList,
     HydrogenBondPairs,
     HydrogenBonds,
 )
-from trajet.result.axes import Axis, named
+from trajet.result.axes import Axis
 from trajet.result.hydrogen_bonds import MEMBERS
 from trajet.result.table import Table
 from trajet.topology import Topology
@@ -59,10 +58,9 @@ from trajet.trajectory import Selection
 # Default cut-offs, Å.
 _CUTOFFS = {"donor-acceptor": 3.0, "hydrogen-acceptor": 2.5}
 # Bytes of a pair in all blocks, and of the series that are made of them.
-_ERROR_BYTES = 3 * 8 * MOST_BLOCKS_OF_ERRORS
+_ERROR_BYTES = 3 * 8 * MAX_BLOCKS_OF_ERRORS
 # Bytes per entry of a state, while two states are merged and the result is made.
-_BYTES = {"occupancies": 4 * 16, "bonds": 4 * 40, "keys": BYTES_OF_KEY}
-DEFAULT_MEMORY = 2**30
+_BYTES = {"occupancies": 4 * 16, "entries": 4 * 40, "keys": BYTES_OF_KEY}
 
 
 def _symbols(text: str) -> list[str]:
@@ -70,16 +68,10 @@ def _symbols(text: str) -> list[str]:
     return [symbol.strip() for symbol in text.split(",")]
 
 
-def _check(*, lifetimes: bool, max_lag: float | None, intermittency: int) -> None:
-    """Raise a ValueError for parameters of lifetimes without these."""
-    if not lifetimes and (max_lag is not None or intermittency):
-        raise ValueError("max_lag= and intermittency= are options of lifetimes: set lifetimes=True")
-
-
 @analysis(
     counts_repeats=False,
     axes=("frames",),
-    check=_check,
+    check=check_lifetimes,
     select="all",
     notes=(
         "The topology needs bonds, or --guess-bonds. Distances are those of nearest images:"
@@ -156,7 +148,8 @@ def hbonds(
         Whether the result lists each hydrogen bond of each frame. The frames are then read twice.
     lifetimes
         Whether the result has the correlation functions of the pairs of `by`, which give their
-        lifetimes. The frames are then read twice, or more often if `max_memory` requires it.
+        lifetimes, and dwell times. The frames are then read twice, or more often if `max_memory`
+        requires it.
     max_lag
         The largest lag of the correlation functions, ps. None for half of the time of the frames.
     intermittency
@@ -178,7 +171,7 @@ def hbonds(
     -------
     HydrogenBonds
         `values` `(n_frames,)`, the number of hydrogen bonds; `pairs` with their occupancies; with
-        `list_bonds`, `bonds`; with `lifetimes`, `lifetimes`.
+        `list_bonds`, `bonds`; with `lifetimes`, `lifetimes` and `dwell_times`.
 
     Raises
     ------
@@ -197,7 +190,7 @@ def hbonds(
     An atom is no acceptor of its own hydrogens, nor of atoms at another alternate location of its
     residue. Of hydrogens that are not in `selection`, those at other locations than selected atoms
     of their residue do not count. Distances and angles are computed in double
-    precision from the stored positions. With `pbc`, remarks in the report name the number of frames
+    precision from the stored positions. With `pbc`, `warnings` name the number of frames
     without a cell, in which bonds are those of the positions as they are, and of frames whose cell
     is too small for the cut-off. MDAnalysis' `HydrogenBondAnalysis` with the same donors,
     hydrogens and acceptors finds the same bonds, but for pairs within rounding (1e-5 Å) of the
@@ -210,7 +203,9 @@ def hbonds(
     doi:10.1038/379055a0), the continuous one Σ H(t) H(t + Δ) … H(t + τ) / Σ H(t), with the
     interval Δ of the frames (D. C. Rapaport, Mol. Phys. 50, 1151 (1983),
     doi:10.1080/00268978300102931). MDAnalysis' `lifetime` averages the ratios of single start
-    frames instead, which gives the same if each has as many bonds, and fills gaps for both.
+    frames instead, as the third column of `lifetimes` does; both are the same if each frame has as
+    many bonds. It fills gaps for the intermittent one, too. `tj.survival` says what dwell times
+    are.
 
     Criteria: E. N. Baker and R. E. Hubbard, Prog. Biophys. Mol. Biol. 44, 97 (1984),
     doi:10.1016/0079-6107(84)90007-5; R. J. Gowers and P. Carbone, J. Chem. Phys. 142, 224907
@@ -231,8 +226,8 @@ def hbonds(
         raise ValueError(f"by is one of {', '.join(map(repr, MEMBERS))}, not {by!r}")
     if distance not in _CUTOFFS:
         raise ValueError(f"distance is one of {', '.join(map(repr, _CUTOFFS))}, not {distance!r}")
-    whole_number(intermittency, "intermittency is a number of frames: it", least=0)
-    remarks: list[str] = []
+    check_intermittency(intermittency)
+    messages: list[Message] = []
 
     def further(atoms: OtherAtoms | None) -> Selection | None:
         return None if atoms is None else further_selection(atoms, first.trajectory)
@@ -243,7 +238,7 @@ def hbonds(
     main = first if second is None else first | second
     chosen = (further(donors), further(hydrogens), further(acceptors))
     sites = hydrogen_sites(
-        main, *chosen, elements=elements, guess_bonds=guess_bonds, remarks=remarks
+        main, *chosen, elements=elements, guess_bonds=guess_bonds, messages=messages
     )
     limit = _CUTOFFS[distance] if cutoff is None else float(cutoff)
     criterion: _Criterion = {
@@ -255,7 +250,6 @@ def hbonds(
     }
     requests = _Requests(
         selections=[first] if second is None else [first, second],
-        seconds=sum(one.t_select for one in chosen if one is not None),
         search=BondSearch(main, sites, groups, by),
         criterion=criterion,
         errors=errors,
@@ -266,21 +260,18 @@ def hbonds(
     listed = None
     if list_bonds:
         listed = yield from _all_bonds(requests, int(values.sum()))
-    lasting, interval = None, 0.0
+    lasting = None
     if lifetimes:
-        interval = interval_of(outcome)
-        longest = frames_of_lag(max_lag, interval, len(values))
-        correlation = _trajet.Correlation(len(values), longest, intermittency)
-        yield from _correlate(requests, outcome, correlation)
-        lasting = sums_by_lag(correlation)
-        remarks += [*unresolved(lasting, interval), *undecayed(lasting)]
-    remarks += looks_like_nm(
+        lasting = Lasting(outcome, max_lag, intermittency)
+        yield from _correlate(requests, outcome, lasting)
+        messages += lasting.messages()
+    messages += looks_like_nm(
         "cutoff",
-        "--cutoff",
         limit,
         found=bool(values.any()) or not len(values),
         what="no hydrogen bond is",
     )
+    messages += looks_like_other_angle(float(angle), donor_angle)
     recorded = {
         "n_donors": len(np.unique(sites.pairs[:, 0])),
         "n_hydrogens": len(np.unique(sites.pairs[:, 1])),
@@ -289,15 +280,15 @@ def hbonds(
         **({} if donor_angle is None else {"angle": None}),
     }
     if pbc:
-        remarks += outcome.cells.missing()
-        remarks += outcome.cells.too_small(
+        messages += outcome.cells.missing()
+        messages += outcome.cells.too_small(
             f"distances up to the cut-off of {limit:g} Å are bonds, but",
             "only the nearest image of a pair counts: choose a smaller cut-off",
         )
     members, counts, order = requests.search.table(outcome)
-    of_pairs = _errors(outcome, order, remarks) if errors else None
+    of_pairs = _errors(outcome, order, messages) if errors else None
     # The store remembers the analysis once.
-    report = outcome.report(remarks, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded)
     topology, labels = main.trajectory.topology, tuple(one.label for one in requests.selections)
     parts: dict[str, Table] = {
         "pairs": HydrogenBondPairs(
@@ -329,16 +320,7 @@ def hbonds(
             also={"angle": listed.floats("angles")},
         )
     if lasting is not None:
-        lags = interval * np.arange(len(lasting[0]), dtype=np.float64)
-        parts["lifetimes"] = HydrogenBondLifetimes(
-            values=np.stack(lasting, axis=1),
-            axes=(Axis("time", {"time": lags}), named("groups", ["intermittent", "continuous"])),
-            name="correlation",
-            units="",
-            selections=labels,
-            report=report,
-            intermittency=intermittency,
-        )
+        parts |= lasting.parts(labels, report)
     return HydrogenBonds(
         values=values,
         axes=(outcome.frames_axis,),
@@ -382,8 +364,6 @@ class _Requests:
     ----------
     selections
         The first group, and the second one if there are two.
-    seconds
-        Seconds of choosing donors, hydrogens and acceptors.
     search
         The search.
     criterion
@@ -395,7 +375,6 @@ class _Requests:
     """
 
     selections: list[Selection]
-    seconds: float
     search: BondSearch
     criterion: _Criterion
     errors: bool
@@ -407,15 +386,15 @@ class _Requests:
         each = _BYTES["occupancies"] + _ERROR_BYTES * self.errors
         too_many = (
             f"more than {self.max_memory // each} different pairs form hydrogen bonds,"
-            f" which take more than max_memory={self.max_memory} bytes (--max-memory): raise it,"
+            f" which take more than max_memory={self.max_memory}: raise it,"
             ' choose fewer atoms or frames, or count by="residue"'
-            f"{', or leave errors out' if self.errors else ''}"
+            f"{', or leave errors=True out' if self.errors else ''}"
         )
         return self._of("occupancies", each, too_many)
 
     def of_bonds(self, n_bonds: int) -> RunRequest:
         """Return the request of the list of all bonds."""
-        return self._of("bonds", _BYTES["bonds"], self._too_long(n_bonds))
+        return self._of("entries", _BYTES["entries"], self._too_long(n_bonds))
 
     def of_keys(self, n_bonds: int, labels: tuple[int, int]) -> RunRequest:
         """Return the request of the bonds of donors with some labels, as keys."""
@@ -430,7 +409,6 @@ class _Requests:
         return RunRequest(
             plan,
             self.selections,
-            seconds=self.seconds,
             too_large=too_large,
             in_blocks=self.errors and fold == "occupancies",
         )
@@ -439,8 +417,8 @@ class _Requests:
         """Return the message on a list of bonds that does not fit into memory."""
         return (
             f"{self.selections[0].trajectory.label}: the {n_bonds} hydrogen bonds that were to be"
-            f" kept at a time take more than max_memory={self.max_memory} bytes (--max-memory):"
-            " choose fewer atoms or frames, or, if memory is left, raise max_memory"
+            f" kept at a time take more than max_memory={self.max_memory}:"
+            " choose fewer atoms or frames, or, if memory is left, raise max_memory="
         )
 
 
@@ -454,32 +432,35 @@ def _all_bonds(
     MemoryError
         If they do not fit into the memory of the requests.
     """
-    size = n_bonds * _BYTES["bonds"]
+    size = n_bonds * _BYTES["entries"]
     if size > requests.max_memory:
         raise MemoryError(
             f"a list of {n_bonds} hydrogen bonds takes {size} bytes while it is made, more than"
-            f" max_memory={requests.max_memory} (--max-memory): raise it, choose fewer atoms or"
-            " frames, or leave list_bonds out"
+            f" max_memory={requests.max_memory}: raise it, choose fewer atoms or"
+            " frames, or leave list_bonds=True out"
         )
-    return _check_bonds((yield requests.of_bonds(n_bonds)), "distances")
+    listed = yield requests.of_bonds(n_bonds)
+    return as_many(listed, "distances", n_bonds, "hydrogen bonds")
 
 
 def _correlate(
-    requests: _Requests, outcome: AnalysisOutcome, correlation: _trajet.Correlation
+    requests: _Requests, outcome: AnalysisOutcome, lasting: Lasting
 ) -> Generator[RunRequest, AnalysisOutcome, None]:
-    """Add all bonds to a correlation, those of some donors at a time, as memory has room.
+    """Add all bonds to `lasting`, those of some donors at a time, as memory has room.
 
     `outcome` is that of the table of pairs.
     """
     of_donors = requests.search.bonds_of_donors(outcome)
-    for labels in requests.search.parts(of_donors, requests.max_memory // _BYTES["keys"]):
+    for labels in within_memory(of_donors, requests.max_memory, "bonds of one donor"):
         n_bonds = int(of_donors[slice(*labels)].sum())
-        keys = _check_bonds((yield requests.of_keys(n_bonds, labels)), "keys")
-        add_bonds(correlation, keys)
+        keys = yield requests.of_keys(n_bonds, labels)
+        lasting.add_outcome(as_many(keys, "keys", n_bonds, "hydrogen bonds"))
 
 
-def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[str]) -> BlockErrors:
-    """Return the errors of occupancies, and add a remark on those that are not resolved.
+def _errors(
+    outcome: AnalysisOutcome, order: NDArray[np.int64], messages: list[Message]
+) -> BlockErrors:
+    """Return the errors of occupancies, and add a message on those that are not resolved.
 
     Parameters
     ----------
@@ -487,27 +468,10 @@ def _errors(outcome: AnalysisOutcome, order: NDArray[np.int64], remarks: list[st
         Of a run over blocks.
     order
         `(n_pairs,)`, the place of each pair by its key.
-    remarks
-        Remarks on the result.
+    messages
+        Messages on the result.
     """
     series = occupancy_series(outcome.blocks, outcome.integers("keys"), len(outcome.frames))
     found = block_errors(series[:, order], "occupancies of pairs")
-    remarks += found.remarks
+    messages += found.messages
     return found
-
-
-def _check_bonds(outcome: AnalysisOutcome, name: str) -> AnalysisOutcome:
-    """Return the outcome if the array `name` has as many bonds as the frames have.
-
-    Raises
-    ------
-    AnalysisError
-        If their numbers differ.
-    """
-    expected, collected = int(outcome.integers("count").sum()), len(outcome.arrays[name])
-    if collected != expected:
-        raise AnalysisError(
-            f"{outcome.request.trajectory.label}: the frames have {expected} hydrogen bonds, but"
-            f" {collected} were collected: run the analysis again, and report a bug if this stays"
-        )
-    return outcome

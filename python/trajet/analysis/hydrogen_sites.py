@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
+from trajet.messages import Code, Message
 from trajet.particles import (
     HYDROGENS,
     guessed_elements_text,
@@ -42,7 +43,7 @@ def hydrogen_sites(
     *,
     elements: Sequence[str],
     guess_bonds: bool,
-    remarks: list[str],
+    messages: list[Message],
 ) -> HydrogenSites:
     """Return the donors with their hydrogens, and the acceptors, of a selection.
 
@@ -58,8 +59,8 @@ def hydrogen_sites(
         Symbols of elements of donors and acceptors.
     guess_bonds
         Whether bonds are guessed, and not those of the topology.
-    remarks
-        A remark on guessed bonds or elements is appended.
+    messages
+        A message on guessed bonds or elements is appended.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def hydrogen_sites(
         If there are no bonds, no donors with hydrogens, or no acceptors.
     """
     topology = main.trajectory.topology
-    symbols = _Elements(topology, remarks)
+    symbols = _Elements(topology, messages)
     among = _mask(topology, main)
     is_hydrogen = (
         _mask(topology, hydrogens) if hydrogens is not None else symbols.are_among(HYDROGENS)
@@ -76,47 +77,48 @@ def hydrogen_sites(
     is_acceptor = (
         _mask(topology, acceptors) if acceptors is not None else symbols.are_among(elements)
     )
-    both_ways = _bonds(topology, guess_bonds, remarks)
+    both_ways = _bonds(topology, guess_bonds, messages)
     both_ways = np.concatenate([both_ways, both_ways[:, ::-1]])
     kept = is_hydrogen[both_ways[:, 1]] & is_donor[both_ways[:, 0]] & among[both_ways[:, 0]]
     pairs = np.unique(both_ways[kept], axis=0)
     if hydrogens is None:
-        pairs = _at_one_location(topology, pairs, among, remarks)
+        pairs = _at_one_location(topology, pairs, among, messages)
     if not len(pairs):
         if not (is_donor & among).any():
             raise SelectionError(
-                f"selection {quoted(main.label)} of {topology} has no donor of hydrogen bonds"
-                f" ({', '.join(elements)}): choose other atoms, donors= (--donors) or elements="
-                " (--elements)"
+                f"selection {quoted(main.label)} of {topology} has no donor"
+                f" ({', '.join(elements)}): give other atoms, donors= or elements="
             )
         if not is_hydrogen.any():
             raise SelectionError(
                 f"selection {quoted(main.label)} of {topology} has no hydrogens, whose positions"
                 " hydrogen bonds need: use an all-atom topology with its trajectory, or choose"
-                " hydrogens= (--hydrogens)"
+                " hydrogens="
             )
-        guess = "" if guess_bonds else " guess bonds (guess_bonds=True, --guess-bonds), or"
+        guess = "" if guess_bonds else " guess bonds (guess_bonds=True), or"
         raise SelectionError(
             f"selection {quoted(main.label)} of {topology} has no hydrogen that is bonded to a"
-            f" donor ({', '.join(elements)}):{guess} choose donors= (--donors) and elements="
-            " (--elements)"
+            f" donor ({', '.join(elements)}):{guess} choose donors= and elements="
         )
     found = np.flatnonzero(is_acceptor & among)
     if not len(found):
         raise SelectionError(
             f"selection {quoted(main.label)} of {topology} has no acceptor of hydrogen bonds"
-            f" ({', '.join(elements)}): choose acceptors= (--acceptors) or other atoms"
+            f" ({', '.join(elements)}): choose acceptors= or other atoms"
         )
     return HydrogenSites(pairs, found)
 
 
 def _at_one_location(
-    topology: Topology, pairs: NDArray[np.int64], selected: NDArray[np.bool_], remarks: list[str]
+    topology: Topology,
+    pairs: NDArray[np.int64],
+    selected: NDArray[np.bool_],
+    messages: list[Message],
 ) -> NDArray[np.int64]:
     """Return the pairs of donors and hydrogens whose hydrogens are there with the selected atoms.
 
     Hydrogens that are not selected are left out if they are at another location than a selected
-    atom of their residue, or than an earlier hydrogen of it, with a remark.
+    atom of their residue, or than an earlier hydrogen of it, with a message.
     """
     if (found := topology.alternate_locations) is None:
         return pairs
@@ -134,10 +136,13 @@ def _at_one_location(
         kept[k] = location in taken.setdefault(residue, {location})
         n_others += not is_chosen
     if n_others and not kept.all():
-        remarks.append(
-            f"{int((~kept).sum())} hydrogens are left out, as they are at other alternate locations"
-            " than atoms of their residues: select hydrogens, too, or choose hydrogens="
-            " (--hydrogens)"
+        messages.append(
+            Message(
+                Code.HYDROGENS_LEFT_OUT,
+                f"{int((~kept).sum())} hydrogens are left out, as they are at other alternate"
+                " locations than atoms of their residues",
+                "select hydrogens, too, or choose hydrogens=",
+            )
         )
     return pairs[kept]
 
@@ -145,9 +150,9 @@ def _at_one_location(
 class _Elements:
     """The elements of the atoms of a topology, found when they are first asked for."""
 
-    def __init__(self, topology: Topology, remarks: list[str]) -> None:
+    def __init__(self, topology: Topology, messages: list[Message]) -> None:
         self._topology = topology
-        self._remarks = remarks
+        self._messages = messages
         self._symbols: NDArray[np.str_] | None = None
 
     def are_among(self, symbols: Sequence[str]) -> NDArray[np.bool_]:
@@ -162,9 +167,12 @@ class _Elements:
         found = known_elements(topology.atoms)
         named = without_element(topology.atoms) & (found != "")
         if "masses" in topology.native.guessed and named.any():
-            self._remarks.append(
-                "donors and acceptors are chosen by elements"
-                f" {guessed_elements_text(named, str(topology))}"
+            self._messages.append(
+                Message(
+                    Code.UNDECIDED_ELEMENTS,
+                    "donors and acceptors are chosen by elements"
+                    f" {guessed_elements_text(named, str(topology))}",
+                )
             )
         return found
 
@@ -176,7 +184,7 @@ def _mask(topology: Topology, selection: Selection) -> NDArray[np.bool_]:
     return np.asarray(mask & ~topology.sites)
 
 
-def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray[np.int64]:
+def _bonds(topology: Topology, guess_bonds: bool, messages: list[Message]) -> NDArray[np.int64]:
     """Return the bonds of a topology, `(n_bonds, 2)`.
 
     Raises
@@ -186,15 +194,18 @@ def _bonds(topology: Topology, guess_bonds: bool, remarks: list[str]) -> NDArray
     """
     if guess_bonds:
         guessed = topology.guessed_bonds
-        remarks.append(
-            f"hydrogens belong to donors by {len(guessed)} bonds that are guessed from distances in"
-            f" {topology}"
+        messages.append(
+            Message(
+                Code.GUESSED_BONDS,
+                f"hydrogens belong to donors by {len(guessed)} bonds that are guessed from"
+                f" distances in {topology}",
+            )
         )
         return guessed
     if (listed := topology.bonds) is None or not topology.has_all_bonds:
         raise SelectionError(
             f"{topology.missing_bonds_message}; bonds connect each hydrogen to its donor: use a"
             " topology with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances"
-            " with guess_bonds=True (--guess-bonds)"
+            " with guess_bonds=True"
         )
     return listed

@@ -1,7 +1,7 @@
 """Analyses as generators, which yield the runs that they need."""
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import (
@@ -27,16 +27,21 @@ from trajet.analysis.signatures import (
     OF_RUN,
     recorded_parameters,
     shown,
+    unit_of,
     with_run_options,
     with_shared_texts,
 )
 from trajet.checked_numbers import word_of_weights
+from trajet.hints import hint_on_keywords
 from trajet.members import Ensemble, EnsembleSelection, OpenMember
+from trajet.messages import OF_OPENING, Code, Message, emit
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
-from trajet.renamed import advice_on
+from trajet.quantities import UNITS, number_of
 from trajet.result import Table, with_scalars
-from trajet.trajectory import FrameChoice, Selection
+from trajet.result.report import analysis_of
+from trajet.startup import Stopwatch
+from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
 
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
@@ -212,7 +217,7 @@ def analysis(
     examples, notes, axes, stored, select, is_bounded
         See `CommandDetails`.
     counts_repeats
-        Whether an atom that is selected several times counts several times, which a remark says;
+        Whether an atom that is selected several times counts several times, which a message says;
         false where it only has several columns.
     """
     details = CommandDetails(examples, notes, axes, stored, select, is_bounded, check)
@@ -224,41 +229,48 @@ def _analysis(
 ) -> AnalysisFunction[_P, _R]:
     signature = with_run_options(inspect.signature(function))
     recorded = recorded_parameters(signature)
+    units = {
+        name: unit
+        for name, one in signature.parameters.items()
+        if (unit := unit_of(one.annotation)) is not None and unit in UNITS
+    }
 
-    def bind(args: tuple[object, ...], kwargs: dict[str, object]) -> inspect.BoundArguments:
-        """Raise an error if the arguments do not fit, with advice on those that do."""
+    def bind(args: tuple[object, ...], kwargs: dict[str, object]) -> Mapping[str, object]:
+        """Return all arguments by name; an error has advice on those that fit."""
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            kinds = {name: one.kind for name, one in signature.parameters.items()}
-            first = [name for name, kind in kinds.items() if kind != inspect.Parameter.KEYWORD_ONLY]
-            rest = [name for name in kinds if name not in first]
-            raise TypeError(
-                f"{function.__name__}(): {error}{advice_on(kwargs, kinds)}; its arguments are"
-                f" {', '.join(first)}, and by name {', '.join(rest)}; selections are made by"
-                " traj.select('name CA')"
-            ) from None
-        for name in {"weights", "group_weights"} & bound.arguments.keys():
-            word_of_weights(bound.arguments[name])
-        return bound
+            raise _argument_error(function.__name__, signature, kwargs, error) from None
+        _check_values(bound.arguments, units)
+        bound.apply_defaults()
+        return bound.arguments
 
     @wraps(function)
     def steps(*args: _P.args, **kwargs: _P.kwargs) -> Steps[_R]:
-        bound = bind(args, kwargs)
-        bound.apply_defaults()
-        arguments = bound.arguments
+        arguments = bind(args, kwargs)
         details.check_arguments(arguments)
-        asked = AnalysisCall(function.__name__, {name: arguments[name] for name in recorded})
         options = cast(RunOptions, {name: arguments[name] for name in OF_RUN})
-        running = function(*args, **kwargs)
-        # No outcome is held while the next is computed: each may take all memory of a run.
-        outcomes: list[AnalysisOutcome | None] = [None]
-        while not isinstance(done := advanced(running, outcomes.pop()), Finished):
-            outcomes.append(replace((yield done.with_options(options)), asked=asked))
-        result = done.result
-        if counts_repeats and isinstance(result, Table):
-            result.report.record_remarks(_repeat_remarks(bound.arguments))
-        return result
+        watch, running = Stopwatch(), function(*args, **kwargs)
+        done = advanced(running, None)
+        asked = AnalysisCall(
+            function.__name__,
+            {name: arguments[name] for name in recorded},
+            watch.seconds() + _seconds_of_selections(arguments.values()),
+        )
+        after = 0.0
+        while not isinstance(done, Finished):
+            # No outcome is held while the next is computed: each may take all memory of a run.
+            outcomes = [replace((yield done.with_options(options)), asked=asked)]
+            after += outcomes[0].run["t_total"]
+            watch = Stopwatch()
+            done = advanced(running, outcomes.pop())
+            after += watch.seconds()
+        report = done.result.report
+        # Runs that the report does not describe were for the result, too.
+        report.record_seconds("t_result", after - report.seconds_of_run)
+        if counts_repeats and (repeated := _repeat_messages(arguments)):
+            report.record_messages(repeated)
+        return done.result
 
     @root_only("result")
     @wraps(function)
@@ -266,23 +278,23 @@ def _analysis(
         progress = cast("Progress | bool | None", kwargs.get("progress"))
         if ensemble_of([args, kwargs]) is not None:
             bind(args, kwargs)
-            with shown_progress(progress, function.__name__, " members") as show:
-                return cast(
-                    _R, _call_members(function.__name__, steps, args, {**kwargs, "progress": show})
-                )
+            return cast(_R, _call_members(function.__name__, steps, args, dict(kwargs)))
         if progress is None:
-            return _completed(steps(*args, **kwargs))
-        with shown_progress(progress, function.__name__, " frames") as show:
-            kwargs["progress"] = show
-            return _completed(steps(*args, **kwargs))
+            result = _completed(steps(*args, **kwargs))
+        else:
+            with shown_progress(progress, function.__name__, " frames") as show:
+                kwargs["progress"] = show
+                result = _completed(steps(*args, **kwargs))
+        if analysis_of(result.report)["warnings"]:
+            emit(result.messages, leave_out=OF_OPENING)
+        return result
 
     def job(*args: _P.args, **kwargs: _P.kwargs) -> Job[_R] | EnsembleJob[_R]:
-        for name in OF_RUN:
-            if name in kwargs:
-                raise TypeError(
-                    f"{function.__name__}.job() got {name!r}: all jobs of a run share it, so give"
-                    " it to tj.run"
-                )
+        for name in (name for name in OF_RUN if name in kwargs):
+            raise TypeError(
+                f"{function.__name__}.job() got {name!r}: all jobs of a run share it, so give it to"
+                " tj.run"
+            )
         bind(args, kwargs)
         if (ensemble := ensemble_of([args, kwargs])) is not None:
             return EnsembleJob(function.__name__, ensemble, args, dict(kwargs), steps)
@@ -290,12 +302,50 @@ def _analysis(
 
     # Users see a function that returns its result.
     result = get_args(signature.return_annotation)[2]
-    annotations = {name: each.annotation for name, each in signature.parameters.items()}
-    call.__annotations__ = annotations | {"return": result}
+    call.__annotations__ = {
+        **{name: each.annotation for name, each in signature.parameters.items()},
+        "return": result,
+    }
     call.__doc__ = with_shared_texts(function.__doc__ or "", signature, stored=details.stored)
     seen = shown(signature).replace(return_annotation=result)
     vars(call).update(__signature__=seen, job=job, command=details)
     return cast("AnalysisFunction[_P, _R]", call)
+
+
+def _check_values(arguments: Mapping[str, object], units: Mapping[str, str]) -> None:
+    """Raise an error for words that are no weights, and for texts in place of numbers."""
+    for name in {"weights", "group_weights"} & arguments.keys():
+        word_of_weights(arguments[name])
+    for name, unit in units.items():
+        if isinstance(value := arguments.get(name), (str, list, tuple)):
+            _check_quantity(name, unit, value)
+
+
+def _check_quantity(name: str, unit: str, value: str | Sequence[object]) -> None:
+    """Raise a TypeError for a text, or several, in place of numbers; it has the numbers to give."""
+    texts = [value] if isinstance(value, str) else value
+    if not any(isinstance(one, str) for one in texts):
+        return
+    numbers = [number_of(str(one), unit) for one in texts]
+    hint = ""
+    if None not in numbers:
+        text = ", ".join(f"{number:.12g}" for number in numbers)
+        hint = f": give {name}={text if isinstance(value, str) else f'({text})'}"
+    raise TypeError(f"{name}={value!r}: numbers are in {unit}, without a unit{hint}")
+
+
+def _argument_error(
+    name: str, signature: inspect.Signature, kwargs: Mapping[str, object], error: TypeError
+) -> TypeError:
+    """Return the error on arguments that do not fit, with those that do."""
+    kinds = {name: one.kind for name, one in signature.parameters.items()}
+    first = [name for name, kind in kinds.items() if kind != inspect.Parameter.KEYWORD_ONLY]
+    rest = [name for name in kinds if name not in first]
+    return TypeError(
+        f"{name}(): {error}{hint_on_keywords(kwargs, kinds)}; its arguments are"
+        f" {', '.join(first)}, and by name {', '.join(rest)}; selections are made by"
+        " traj.select('name CA')"
+    )
 
 
 def _completed(running: Steps[_R]) -> _R:
@@ -353,9 +403,12 @@ def _call_members(
         return [_completed(job.of(opened).start(frames=frames, pool=pool))]
 
     frames = cast(FrameChoice, of_run.get("frames"))
-    progress = cast("Progress | None", of_run.get("progress"))
+    progress = cast("Progress | bool | None", of_run.get("progress"))
     pool = cast("Pool | None", of_run.get("pool"))
-    return run_members([job], compute, frames=frames, pool=pool, progress=progress)[0]
+    with shown_progress(progress, name, " members") as show:
+        found = run_members([job], compute, frames=frames, pool=pool, progress=show)[0]
+    emit(found.messages)
+    return found
 
 
 def ensemble_of(value: object) -> Ensemble | None:
@@ -410,21 +463,25 @@ def _of_member(value: object, opened: OpenMember) -> object:
     return value
 
 
-def _repeat_remarks(arguments: Mapping[str, object]) -> list[str]:
-    """Return a remark for each argument of an analysis in which atoms are listed several times.
+def _repeat_messages(arguments: Mapping[str, object]) -> list[Message]:
+    """Return a message for each argument of an analysis in which atoms are listed several times.
 
     Lists of atom numbers may repeat atoms, for example those of two selections that overlap. Texts
     and masks select each atom once.
     """
-    remarks = []
+    messages: list[Message] = []
     for name, value in arguments.items():
-        for indices in [] if name in _COUNTED_ONCE else _selected(value):
+        for indices in [] if value is None or name in _COUNTED_ONCE else _selected(value):
             if n_repeated := _count_repeated(indices):
-                remarks.append(
-                    f"{n_repeated} atoms are listed more than once in {name}= and count each time:"
-                    " select(numpy.unique(indices)) selects each atom once"
+                messages.append(
+                    Message(
+                        Code.REPEATED_ATOMS,
+                        f"{n_repeated} atoms are listed more than once in {name}= and count each"
+                        " time",
+                        "select(numpy.unique(indices)) selects each atom once",
+                    )
                 )
-    return list(dict.fromkeys(remarks))
+    return list(dict.fromkeys(messages))
 
 
 def _selected(value: object) -> Iterator[NDArray[np.int64]]:
@@ -437,6 +494,18 @@ def _selected(value: object) -> Iterator[NDArray[np.int64]]:
             yield from _selected(one)
     elif type(value).__module__ != "builtins" and universes.is_atomgroup(value):
         yield value.ix  # type: ignore[attr-defined]
+
+
+def _seconds_of_selections(arguments: Iterable[object]) -> float:
+    """Return the seconds that evaluating the selections in arguments took."""
+    seconds = 0.0
+    for value in arguments:
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, (Selection, UpdatingSelection)):
+                seconds += one.t_select
+            elif isinstance(one, (list, tuple)) and not _has_numbers(one):
+                seconds += _seconds_of_selections(one)
+    return seconds
 
 
 def _count_repeated(indices: NDArray[np.int64]) -> int:

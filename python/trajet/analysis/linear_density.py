@@ -11,6 +11,7 @@ from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
+from trajet.messages import Message
 from trajet.result import LinearDensity
 from trajet.result.axes import bins as bins_axis
 from trajet.result.axes import named
@@ -92,8 +93,8 @@ def linear_density(
     if axis not in ("x", "y", "z"):
         raise ValueError(f"axis must be 'x', 'y' or 'z', not {axis!r}")
     check_bins(bins)
-    remarks: list[str] = []
-    found = [amounts_of(quantity, one, remarks) for one in chosen]
+    messages: list[Message] = []
+    found = [amounts_of(quantity, one, messages) for one in chosen]
     amounts = [one for one in found if one is not None]
 
     plan = Plan(
@@ -124,7 +125,7 @@ def linear_density(
         ]
         series = np.array(of_blocks).reshape(len(of_blocks), bins * len(chosen))
         found_errors = block_errors(series, "slices")
-        remarks += found_errors.remarks
+        messages += found_errors.messages
 
     several = isinstance(selection, (list, tuple))
     labels = [one.label for one in chosen]
@@ -139,7 +140,7 @@ def linear_density(
         name=f"{quantity} density",
         units=units,
         selections=tuple(labels),
-        report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        report=outcome.report(messages, recorded=recorded, uses_times=False),
         label="" if several else labels[0],
         direction=direction,
     )

@@ -69,7 +69,7 @@ def min_distance(
     Notes
     -----
     An atom is never paired with itself. Of several pairs at the same distance, the first one is
-    returned. The numbers are those of `gmx mindist`. With `pbc`, a remark in the report names the
+    returned. The numbers are those of `gmx mindist`. With `pbc`, a message in the report names the
     number of frames without a cell, whose distances are those of the positions as they are.
 
     A search from one atom to the nearest of the other group, and so on, gives a distance that is
@@ -91,9 +91,9 @@ def min_distance(
     cutoff = None if cutoff is None else float(cutoff)
     plan = contacts_plan(*sets, nearest=True, cutoff=cutoff, pbc=pbc)
     outcome = yield RunRequest(plan, [main] if others is None else [main, others])
-    remarks = outcome.cells.missing() if pbc else []
+    messages = outcome.cells.missing() if pbc else []
     found = cutoff is None or not len(outcome.frames) or bool(outcome.arrays["count"].any())
-    remarks += looks_like_nm("cutoff", "--cutoff", cutoff, found=found, what="no contact is")
+    messages += looks_like_nm("cutoff", cutoff, found=found, what="no contact is")
     nearest = outcome.integers("pair")
     # Both selections have atoms: there is a nearest pair, unless all pairs exclude each other.
     if (nearest < 0).any():
@@ -119,6 +119,6 @@ def min_distance(
         name="minimum distance",
         units="Å",
         selections=tuple(each.label for each in (main, others) if each is not None),
-        report=outcome.report(remarks),
+        report=outcome.report(messages),
         also=also,
     )

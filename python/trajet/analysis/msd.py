@@ -17,6 +17,8 @@ from trajet.analysis.origin_blocks import Origins
 from trajet.analysis.reference import Weights, weights_of
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main_selection
 from trajet.analysis.time_axis import equal_step
+from trajet.digits import in_digits
+from trajet.messages import Code, Message
 from trajet.particles import masses_as_weights
 from trajet.pools.pool import Progress, facts_of
 from trajet.quoting import quoted
@@ -25,14 +27,14 @@ from trajet.result import (
     Table,
     diffusion,
     errors_of,
-    fit_remarks,
+    fit_messages,
     range_of_fit,
 )
 from trajet.result.axes import Axis, named
 from trajet.trajectory import Selection, Trajectory
 
 # Most groups of particles, from which the error of the diffusion coefficient follows.
-_MOST_GROUPS = 20
+_MAX_GROUPS = 20
 # Numbers of a frame beside the positions: the cell along x, y and z, and broken groups.
 _PER_FRAME = 4
 # Default bytes of positions and transforms.
@@ -40,7 +42,7 @@ MAX_MEMORY = 2**29
 # Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
 _LAST_DIGITS = 1e-6
 # Change of a length of the cell that is more than the rounding of structure files.
-_LEAST_CHANGE = 1e-3
+_MIN_CHANGE = 1e-3
 
 Particles = Literal["atom", "residue", "molecule", "chain"]
 
@@ -131,7 +133,7 @@ def msd(
 
     A step between neighbouring frames of more than half of the cell along an axis is an error,
     because it shows that positions are wrapped. Steps are not checked if jumps are removed
-    (`nojump`), with `unwrapped`, and in frames that have no cell; `report["remarks"]` name such
+    (`nojump`), with `unwrapped`, and in frames that have no cell; `warnings` name such
     frames.
 
     Fourier transforms: G. R. Kneller, V. Keiner, M. Kneller and M. Schiller, Comput. Phys. Commun.
@@ -139,9 +141,9 @@ def msd(
     `MeanSquaredDisplacement`.
 
     Errors take particles as independent, in up to 20 groups of consecutive ones. If intervals of
-    time origins are more than three times as wide, `report["remarks"]` say that particles
+    time origins are more than three times as wide, `warnings` say that particles
     move together. Of fewer than five particles, errors follow from blocks of time origins, and
-    remarks say from which lag on the trajectory is too short for them. docs/statistics.md has the
+    messages say from which lag on the trajectory is too short for them. docs/statistics.md has the
     coverage of both.
 
     Examples
@@ -159,32 +161,35 @@ def msd(
     numbers = trajectory.source.numbers(run.get("frames"))
     lags = _lags(trajectory, numbers, max_lag)
     range_of_fit(lags, fit_range)
-    remarks: list[str] = []
-    moving = _Particles.of(main, by, weights, remarks)
-    n_groups = min(_MOST_GROUPS, moving.n_particles)
+    messages: list[Message] = []
+    moving = _Particles.of(main, by, weights, messages)
+    n_groups = min(_MAX_GROUPS, moving.n_particles)
     borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
     checks = _Checks(main, moving, axes, unwrapped=unwrapped)
     sums, origins, outcome, n_reads = yield from _read(main, moving, shape, axes, checks, run)
     if n_reads > 1:
-        remarks.append(
-            f"the trajectory was read {n_reads} times, for some particles at a time, as"
-            f" max_memory is {max_memory} bytes; times and counters are those of the last"
+        messages.append(
+            Message(
+                Code.READ_SEVERAL_TIMES,
+                f"the trajectory was read {n_reads} times, for some particles at a time, as"
+                f" max_memory is {max_memory} bytes; times and counters are those of the last",
+            )
         )
     values = sums.means()
     sizes = np.diff(borders)
     blocks = origins.blocks()
     errors = errors_of(values, sizes, blocks)
     found = diffusion(lags, values, sizes, len(axes), fit_range, blocks)
-    remarks += [*checks.remarks, *fit_remarks(found, lags)]
-    remarks += origins.remarks(values, sizes, lags, errors)
+    messages += [*checks.messages, *fit_messages(found, lags)]
+    messages += origins.messages(values, sizes, lags, errors)
     recorded = {
         "n_particles": moving.n_particles,
         "fit_range": [found.first, found.last] if np.isfinite(found.first) else None,
         **({"weights": None} if by == "atom" else {}),
         "n_reads": n_reads,
     }
-    report = outcome.report(remarks, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded)
     axis = Axis("lag", {"time": lags})
     part = partial(Table, name="MSD", units="Å²", selections=(main.label,), report=report)
     groups = named("parts", [f"group {k}" for k in range(len(sizes))], size=sizes)
@@ -211,6 +216,7 @@ def msd(
         exponent=found.exponent,
         standard_errors=errors.standard_errors,
         half_widths=errors.half_widths,
+        resolved=np.array([not reason for reason in errors.reasons], bool),
         diffusion_half_width=found.half_width,
     )
 
@@ -238,7 +244,7 @@ class _Particles:
 
     @classmethod
     def of(
-        cls, main: Selection, by: Particles, weights: Weights, remarks: list[str]
+        cls, main: Selection, by: Particles, weights: Weights, messages: list[Message]
     ) -> "_Particles":
         """Return the particles of a selection, in the order of their first atoms."""
         if by == "atom":
@@ -250,8 +256,8 @@ class _Particles:
         sizes = np.bincount(which)[np.argsort(first)]
         heavy: NDArray[np.float64] | None
         if isinstance(weights, str) and weights == "mass":
-            heavy = masses_as_weights(main.topology_atoms[order], remarks, sizes.tolist())
-        elif (heavy := weights_of(weights, main, remarks)) is not None:
+            heavy = masses_as_weights(main.topology_atoms[order], messages, sizes.tolist())
+        elif (heavy := weights_of(weights, main, messages)) is not None:
             heavy = heavy[order]
         return cls(
             main.columns[order],
@@ -304,14 +310,14 @@ def _lags(
         return every
     if not 0 < max_lag <= length * (1 + _LAST_DIGITS):
         raise ValueError(
-            f"max_lag of {max_lag:g} ps does not fit {label}, whose {len(numbers)} frames take"
-            f" {length:g} ps: choose a lag above 0 and up to that"
+            f"max_lag of {in_digits(max_lag)} ps does not fit {label}, whose {len(numbers)} frames"
+            f" take {in_digits(length)} ps: choose a lag above 0 and up to that"
         )
     n_lags = int(max_lag / step * (1 + _LAST_DIGITS)) + 1
     if n_lags < 2:
         raise ValueError(
-            f"max_lag of {max_lag:g} ps is shorter than the step between frames, {step:g} ps:"
-            " choose a longer lag"
+            f"max_lag of {in_digits(max_lag)} ps is shorter than the step between frames,"
+            f" {in_digits(step)} ps: choose a longer lag"
         )
     return every[:n_lags]
 
@@ -405,28 +411,30 @@ def _portions(shape: Shape, begin: int, end: int) -> Iterator[tuple[int, int, in
             yield group, low, min(low + shape.n_at_once, last)
 
 
-def _remark_on_motion(words: Mapping[str, object]) -> str | None:
-    """Return a remark on a transform that moves each frame as a whole; None for all others."""
+def _message_on_motion(words: Mapping[str, object]) -> Message | None:
+    """Return a message on a transform that moves each frame as a whole; None for all others."""
     name, atoms = words["transform"], quoted(str(words.get("atoms")))
     if name == "fit" and words["motion"] != "translation":
-        return (
-            f"frames are rotated to fit {atoms}, which moves all other particles: take the"
-            " trajectory without fit() (--fit)"
+        return Message(
+            Code.NOT_SUPERPOSED,
+            f"frames are rotated to fit {atoms}, which moves all other particles",
+            "take the trajectory without fit()",
         )
     if name in ("center", "fit"):
-        which = "fit() (--fit)" if name == "fit" else "center() and repair() (--center, --repair)"
-        return (
+        which = "fit()" if name == "fit" else "center() and repair()"
+        return Message(
+            Code.NOT_SUPERPOSED,
             f"frames are moved to keep {atoms} in one place: displacements are relative to it, and"
-            f" its own diffusion is removed; take the trajectory without {which} for displacements"
-            " in the cell"
+            f" its own diffusion is removed",
+            f"take the trajectory without {which} for displacements in the cell",
         )
     return None
 
 
-def _remark_on_cells(
+def _message_on_cells(
     steps: Sequence[Mapping[str, object]], lengths: NDArray[np.float64]
-) -> str | None:
-    """Return a remark if jumps are removed by the vectors of a changing cell.
+) -> Message | None:
+    """Return a message if jumps are removed by the vectors of a changing cell.
 
     Parameters
     ----------
@@ -442,12 +450,13 @@ def _remark_on_cells(
     if not in_lattice or not len(known):
         return None
     change = float((np.ptp(known, axis=0) / known.max(axis=0)).max())
-    if change <= _LEAST_CHANGE:
+    if change <= _MIN_CHANGE:
         return None
-    return (
+    return Message(
+        Code.WRAPPED_POSITIONS,
         f"the cell changes by up to {100 * change:.2g} %, and particles that have crossed it move"
-        ' with its vectors, which makes the MSD too large: use nojump(view="toroidal")'
-        " (--nojump toroidal)"
+        " with its vectors, which makes the MSD too large",
+        'use nojump(view="toroidal")',
     )
 
 
@@ -467,23 +476,24 @@ class _Checks:
         self._is_whole = self._is_unwrapped or "whole" in names[broken + 1 :]
         self._half: NDArray[np.float64] | None = None
         self._steps = steps
-        self._moved = [text for words in steps if (text := _remark_on_motion(words)) is not None]
-        self.remarks = self._moved
+        self._moved = [text for words in steps if (text := _message_on_motion(words)) is not None]
+        self.messages = self._moved
 
     def check_rows(self, outcome: AnalysisOutcome) -> None:
         """Check that no molecule is broken, and take the cells of the frames."""
         cells = outcome.floats("cell")
         without = np.isnan(cells).any(axis=1)
-        self.remarks = [*self._moved]
+        self.messages = [*self._moved]
         if not self._is_unwrapped and without.any():
-            text = (
+            text = Message(
+                Code.NO_CELL,
                 "whether positions are wrapped over the box is not checked in frames that have no"
                 f" cell or a rotated one ({int(without.sum())} of {len(cells)}): a wrapped position"
-                " makes the MSD wrong"
+                " makes the MSD wrong",
             )
-            self.remarks.append(text)
-        if (remark := _remark_on_cells(self._steps, cells)) is not None:
-            self.remarks.append(remark)
+            self.messages.append(text)
+        if (message := _message_on_cells(self._steps, cells)) is not None:
+            self.messages.append(message)
         broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])
@@ -491,8 +501,8 @@ class _Checks:
                 f"{self._main.trajectory.label}: frame {outcome.frames[k]}:"
                 f" {outcome.integers('broken')[k]} of {self._moving.n_particles} particles extend"
                 " over more than half of the cell, as molecules do that are broken over the box:"
-                " make them whole and remove their jumps with selection.whole().nojump()"
-                " (--whole --nojump), or give unwrapped=True (--unwrapped) if they are long"
+                " make them whole and remove their jumps with selection.whole().nojump(),"
+                " or give unwrapped=True if they are long"
             )
         axes = ["xyz".index(axis) for axis in self._axes]
         smaller = np.minimum(cells[1:, axes], cells[:-1, axes])
@@ -524,8 +534,7 @@ class _Checks:
             f" along {self._axes[axis]} from frame {outcome.frames[k]} to frame"
             f" {outcome.frames[k + 1]}, more than half of the cell"
             f" ({outcome.floats('cell')[k, where]:.1f} Å), as wrapped positions do: remove jumps"
-            " with selection.nojump() (--nojump), or give unwrapped=True (--unwrapped) if particles"
-            " are that fast"
+            " with selection.nojump(), or give unwrapped=True if particles are that fast"
         )
 
     def _name(self, particle: int) -> str:

@@ -29,6 +29,7 @@ from trajet.analysis.runner import (
 )
 from trajet.box import Box
 from trajet.checked_numbers import whole_number
+from trajet.messages import Code, Message
 from trajet.particles import heavy_atoms
 from trajet.result import NativeContacts, Table
 from trajet.result.axes import Axis
@@ -130,7 +131,7 @@ def native_contacts(
     If two groups share atoms i and j, the pairs i, j and j, i both count. An atom is never paired
     with itself, nor with one at another alternate location of its residue.
 
-    With `pbc`, remarks in the report name the number of frames without a cell, whose distances are
+    With `pbc`, messages in the report name the number of frames without a cell, whose distances are
     those of the positions as they are, and a reference without a cell if the frames have one.
 
     Examples
@@ -158,7 +159,7 @@ def native_contacts(
     heavy_only = has_several if heavy_only is None else heavy_only
     if exclude_neighbors is None:
         exclude_neighbors = _NEIGHBORS if has_several else -1
-    remarks: list[str] = []
+    messages: list[Message] = []
     native = _NativePairs(
         main=main,
         others=others,
@@ -170,7 +171,7 @@ def native_contacts(
         heavy_only=heavy_only,
         exclude_neighbors=exclude_neighbors,
         pbc=pbc,
-        remarks=remarks,
+        messages=messages,
     )
     selections = [main] if others is None else [main, others]
     outcome = yield RunRequest(
@@ -178,7 +179,7 @@ def native_contacts(
         selections,
         reference=frame_of(reference, main.trajectory),
     )
-    remarks += native.remarks_on_cells(outcome)
+    messages += native.messages_on_cells(outcome)
     atoms, partners = native.pairs.T
     recorded = {
         "factor": scale,
@@ -187,7 +188,7 @@ def native_contacts(
         "exclude_neighbors": exclude_neighbors,
         "n_native": len(atoms),
     }
-    report = outcome.report(remarks, recorded=recorded, inputs=describe_reference(reference))
+    report = outcome.report(messages, recorded=recorded, inputs=describe_reference(reference))
     ends = {"atom": main.indices[atoms], "partner": (others or main).indices[partners]}
     return NativeContacts(
         values=outcome.floats("fraction"),
@@ -225,8 +226,8 @@ class _NativePairs:
         Factor of its distance, or of the cut-off, up to which it counts in a frame.
     method, beta, heavy_only, exclude_neighbors, pbc
         As for `native_contacts`; `beta` is None but for soft cut-offs.
-    remarks
-        Remarks on the result, to which those on the reference are added.
+    messages
+        Messages on the result, to which those on the reference are added.
     pairs
         `(n, 2)`, positions of the atoms in the groups; empty before the plan is made.
     distances
@@ -243,7 +244,7 @@ class _NativePairs:
     heavy_only: bool
     exclude_neighbors: int
     pbc: bool
-    remarks: list[str]
+    messages: list[Message]
     pairs: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     distances: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     # Where the reference is from, if no cell is used of it.
@@ -270,7 +271,7 @@ class _NativePairs:
         """
         main, cutoff = self.main, self.cutoff
         groups = [] if self.others is None else [self.others]
-        found = reference_positions(self.reference, main, groups, self.remarks, chosen)
+        found = reference_positions(self.reference, main, groups, self.messages, chosen)
         box = found[0].box if self.pbc and found[0].box.exists else None
         vectors = None if box is None else box.vectors
         positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
@@ -308,18 +309,21 @@ class _NativePairs:
             periodic=self.pbc,
         )
 
-    def remarks_on_cells(self, outcome: AnalysisOutcome) -> list[str]:
-        """Return remarks on frames without a cell, and on a reference without."""
+    def messages_on_cells(self, outcome: AnalysisOutcome) -> list[Message]:
+        """Return messages on frames without a cell, and on a reference without."""
         if not self.pbc:
             return []
         cells, n_frames = outcome.cells, len(outcome.frames)
         if self._without_cell is None or not cells.n_present:
             return cells.missing()
         return [
-            f"{self._without_cell} has no unit cell, but {cells.n_present} of {n_frames} frames"
-            " have: pairs that are in contact across the box of the reference are missing from the"
-            " native contacts: give pbc=False (--no-pbc), or a reference with a cell (that of a"
-            " crystal is no box)",
+            Message(
+                Code.NO_CELL,
+                f"{self._without_cell} has no unit cell, but {cells.n_present} of {n_frames}"
+                " frames have: pairs that are in contact across the box of the reference are"
+                " missing from the native contacts",
+                "give pbc=False, or a reference with a cell (that of a crystal is no box)",
+            ),
             *cells.missing(),
         ]
 
@@ -375,5 +379,5 @@ def _check_half(box: Box, distance: float, where: str) -> None:
             f"{where}: contacts are up to {distance:.4f} Å long, above half of the shortest lattice"
             f" vector ({half:.3f} Å), so that an atom may be in contact with several images"
             " of another: choose a shorter cut-off or a smaller factor, or take positions as they"
-            " are (pbc=False, --no-pbc)"
+            " are (pbc=False)"
         )

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.analysis.displacements import (
-    LEAST_PARTICLES,
+    MIN_PARTICLES,
     Shape,
     fast_length,
     over_axes,
     size_of_blocks,
 )
+from trajet.digits import in_digits
+from trajet.messages import Code, Message
 from trajet.result import errors_of_blocks, errors_of_groups
 from trajet.result.displacement_errors import Errors
 
@@ -139,18 +141,22 @@ class OneLag:
             return 1.0
         return wide / narrow
 
-    def remarks(
+    def messages(
         self, groups: NDArray[np.float64], sizes: NDArray[np.int64], lags: NDArray[np.float64]
-    ) -> list[str]:
-        """Return a remark if the particles move together."""
+    ) -> list[Message]:
+        """Return a message if the particles move together."""
         excess = self.excess(groups, sizes)
         if excess < _TOGETHER:
             return []
         return [
-            f"particles move together: at a lag of {lags[self.lag]:g} ps, 95 % intervals from time"
-            f" origins are {excess:.1f} times as wide as those from groups of particles, which are"
-            " too narrow: choose particles that move independently, such as molecules (--by"
-            " molecule), or run replicas"
+            Message(
+                Code.DEPENDENT_PARTICLES,
+                f"particles move together: at a lag of {in_digits(lags[self.lag])} ps, 95 %"
+                f" intervals from time origins are {excess:.1f} times as wide as those from groups"
+                " of particles, which are too narrow",
+                'choose particles that move independently, such as molecules (by="molecule"), or'
+                " run replicas",
+            )
         ]
 
 
@@ -160,7 +166,7 @@ class Origins:
     def __init__(self, shape: Shape) -> None:
         self._blocks = OriginBlocks(shape) if shape.n_blocks else None
         self._one_lag = None if shape.n_blocks else OneLag(shape.n_frames, shape.n_lags)
-        self._lacks_memory = not shape.n_blocks and shape.borders[-1] < LEAST_PARTICLES
+        self._lacks_memory = not shape.n_blocks and shape.borders[-1] < MIN_PARTICLES
 
     def add(self, series: NDArray[np.float64]) -> None:
         """Add particles, `(n_particles, n_axes, n_frames)`, Å."""
@@ -172,25 +178,32 @@ class Origins:
         """Return the means over blocks of origins, `(n_lags, n_blocks)`, or None for many."""
         return None if self._blocks is None else self._blocks.means()
 
-    def remarks(
+    def messages(
         self,
         groups: NDArray[np.float64],
         sizes: NDArray[np.int64],
         lags: NDArray[np.float64],
         errors: Errors,
-    ) -> list[str]:
-        """Return remarks on errors that are not resolved, or particles that move together."""
+    ) -> list[Message]:
+        """Return messages on errors that are not resolved, or particles that move together."""
         if self._lacks_memory:
             return [
-                "there are no errors, which would take more than half of the memory: give more"
-                " max_memory= (--max-memory), or a smaller max_lag= (--max-lag)"
+                Message(
+                    Code.NO_ERRORS,
+                    "there are no errors, which would take more than half of the memory",
+                    "give more max_memory=, or a smaller max_lag=",
+                )
             ]
         if self._one_lag is not None:
-            return self._one_lag.remarks(groups, sizes, lags)
+            return self._one_lag.messages(groups, sizes, lags)
         wrong = [k for k, reason in enumerate(errors.reasons) if reason and k]
         if not wrong:
             return []
         return [
-            f"errors from blocks of time origins are not resolved at {len(wrong)} of"
-            f" {len(lags) - 1} lags, the first is {lags[wrong[0]]:g} ps: {errors.reasons[wrong[0]]}"
+            Message(
+                Code.NOT_RESOLVED,
+                f"errors from blocks of time origins are not resolved at {len(wrong)} of"
+                f" {len(lags) - 1} lags, the first is {in_digits(lags[wrong[0]])} ps:"
+                f" {errors.reasons[wrong[0]]}",
+            )
         ]

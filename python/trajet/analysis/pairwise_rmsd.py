@@ -21,6 +21,7 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.memory import check_limit, check_memory
+from trajet.messages import Message
 from trajet.result import PairwiseRmsd
 from trajet.result.axes import named
 from trajet.trajectory import FrameChoice, Selection
@@ -34,7 +35,7 @@ _ROW, _CENTRED = 8, 4
 _STRIP = 2**28
 _FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
 
-_TO_FILE = ", or write the matrix to a file (matrix_path=, --matrix-path FILE.npy)"
+_TO_FILE = ', or write the matrix to a file (matrix_path="FILE.npy")'
 
 
 @analysis(
@@ -119,10 +120,10 @@ def pairwise_rmsd(
     path = None if matrix_path is None else Path(matrix_path)
     if path is not None:
         output.check(path, (".npy",))
-    remarks: list[str] = []
+    messages: list[Message] = []
     if second is not None:
-        check_same_atoms(main, second, remarks)
-    numbers = weights_of(weights, main, remarks)
+        check_same_atoms(main, second, messages)
+    numbers = weights_of(weights, main, messages)
     chosen = [main.trajectory.source.numbers(run.get("frames"))]
     if second is not None:
         chosen.append(second.trajectory.source.numbers(other_frames))
@@ -166,7 +167,7 @@ def pairwise_rmsd(
         _write(path, own, others, threads=threads, strip_bytes=strip_bytes)
         values = np.load(path, mmap_mode="r")
     if beside is not None:
-        remarks += beside.broken
+        messages += beside.broken
     recorded = {"n_other_frames": None if beside is None else len(beside.frames)}
     inputs = [] if second is None else second.trajectory.source.describe_inputs()
     columns = outcome.frames_axis if beside is None else beside.frames_axis
@@ -177,7 +178,7 @@ def pairwise_rmsd(
         name="RMSD",
         units="Å",
         selections=tuple(one.label for one in selections),
-        report=outcome.report(remarks, recorded=recorded, inputs=inputs),
+        report=outcome.report(messages, recorded=recorded, inputs=inputs),
     )
 
 
@@ -200,7 +201,7 @@ def check_size(
     # One block of rows at least.
     height = n_frames[0] if in_memory else min(n_frames[0], CentredFrames.BLOCK)
     parts = [("positions", positions), ("the matrix" if in_memory else "rows", 4 * width * height)]
-    raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
+    raised = "" if max_memory else "; max_memory= allows more"
     check_memory([*parts, *further], max_memory, _FEWER + advice * in_memory + raised)
 
 

@@ -30,6 +30,7 @@ from trajet.analysis.reference import (
 from trajet.analysis.runner import AnalysisOutcome, RunOptions, RunRequest, main_selection
 from trajet.checked_numbers import whole_number
 from trajet.memory import STATES, check_limit, check_memory
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import PrincipalComponents, Table
 from trajet.result.axes import named
@@ -151,7 +152,7 @@ def pca(
         whole_number(n_components, "n_components", least=1)
     onto = aligned_atoms(align, main)
     average = is_average(reference)
-    remarks: list[str] = []
+    messages: list[Message] = []
 
     prepared: list[dict[str, object]] = []
 
@@ -167,10 +168,10 @@ def pca(
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
-            target = reference_positions(here, onto, [], remarks, chosen)[0]
+            target = reference_positions(here, onto, [], messages, chosen)[0]
             number = frame_of(here, main.trajectory)
-            remarks.extend(broken_in_reference([onto], [target], number, chosen))
-            group = group_of(onto, target, weights, remarks)
+            messages.extend(broken_in_reference([onto], [target], number, chosen))
+            group = group_of(onto, target, weights, messages)
         prepared[:] = [
             {
                 "atoms": main.columns,
@@ -186,7 +187,6 @@ def pca(
     outcome = yield RunRequest(
         plan,
         [main],
-        seconds=0.0 if onto is None or onto is main else onto.t_select,
         reference=compared,
         as_written=[main] if onto is None or onto is main else [main, onto],
     )
@@ -204,7 +204,7 @@ def pca(
     }
     inputs = [] if onto is None else describe_reference(reference)
     report = outcome.report(
-        [*remarks, *_fewer(n_components, projections, main)], recorded=recorded, inputs=inputs
+        [*messages, *_fewer(n_components, projections, main)], recorded=recorded, inputs=inputs
     )
     numbers = named("components", [str(k) for k in range(1, len(variances) + 1)])
     chosen = numbers.some(slice(len(components)))
@@ -260,14 +260,17 @@ def _projected(
 
 def _fewer(
     n_components: int | None, projections: NDArray[np.float64], main: Selection
-) -> list[str]:
-    """Return a remark if there are fewer components than were asked for."""
+) -> list[Message]:
+    """Return a message if there are fewer components than were asked for."""
     n_frames, count = projections.shape
     if n_components is None or count >= n_components:
         return []
     return [
-        f"there are {count} components, not {n_components}: {n_frames} frames of {main.n_atoms}"
-        " atoms have no more that differ from zero"
+        Message(
+            Code.FEWER_COMPONENTS,
+            f"there are {count} components, not {n_components}: {n_frames} frames of {main.n_atoms}"
+            " atoms have no more that differ from zero",
+        )
     ]
 
 
@@ -291,7 +294,7 @@ def _check_size(
         ]
     else:
         parts = [("positions", n_frames * width * (_ROW + _DEVIATION)), matrix]
-    raised = "" if max_memory else "; max_memory= (--max-memory) allows more"
+    raised = "" if max_memory else "; max_memory= allows more"
     advice = f"choose fewer frames (frames=slice(None, None, 10)) or atoms{raised}"
     check_memory(parts, max_memory, advice)
 

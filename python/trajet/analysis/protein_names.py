@@ -15,6 +15,7 @@ from trajet.analysis.backbone import (
     residues_of_places,
 )
 from trajet.labels import residue_labels
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.selection_text import parsed
 from trajet.topology import Topology, listed
@@ -27,10 +28,10 @@ _known: "WeakKeyDictionary[Topology, tuple[NDArray[np.int64], NDArray[np.int64]]
 )
 
 
-def protein_remarks(
+def protein_messages(
     trajectory: Trajectory, texts: Iterable[str], atoms: NDArray[np.int64]
-) -> list[str]:
-    """Return remarks on modified amino acids, and on residues of a chain that `protein` leaves out.
+) -> list[Message]:
+    """Return messages on modified residues, and on residues that `protein` leaves out.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def protein_remarks(
         positions.
     """
     topology = trajectory.topology
-    remarks = []
+    messages: list[Message] = []
     for text in dict.fromkeys(texts):
         try:
             needs = parsed(text).needs
@@ -55,19 +56,25 @@ def protein_remarks(
             continue
         if len(taken := _modified(topology, text, chosen)):
             called = listed(residue_labels(topology)[taken].tolist())
-            remarks.append(
-                f"selection {quoted(text)}: 'protein' has modified amino acids, which MDAnalysis'"
-                f" leaves out: {called}"
+            messages.append(
+                Message(
+                    Code.MODIFIED_RESIDUES,
+                    f"selection {quoted(text)}: 'protein' has modified amino acids, which"
+                    f" MDAnalysis' leaves out: {called}",
+                )
             )
         if len(left_out := _left_out(trajectory, chosen)):
             called = listed(residue_labels(topology)[left_out].tolist())
             name = topology.residues.resnames[left_out[0]]
-            remarks.append(
-                f"selection {quoted(text)}: 'protein' leaves out residues that are bonded to it on"
-                f" both sides, as it does not know their names: {called}; add them ('protein or"
-                f" resname {name}')"
+            messages.append(
+                Message(
+                    Code.PROTEIN_NAMES,
+                    f"selection {quoted(text)}: 'protein' leaves out residues that are bonded to"
+                    f" it on both sides, as it does not know their names: {called}",
+                    f"add them ('protein or resname {name}')",
+                )
             )
-    return remarks
+    return messages
 
 
 def _modified(topology: Topology, text: str, chosen: NDArray[np.int64]) -> NDArray[np.int64]:

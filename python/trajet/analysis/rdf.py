@@ -16,6 +16,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
 from trajet.result.axes import bins as bins_axis
@@ -113,7 +114,7 @@ def rdf(
         blocks = [(n_a, exclude[0]), (n_b, exclude[1])]
         if any(size < 1 or n % size for n, size in blocks) or len({n // s for n, s in blocks}) > 1:
             raise ValueError(
-                f"exclude (--exclude) {exclude} does not divide selections of {n_a} and"
+                f"exclude={exclude} does not divide selections of {n_a} and"
                 f" {n_b} atoms into equally many blocks"
             )
     plan = Plan(
@@ -124,15 +125,15 @@ def rdf(
         exclusion_block=exclude,
     )
     outcome = yield RunRequest(plan, [main] if others is None else [main, others], in_blocks=errors)
-    remarks = range_remarks(outcome.cells, last)
+    messages = range_messages(outcome.cells, last)
     if exclude is not None:
-        remarks.extend(_across(main, others or main, exclude))
+        messages.extend(_across(main, others or main, exclude))
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     # In all frames.
     pairs = np.float64(len(outcome.frames) * int(outcome.integers("pairs")))
     counts = outcome.integers("counts")
     edges = np.linspace(first, last, bins + 1)
-    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
+    messages += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     if n_frames and not pairs:
         if exclude is not None:
             raise SelectionError(f"exclude {exclude} leaves out every pair")
@@ -154,7 +155,7 @@ def rdf(
             for block in outcome.blocks
         ]
         found = block_errors(np.array(of_blocks).reshape(-1, bins), "bins")
-        remarks += found.remarks
+        messages += found.messages
     labels = (main.label, main.label if others is None else others.label)
     recorded = {
         "selections": list(labels),
@@ -167,15 +168,15 @@ def rdf(
         name="g",
         units="",
         selections=tuple(dict.fromkeys(labels)),
-        report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        report=outcome.report(messages, recorded=recorded, uses_times=False),
         also={"count": counts},
         number_density=n_b * n_frames / volume if n_frames else float("nan"),
     )
     return with_errors(result, found)
 
 
-def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list[str]:
-    """Return a remark if the residues show that blocks do not coincide with molecules."""
+def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list[Message]:
+    """Return a message if the residues show that blocks do not coincide with molecules."""
     if not first.trajectory.has_topology:
         return []
     residues = [
@@ -198,14 +199,17 @@ def _across(first: Selection, second: Selection, sizes: tuple[int, int]) -> list
         for selection, size in zip((first, second), sizes, strict=True)
     ]
     return [
-        f"exclude {sizes}: blocks do not coincide with residues; the first such block"
-        f" begins with {words[0]} and {words[1]}: pairs of different molecules may be excluded:"
-        " choose atoms and sizes so that each block is one molecule"
+        Message(
+            Code.EXCLUDED_PAIRS,
+            f"exclude {sizes}: blocks do not coincide with residues; the first such block"
+            f" begins with {words[0]} and {words[1]}: pairs of different molecules may be excluded",
+            "choose atoms and sizes so that each block is one molecule",
+        )
     ]
 
 
-def range_remarks(cells: CellSummary, last: float) -> list[str]:
-    """Return a remark if the range exceeds half of the shortest lattice vector in some frames."""
+def range_messages(cells: CellSummary, last: float) -> list[Message]:
+    """Return a message if the range exceeds half of the shortest lattice vector in some frames."""
     return cells.too_small(
         f"distances up to {last:g} Å are counted, but",
         "beyond it g is too small, as only the nearest image of a pair counts: choose a smaller"

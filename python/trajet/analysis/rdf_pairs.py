@@ -11,9 +11,10 @@ from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
 from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
-from trajet.analysis.rdf import check_range, distance_range, range_remarks
+from trajet.analysis.rdf import check_range, distance_range, range_messages
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
+from trajet.messages import Message
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution
 from trajet.result.axes import bins as bins_axis
@@ -92,7 +93,7 @@ def rdf_pairs(
     pairs.
 
     Centres are computed from positions as stored, and rounded to single precision: make molecules
-    whole with `traj.whole()` before the selection. `report["remarks"]` name neighbouring atoms that
+    whole with `traj.whole()` before the selection. `warnings` name neighbouring atoms that
     lie on either side of the box in the first or last frame.
 
     For single atoms, g is that of MDAnalysis' `InterRDF_s`; with `exclude="residue"` it is that of
@@ -125,7 +126,7 @@ def rdf_pairs(
     if not isinstance(weights, str):
         raise ValueError("weights of pairs of selections are 'mass' or 'equal', not numbers")
     check_bins(bins)
-    remarks: list[str] = []
+    messages: list[Message] = []
     # Each distinct selection is one list of sites.
     selections: list[Selection] = []
     known = dict[bytes, int]()
@@ -140,7 +141,7 @@ def rdf_pairs(
                 selections.append(one)
         numbers.append((known[found[0].columns.tobytes()], known[found[1].columns.tobytes()]))
     keys = dict[bytes, int]()
-    made = [_sites(one, by, weights, exclude, keys, remarks) for one in selections]
+    made = [_sites(one, by, weights, exclude, keys, messages) for one in selections]
     lists, n_sites = [sites for sites, _ in made], [n for _, n in made]
     first, last = distance_range(range)
     plan = Plan("rdf_pairs", lists=lists, pairs=numbers, bins=(bins, (first, last)))
@@ -152,12 +153,12 @@ def rdf_pairs(
         as_written=() if by == "atom" else selections,
         chains_apart=True,
     )
-    remarks += range_remarks(outcome.cells, last)
+    messages += range_messages(outcome.cells, last)
     n_frames, volume = outcome.number("n_frames"), outcome.number("volume")
     # In all frames.
     n_pairs = np.array([len(outcome.frames) * n for n in outcome.integers("pairs").tolist()], float)
     counts = outcome.integers("counts")
-    remarks += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
+    messages += range_looks_like_nm(first, last, found=bool(counts.any()) or not n_frames)
     labels = [(selections[a].label, selections[b].label) for a, b in numbers]
     if n_frames and not n_pairs.all():
         a, b = labels[int(np.argmin(n_pairs))]
@@ -184,7 +185,7 @@ def rdf_pairs(
         name="g",
         units="",
         selections=tuple(one.label for one in selections),
-        report=outcome.report(remarks, recorded=recorded, uses_times=False),
+        report=outcome.report(messages, recorded=recorded, uses_times=False),
         also={"count": counts},
     )
 
@@ -195,7 +196,7 @@ def _sites(
     weights: Weights,
     exclude: Literal["residue", "molecule", "chain"] | None,
     keys: dict[bytes, int],
-    remarks: list[str],
+    messages: list[Message],
 ) -> tuple[dict[str, object], int]:
     """Return the sites of a selection as the plan has them (`rdf_pairs::Sites`), and their number.
 
@@ -210,7 +211,7 @@ def _sites(
             "keys": selection.columns,
             "labels": molecules,
         }, selection.n_atoms
-    groups = AtomGroups.of([selection], by, weights, remarks)
+    groups = AtomGroups.of([selection], by, weights, messages)
     starts = np.cumsum([0, *groups.sizes])
     own = [
         keys.setdefault(np.sort(groups.columns[begin:end]).tobytes(), len(keys))
@@ -227,8 +228,8 @@ def _sites(
             raise SelectionError(
                 f"{quoted(selection.label)}: the {by} {site} has atoms of several {exclude}s, so"
                 " that"
-                f" exclude={exclude!r} means nothing for it: leave it out (exclude=None), or take"
-                ' smaller sites, such as by="residue" (--by residue)'
+                f" exclude={exclude!r} means nothing for it: leave it out, or take smaller sites,"
+                ' such as by="residue"'
             )
         labels = of_sites
     return {

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from trajet import h5md, topology, universes
 from trajet._trajet import AnalysisError, SelectionError
 from trajet.analysis.arguments import AsOption, AtomsOption, StructureOption
-from trajet.analysis.broken_molecules import find_broken_molecules
+from trajet.analysis.broken_molecules import find_broken_molecules, find_chains_apart
 from trajet.analysis.runner import further_selection
 from trajet.atom_matching import check_pairs
 from trajet.box import Box
 from trajet.checked_numbers import checked_numbers, checked_positions, checked_weights
 from trajet.formats import FormatOptions
+from trajet.messages import Message
 from trajet.particles import EQUAL_WEIGHTS, masses_as_weights
 from trajet.quoting import quoted
 from trajet.report_entries import InputEntry
@@ -87,9 +88,9 @@ def frame_of(reference: Reference, trajectory: Trajectory) -> int | None:
 
 
 def weights_of(
-    weights: Weights, selection: Selection, remarks: list[str], instead: str = EQUAL_WEIGHTS
+    weights: Weights, selection: Selection, messages: list[Message], instead: str = EQUAL_WEIGHTS
 ) -> NDArray[np.float64] | None:
-    """Return `(n_atoms,)` weights, or None for equal ones; append remarks on guessed masses.
+    """Return `(n_atoms,)` weights, or None for equal ones; append messages on guessed masses.
 
     `instead` is advice that needs no masses.
     """
@@ -97,7 +98,7 @@ def weights_of(
         return checked_weights(weights, selection.n_atoms)
     if weights != "mass":
         return None
-    return masses_as_weights(selection.topology_atoms, remarks, instead=instead)
+    return masses_as_weights(selection.topology_atoms, messages, instead=instead)
 
 
 @dataclass(frozen=True)
@@ -123,14 +124,14 @@ def group_of(
     selection: Selection,
     target: Coordinates,
     weights: Weights,
-    remarks: list[str],
+    messages: list[Message],
     instead: str = EQUAL_WEIGHTS,
 ) -> dict[str, object]:
     """Return a selection with its reference and weights, as plans have it (`rmsd::Group`)."""
     return {
         "atoms": selection.columns,
         "reference": target.positions,
-        "weights": weights_of(weights, selection, remarks, instead),
+        "weights": weights_of(weights, selection, messages, instead),
     }
 
 
@@ -138,13 +139,13 @@ def reference_positions(
     reference: Reference,
     main: Selection,
     groups: list[Selection],
-    remarks: list[str],
+    messages: list[Message],
     chosen: NDArray[np.int64],
 ) -> list[Coordinates]:
     """Return the reference positions of the main selection and of each group.
 
     Jumps in a frame of the same trajectory are removed as in the `chosen` frames of the run. If a
-    structure may have other atoms, this is appended to `remarks`.
+    structure may have other atoms, this is appended to `messages`.
     """
     selections = [main, *groups]
     if isinstance(reference, (int, np.integer)) and not isinstance(reference, bool):
@@ -156,7 +157,7 @@ def reference_positions(
                 " of a structure, positions, or a Selection of another trajectory"
             )
         found = _read_structure(Path(reference), main.trajectory)
-        structure = _Structure(found, str(reference), remarks)
+        structure = _Structure(found, str(reference), messages)
         return [structure.coordinates(item) for item in selections]
     if isinstance(reference, Selection):
         others = [reference]
@@ -174,7 +175,7 @@ def reference_positions(
                 )
             others.append(reference.trajectory.select(item.text))
         for item, other in zip(selections, others, strict=True):
-            check_same_atoms(item, other, remarks)
+            check_same_atoms(item, other, messages)
         # Another trajectory is not compared frame by frame.
         run = chosen if reference.trajectory is main.trajectory else None
         return [
@@ -183,7 +184,7 @@ def reference_positions(
     if universes.is_atomgroup(reference):
         atoms: AtomGroup = reference
         found = topology.of_universe(atoms.universe)
-        structure = _Structure(found, "the reference's Universe", remarks)
+        structure = _Structure(found, "the reference's Universe", messages)
         indices = np.asarray(atoms.indices, np.int64)
         first = structure.coordinates_of(main, indices, given=True)
         return [first, *(structure.coordinates(item) for item in groups)]
@@ -229,7 +230,7 @@ class _Structure:
 
     structure: Structure
     name: str
-    remarks: list[str]
+    messages: list[Message]
 
     def coordinates(self, selection: Selection) -> Coordinates:
         """Return the positions of the atoms of a selection in this structure."""
@@ -254,12 +255,12 @@ class _Structure:
     ) -> Coordinates:
         """Return the positions of the atoms of the structure that match the selection one by one.
 
-        If they may be other atoms, this is appended to the remarks.
+        If they may be other atoms, this is appended to the messages.
         """
         what = f"selection {quoted(selection.label)} and reference {self.name}"
         if selection.source.structure.is_known:
             atoms = Atoms(self.structure.topology, indices)
-            self.remarks.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
+            self.messages.extend(check_pairs(selection.topology_atoms, atoms, what, given=given))
         elif len(indices) != selection.n_atoms:
             raise SelectionError(
                 f"{what} have {selection.n_atoms} and {len(indices)} atoms: choose the same atoms"
@@ -281,12 +282,12 @@ def _one_frame(
     return Coordinates(positions, Box.of(block), f"frame {block.frames[0]}{of}")
 
 
-def check_same_atoms(mobile: Selection, reference: Selection, remarks: list[str]) -> None:
-    """Raise an error if selections cannot be compared atom by atom; add remarks to `remarks`."""
+def check_same_atoms(mobile: Selection, reference: Selection, messages: list[Message]) -> None:
+    """Raise an error if selections cannot be compared atom by atom; add messages to `messages`."""
     what = f"selection {quoted(mobile.label)} and reference {quoted(reference.label)}"
     if mobile.source.structure.is_known and reference.source.structure.is_known:
         given = mobile.text is None or reference.text is None
-        remarks.extend(
+        messages.extend(
             check_pairs(mobile.topology_atoms, reference.topology_atoms, what, given=given)
         )
     elif mobile.n_atoms != reference.n_atoms:
@@ -307,8 +308,8 @@ def broken_in_reference(
     coordinates: Sequence[Coordinates],
     frame: int | None,
     chosen: NDArray[np.int64],
-) -> list[str]:
-    """Return remarks on molecules that are broken in the reference of a run.
+) -> list[Message]:
+    """Return messages on molecules that are broken, or in different images, in a run's reference.
 
     Parameters
     ----------
@@ -322,8 +323,11 @@ def broken_in_reference(
     if frame is not None and frame in chosen:
         return []
     pairs = zip(selections, coordinates, strict=True)
-    return [
-        remark
+    broken = [
+        message
         for one, at in pairs
-        for remark in find_broken_molecules(one, at.positions, at.box, at.where)
+        for message in find_broken_molecules(one, at.positions, at.box, at.where)
     ]
+    first = coordinates[0]
+    positions = [at.positions for at in coordinates]
+    return [*broken, *find_chains_apart(selections, positions, first.box, first.where)]

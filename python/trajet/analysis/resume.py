@@ -27,7 +27,7 @@ from trajet.members import Ensemble, EnsembleSelection, Member, OpenMember
 from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url
 from trajet.result import MemberOutcome, Table
-from trajet.result.loading import load
+from trajet.result.loading import load_table
 from trajet.trajectory import OpenOptions, Selection, Trajectory, whole_digest
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class ResumeFolder:
         """Return a result that was stored; None if there is none, or it is damaged."""
         try:
             with self._loading:
-                result = load(place / _RESULT)
+                result = load_table(place / _RESULT)
                 start = parsed(functools.partial(np.load, allow_pickle=False), place / _START)
         except (FormatError, OSError, ParseError, MemoryError):
             return None

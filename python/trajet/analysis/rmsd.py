@@ -26,18 +26,25 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.symmetries import symmetries
 from trajet.particles import equal_weights
 from trajet.result import Table
 from trajet.result.axes import series
-from trajet.trajectory import few_atoms_remarks
+from trajet.trajectory import few_atoms_messages
 
-_EQUAL_GROUP_WEIGHTS = equal_weights("group_weights", "--group-weights")
+_EQUAL_GROUP_WEIGHTS = equal_weights('group_weights="equal"')
 # Names of motions in plans.
 _FITS = {"superposition": "superposition", "translation": "centre", "none": "none"}
 
 
-def _check(reference: Reference, motion: str) -> None:
-    """Raise a ValueError for an unknown motion, or one that does not lead to the average."""
+def _check(
+    reference: Reference, motion: str, groups: Sequence[OtherAtoms], symmetric: bool
+) -> None:
+    """Raise a ValueError for a motion that does not lead to the average, or symmetry of nothing."""
+    if symmetric and not groups:
+        raise ValueError(
+            "symmetric= is of groups=: fit the protein, and give the ligand in groups="
+        )
     if is_average(reference) and motion != "superposition":
         raise ValueError(f"reference='average' needs a superposition: leave motion={motion!r} out")
 
@@ -49,8 +56,8 @@ def _check(reference: Reference, motion: str) -> None:
     notes="Selections are evaluated once, on frame 0.",
     examples=r"""
     trajet rmsd adk.psf adk.xtc --select "name CA" -o rmsd.csv --plot rmsd.png
-    trajet rmsd top.gro run.xtc --select "backbone and resid 1:29" --groups "resname LIG" \
-        --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
+    trajet rmsd top.tpr run.xtc --select backbone --groups "resname LIG and not name H*" \
+        --symmetric --weights mass --reference crystal.pdb -o rmsd.npz --report report.json
     trajet rmsd top.gro run.part*.xtc --continuous --select "name CA" --begin 1000 --end 5000
     """,
 )
@@ -62,6 +69,7 @@ def rmsd(
     groups: Sequence[OtherAtoms] = (),
     weights: Weights = "equal",
     group_weights: Literal["mass", "equal"] = "equal",
+    symmetric: bool = False,
     **run: Unpack[RunOptions],
 ) -> Steps[Table]:
     """Compute the RMSD of atoms from a reference.
@@ -74,18 +82,21 @@ def rmsd(
         Selection, at frame 0 of its trajectory; positions `(n_atoms, 3)` in Å; or `"average"`, the
         average of the analysed frames after superposition on the first of them (two passes).
     motion
-        How each frame is moved onto the reference first. "superposition" for translation and
+        How each frame is moved first. "superposition" for translation and
         rotation, "translation" of the centre alone, or "none" for positions as stored.
     groups
-        Further atoms, whose RMSD is computed after `selection` was moved onto the reference. Text,
-        Selections or AtomGroups of the same system, as MDAnalysis' `groupselections`; each adds a
-        column. If `selection` is an AtomGroup, text is evaluated in the current state of its
-        Universe.
+        Further atoms, moved along with `selection`. Text, Selections or AtomGroups of the same
+        system, as MDAnalysis' `groupselections`; each adds a column. If `selection` is an
+        AtomGroup, text is evaluated in the current state of its Universe.
     weights
-        Weights of the motion and of the RMSD of `selection`. "equal", "mass", or one number per
+        Weights of motion and RMSD of `selection`. "equal", "mass", or one number per
         atom.
     group_weights
-        Weights of the RMSD of `groups`. "equal", even if `weights` are masses, or "mass".
+        Weights of `groups`. "equal", even if `weights` are masses, or "mass".
+    symmetric
+        Whether symmetries of groups count. The RMSD of a group is then the least over the orders of
+        its atoms that leave elements and bonds as they are, as of a ring that has flipped. Each
+        group has the heavy atoms of one molecule, and the topology has bonds.
 
     Returns
     -------
@@ -95,12 +106,21 @@ def rmsd(
     Raises
     ------
     SelectionError
-        If atoms and reference do not match, or masses are requested and missing.
+        If atoms and reference do not match, or masses are requested and missing; or, with
+        `symmetric`, if there are no bonds, or a group has hydrogens or several molecules.
+    ValueError
+        If `symmetric` is given without groups.
 
     Notes
     -----
     The superposition uses the quaternion characteristic polynomial: D. L. Theobald, Acta Cryst. A
     61, 478 (2005).
+
+    Symmetries are the automorphisms of the graph of heavy atoms, without orders of bonds and
+    charges, as of spyrmsd (R. Meli and P. C. Biggin, J. Cheminform. 12, 49 (2020),
+    doi:10.1186/s13321-020-00455-2): both oxygens of a carboxylate are the same, and so are those of
+    a carboxylic acid. Of a molecule with more than 10,000, or a million atoms in all of them, some
+    count, and a warning says so.
 
     Examples
     --------
@@ -120,19 +140,22 @@ def rmsd(
     if motion not in _FITS:
         raise ValueError(f"motion is {', '.join(map(repr, _FITS))}, not {motion!r}")
     average = is_average(reference)
-    remarks = few_atoms_remarks(main) if motion == "superposition" else []
+    messages = few_atoms_messages(main) if motion == "superposition" else []
+    as_given = np.empty(0, np.uint32)
+    orders = [symmetries(one, messages).ravel() if symmetric else as_given for one in others]
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         here = first_of(chosen) if average else reference
-        targets = reference_positions(here, main, others, remarks, chosen)
-        remarks.extend(broken_in_reference(items, targets, frame_of(here, trajectory), chosen))
+        targets = reference_positions(here, main, others, messages, chosen)
+        messages.extend(broken_in_reference(items, targets, frame_of(here, trajectory), chosen))
         return Plan(
             "rmsd",
-            main=group_of(main, targets[0], weights, remarks),
+            main=group_of(main, targets[0], weights, messages),
             groups=[
-                group_of(group, target, group_weights, remarks, _EQUAL_GROUP_WEIGHTS)
+                group_of(group, target, group_weights, messages, _EQUAL_GROUP_WEIGHTS)
                 for group, target in zip(others, targets[1:], strict=True)
             ],
+            orders=orders,
             fit=_FITS[motion],
             average=average,
         )
@@ -148,5 +171,5 @@ def rmsd(
         name="RMSD",
         units="Å",
         selections=tuple(labels),
-        report=outcome.report(remarks, inputs=describe_reference(reference)),
+        report=outcome.report(messages, inputs=describe_reference(reference)),
     )

@@ -25,8 +25,9 @@ from trajet.analysis.reference import (
     reference_positions,
 )
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.messages import Code, Message
 from trajet.result import Table
-from trajet.trajectory import Trajectory, few_atoms_remarks
+from trajet.trajectory import Trajectory, few_atoms_messages
 
 
 def _check(align: object, reference: Reference, weights: Weights) -> None:
@@ -89,7 +90,7 @@ def rmsf(
 
     Notes
     -----
-    `report["remarks"]` name molecules that are broken over the box in the reference, say in how
+    `warnings` name molecules that are broken over the box in the reference, say in how
     many frames they are, and say so if no frame was superposed.
 
     Errors are those of 64 to 128 blocks of equally many frames, one after the other, by the
@@ -108,23 +109,22 @@ def rmsf(
     main = main_selection(selection)
     average = is_average(reference)
     onto = aligned_atoms(align, main)
-    remarks = _nothing_fitted(main.trajectory) if onto is None else few_atoms_remarks(onto)
+    messages = _nothing_fitted(main.trajectory) if onto is None else few_atoms_messages(onto)
 
     def plan(chosen: NDArray[np.int64]) -> Plan:
         group = None
         if onto is not None:
             here = first_of(chosen) if average else reference
-            target = reference_positions(here, onto, [], remarks, chosen)[0]
+            target = reference_positions(here, onto, [], messages, chosen)[0]
             number = frame_of(here, main.trajectory)
-            remarks.extend(broken_in_reference([onto], [target], number, chosen))
-            group = group_of(onto, target, weights, remarks)
+            messages.extend(broken_in_reference([onto], [target], number, chosen))
+            group = group_of(onto, target, weights, messages)
         return Plan("moments", atoms=main.columns, align=group, average=average)
 
     others = [] if onto is None or onto is main else [onto]
     outcome = yield RunRequest(
         plan,
         [main],
-        seconds=sum(one.t_select for one in others),
         reference=None if onto is None else frame_of(reference, main.trajectory),
         as_written=[main, *others],
         in_blocks=errors,
@@ -133,30 +133,40 @@ def rmsf(
     if not count:
         squares, count = np.full_like(squares, np.nan), np.float64(1)
     elif len(outcome.frames) == 1:
-        remarks.append("one frame has no fluctuations: all values are 0; choose more frames")
+        messages.append(
+            Message(
+                Code.ONE_FRAME,
+                "one frame has no fluctuations: all values are 0",
+                "choose more frames",
+            )
+        )
     # Without a superposition, the default reference is not used.
     recorded = {"align": None, "reference": None} if onto is None else {"align": onto.label}
     inputs = [] if onto is None else describe_reference(reference)
     found = None
     if errors:
         found = block_errors(fluctuations(outcome.blocks, main.n_atoms), "RMSF of atoms")
-        remarks += found.remarks
+        messages += found.messages
     result = Table(
         values=np.sqrt((squares[:, 0] + squares[:, 1] + squares[:, 2]) / count),
         axes=(atoms_axis(main),),
         name="RMSF",
         units="Å",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded=recorded, inputs=inputs, uses_times=False),
+        report=outcome.report(messages, recorded=recorded, inputs=inputs, uses_times=False),
     )
     return with_errors(result, found)
 
 
-def _nothing_fitted(trajectory: Trajectory) -> list[str]:
-    """Return a remark if no frame is superposed, neither by `rmsf` nor by a transform before it."""
+def _nothing_fitted(trajectory: Trajectory) -> list[Message]:
+    """Return a warning if no frame is superposed, by `rmsf` or by a transform before it."""
     if any(step.name == "fit" for step in trajectory.transforms):
         return []
     return [
-        "nothing was fitted: rotation and translation of the whole count as fluctuation, unless the"
-        ' file is aligned: give align="same" or other atoms (--align)'
+        Message(
+            Code.NOT_SUPERPOSED,
+            "nothing was fitted: rotation and translation of the whole count as fluctuation,"
+            " unless the file is aligned",
+            'give align="same" or other atoms',
+        )
     ]

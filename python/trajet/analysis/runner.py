@@ -5,20 +5,22 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import universes
-from trajet._trajet import MOST_BLOCKS_OF_ERRORS, Plan, Reader, SelectionError
+from trajet._trajet import MAX_BLOCKS_OF_ERRORS, Plan, Reader, SelectionError
 from trajet.advise.task_columns import TaskColumns
-from trajet.alternate_locations import location_remarks
+from trajet.alternate_locations import location_messages
 from trajet.analysis.broken_molecules import Neighbours
 from trajet.analysis.cell_summary import CellSummary
-from trajet.analysis.protein_names import protein_remarks
+from trajet.analysis.protein_names import protein_messages
 from trajet.analysis.sample import serial_sample
 from trajet.memory import STATES, check_memory, connections_that_fit, in_bytes
+from trajet.messages import Code, Message
 from trajet.pools.local import LocalPool
 from trajet.pools.pool import Frames, Pool, PoolFacts, Progress, facts_of
 from trajet.report_entries import (
@@ -44,9 +46,13 @@ from trajet.trajectory import (
 if TYPE_CHECKING:
     from trajet.universes import AtomGroup
 
-_TO_FILES = ", or write it to files (--rows-in FOLDER with --pool dask or mpi)"
+_TO_FILES = (
+    ", or write it to files (pool=DaskPool(client, rows_in=FOLDER) or pool=MpiPool(rows_in=FOLDER))"
+)
+# The pool of runs to which none is given.
+_ALL_CORES = LocalPool()
 # Most elements of an argument that a report lists.
-MOST_LISTED = 6
+MAX_LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -138,11 +144,6 @@ class LabelledSelection(Protocol):
         """Name in figures and reports."""
         ...
 
-    @property
-    def t_select(self) -> float:
-        """Seconds that evaluating the selection took."""
-        ...
-
 
 class LabelledAtoms(LabelledSelection, Protocol):
     """The same atoms in every frame, or other ones in each."""
@@ -163,10 +164,13 @@ class AnalysisCall:
         Its name.
     arguments
         Its arguments, those of the run and selections left out.
+    t_select
+        Seconds of its selections, and of what it prepared before its first run.
     """
 
     name: str
     arguments: Mapping[str, object]
+    t_select: float
 
 
 @dataclass(frozen=True)
@@ -194,11 +198,11 @@ class AnalysisOutcome:
     files
         Entries on the files, which the reports of all analyses of the run share.
     broken
-        A remark if molecules are broken over the box in some frames; the report has it.
+        A message if molecules are broken over the box in some frames; the report has it.
     blocks
         The arrays of all frames for each block of equally many frames, if they were asked for.
     fewer_connections
-        A remark if memory has room for fewer connections than were asked for; the report has it.
+        A message if memory has room for fewer connections than were asked for; the report has it.
     asked
         The analysis.
     """
@@ -213,9 +217,9 @@ class AnalysisOutcome:
     analyses: tuple[str, ...] = ()
     is_first: bool = True
     files: list[InputEntry] = field(default_factory=list)
-    broken: list[str] = field(default_factory=list)
+    broken: list[Message] = field(default_factory=list)
     blocks: list[dict[str, NDArray[np.float64] | NDArray[np.int64]]] = field(default_factory=list)
-    fewer_connections: list[str] = field(default_factory=list)
+    fewer_connections: list[Message] = field(default_factory=list)
     asked: AnalysisCall | None = None
 
     @property
@@ -247,7 +251,7 @@ class AnalysisOutcome:
 
     def report(
         self,
-        remarks: Sequence[str] = (),
+        messages: Sequence[Message] = (),
         *,
         recorded: Parameters | None = None,
         inputs: Sequence[InputEntry] = (),
@@ -259,18 +263,18 @@ class AnalysisOutcome:
 
         Parameters
         ----------
-        remarks
-            Remarks on the numbers of the result.
+        messages
+            Messages on the numbers of the result.
         recorded
             Parameters beside the arguments of the analysis, or in their place.
         inputs
             Files that were read beside those of the trajectory.
         uses_times
-            Whether the result has times: otherwise there is no remark on times that files lack.
+            Whether the result has times: otherwise there is no message on times that files lack.
         """
         asked, trajectory = self.asked, self.request.trajectory
         assert asked is not None
-        unused = () if uses_times else trajectory.source.files.time_remarks
+        unused = () if uses_times else trajectory.source.files.time_messages
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
@@ -296,33 +300,43 @@ class AnalysisOutcome:
             "analysis": asked.name,
             "parameters": parameters,
             "inputs": [*[entry.copy() for entry in self.files], *inputs],
-            # Remarks on doubtful numbers come first: a command shows a few remarks.
-            "remarks": [
-                *([] if len(self.frames) else ["no frame was chosen: there are no numbers"]),
-                *dict.fromkeys([*self.broken, *remarks, *self._topology_remarks()]),
-                *trajectory.source.transform_remarks(self.run["workers"]),
-                *[remark for remark in trajectory.remarks if remark not in unused],
-                *self.fewer_connections,
-            ],
+            "warnings": [],
+            "notes": [],
             "result_bytes": sum([values.nbytes for values in self.arrays.values()]),
-            **trajectory.source.before_run(self.request.t_select, self.run["t_total"]),
+            **trajectory.source.seconds_outside(asked.t_select, self.run["t_total"]),
         }
-        return make_report(
+        report = make_report(
             trajectory.source.reader, self.run, entries, trajectory.tiers, trajectory.tags
         )
+        if not len(self.frames):
+            messages = [
+                Message(Code.NO_FRAMES, "no frame was chosen: there are no numbers"),
+                *messages,
+            ]
+        report.record_messages(
+            [
+                *self.broken,
+                *messages,
+                *self._topology_messages(),
+                *trajectory.source.transform_messages(self.run["workers"]),
+                *[message for message in trajectory.messages if message not in unused],
+                *self.fewer_connections,
+            ]
+        )
+        return report
 
-    def _topology_remarks(self) -> list[str]:
-        """Return remarks on alternate locations that count several times, and on `protein`."""
+    def _topology_messages(self) -> list[Message]:
+        """Return messages on alternate locations that count several times, and on `protein`."""
         trajectory = self.request.trajectory
         if not trajectory.source.structure.is_known:
             return []
         atoms = trajectory.source.index.indices_of(self.atoms)
-        remarks = location_remarks(trajectory.source.structure.topology, atoms)
+        messages = location_messages(trajectory.source.structure.topology, atoms)
         # Names of proteins are looked up for these words alone.
         texts = [one.label for one in self.request.selections]
         if texts := [text for text in texts if "protein" in text or "backbone" in text]:
-            remarks += protein_remarks(trajectory, texts, atoms)
-        return remarks
+            messages += protein_messages(trajectory, texts, atoms)
+        return messages
 
 
 class RunOptions(TypedDict, total=False):
@@ -353,8 +367,6 @@ class RunRequest:
         The plan, or a function that returns it, given the numbers of the chosen frames.
     selections
         The selections, all of one trajectory, which the report names.
-    seconds
-        Seconds of choosing atoms beside these selections, for the report.
     frames, pool, progress
         See `RunOptions`; those of the analysis where they are None.
     reference
@@ -367,10 +379,10 @@ class RunRequest:
     smaller_state
         Advice for a run whose states, of which each thread has several, do not fit into memory.
     as_written
-        Selections whose positions are taken as they are written: a remark says in how many frames
+        Selections whose positions are taken as they are written: a message says in how many frames
         molecules are broken over the box.
     chains_apart
-        Whether each chain of these selections is taken by itself; otherwise the remark also says in
+        Whether each chain of these selections is taken by itself; otherwise a warning also says in
         how many frames chains lie in different images.
     in_blocks
         Whether the outcome has the arrays of 64 to 128 blocks of frames: nodes of the fixed tree of
@@ -382,7 +394,6 @@ class RunRequest:
     plan: Plan | Callable[[NDArray[np.int64]], Plan]
     selections: "Sequence[LabelledAtoms | UpdatingSelection]"
     _: KW_ONLY
-    seconds: float = 0.0
     frames: FrameChoice = None
     pool: Pool | None = None
     progress: Progress | bool | None = None
@@ -395,15 +406,10 @@ class RunRequest:
     in_blocks: bool = False
     further_result: ResultSize | None = None
 
-    @property
+    @cached_property
     def trajectory(self) -> Trajectory:
         """The trajectory of the selections."""
         return self.selections[0].trajectory
-
-    @property
-    def t_select(self) -> float:
-        """Seconds that choosing the atoms took."""
-        return self.seconds + sum([one.t_select for one in self.selections])
 
     def make_plan(self, chosen: NDArray[np.int64]) -> Plan:
         """Return the plan, given the numbers of the chosen frames."""
@@ -457,7 +463,7 @@ def run_jointly(
     """
     begin = time.perf_counter()
     first, alone = requests[0], len(requests) == 1
-    pool = LocalPool() if first.pool is None else first.pool
+    pool = _ALL_CORES if first.pool is None else first.pool
     facts, trajectory = facts_of(pool), _shared_trajectory(requests)
     frames = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
     numbers = _shared_numbers(requests, frames)
@@ -499,7 +505,7 @@ def run_jointly(
             () if alone else tuple(names),
             is_first=request is first,
             files=files,
-            broken=of_request.remarks(broken, len(numbers)),
+            broken=of_request.messages(broken, len(numbers)),
             blocks=blocks,
             fewer_connections=fewer_connections,
         )
@@ -616,10 +622,8 @@ def _check_memory(
     of_run = n_runs + min(STATES * facts.threads_here, n_runs * n_frames)
     for request, each in zip(requests, states, strict=True):
         if each:
-            n_states = of_run + min(MOST_BLOCKS_OF_ERRORS, n_frames) * request.in_blocks
-            advice = (
-                f"{request.smaller_state}, or fewer threads (pool=LocalPool(threads=1), --threads)"
-            )
+            n_states = of_run + min(MAX_BLOCKS_OF_ERRORS, n_frames) * request.in_blocks
+            advice = f"{request.smaller_state}, or fewer threads (pool=LocalPool(threads=1))"
             parts.append((n_states * each, f"{n_states} states of {in_bytes(each)}", advice))
     if parts:
         _, _, advice = max(parts)
@@ -628,10 +632,10 @@ def _check_memory(
 
 def _with_room(
     reader: Reader, plans: Sequence[Plan], n_frames: int, facts: PoolFacts
-) -> tuple[Reader, list[str]]:
+) -> tuple[Reader, list[Message]]:
     """Return a reader with as many connections to remote storage as memory has room for.
 
-    And a remark if these are fewer than were asked for. Workers on other machines are assumed to
+    And a message if these are fewer than were asked for. Workers on other machines are assumed to
     have as much memory as this one.
     """
     asked = reader.connections
@@ -645,11 +649,12 @@ def _with_room(
     used = connections_that_fit(most, least, facts.processes_here * each)
     if used >= most:
         return reader, []
-    remark = (
+    message = Message(
+        Code.FEWER_CONNECTIONS,
         f"{used} connections to remote storage instead of {asked}: memory has room for no more"
-        f" threads, each of which may take {in_bytes(each)}"
+        f" threads, each of which may take {in_bytes(each)}",
     )
-    return reader.with_connections(used), [remark]
+    return reader.with_connections(used), [message]
 
 
 def _readers(
@@ -709,12 +714,12 @@ def _shift_times(report: RunReport, before: float) -> RunReport:
 
 def describe(value: object) -> object:
     """Return the entry of an argument in a report."""
-    if isinstance(value, np.generic | np.ndarray) and value.size <= MOST_LISTED:
+    if isinstance(value, np.generic | np.ndarray) and value.size <= MAX_LISTED:
         value = value.tolist()
     if value is None or isinstance(value, (int, float, str)):
         return value
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    if isinstance(value, (tuple, list)) and len(value) <= MOST_LISTED:
+    if isinstance(value, (tuple, list)) and len(value) <= MAX_LISTED:
         return [describe(one) for one in value]
     return f"given as {type(value).__name__}"

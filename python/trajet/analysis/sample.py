@@ -22,11 +22,11 @@ _SHARE = 0.01
 _SECONDS = 0.2
 # Share of the sample that is not timed, and how many frames at most.
 _WARM_UP = 0.2
-_MOST_WARM_UP = 50
+_MAX_WARM_UP = 50
 # With fewer frames than this the seconds are mostly begin and end.
 _FEWEST = 5
 # Bytes of arrays at most: the run may keep its arrays in files.
-_MOST_BYTES = 2**23
+_MAX_BYTES = 2**23
 
 
 def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> SampleEntry | None:
@@ -39,16 +39,16 @@ def serial_sample(reader: Reader, plan: Plan, frames: Frames, threads: int) -> S
     """
     n_frames = n_frames_of(frames)
     most = int(_SHARE * n_frames / threads)
-    first, n_warm_up = (n_frames - most) // 2, max(1, min(int(_WARM_UP * most), _MOST_WARM_UP))
+    first, n_warm_up = (n_frames - most) // 2, max(1, min(int(_WARM_UP * most), _MAX_WARM_UP))
     if threads == 1 or most - n_warm_up < _FEWEST or plan.has_functions:
         return None
     frame_bytes = max(1, plan.sizes(reader.n_atoms)[1])
     try:
-        if n_warm_up * frame_bytes > 2 * _MOST_BYTES:
+        if n_warm_up * frame_bytes > 2 * _MAX_BYTES:
             return None
         warm_up = _alone(reader, plan, _part_of(frames, first, n_warm_up))
         seconds = warm_up["t_read"] + warm_up["t_decode"] + warm_up["t_comp"]
-        fit = min(_SECONDS / max(seconds, 1e-6) * n_warm_up, _MOST_BYTES / frame_bytes)
+        fit = min(_SECONDS / max(seconds, 1e-6) * n_warm_up, _MAX_BYTES / frame_bytes)
         n = min(most - n_warm_up, int(fit))
         if n < _FEWEST:
             return None

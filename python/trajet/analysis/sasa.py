@@ -26,14 +26,15 @@ from trajet.analysis.runner import (
     main_selection,
 )
 from trajet.checked_numbers import checked_numbers
+from trajet.messages import Code, Message
 from trajet.particles import guessed_elements_text, known_elements, without_element
 from trajet.result import SurfaceAreas
 from trajet.result.axes import Axis
-from trajet.topology import listed
+from trajet.topology import first_of
 from trajet.trajectory import Selection
 
 # Radius of a probe, Å, below which it is smaller than any atom; 0 is the van der Waals surface.
-_LEAST_PROBE = 0.5
+_MIN_PROBE = 0.5
 
 By: TypeAlias = Literal["total", "residue", "atom"]
 Radii: TypeAlias = (
@@ -127,14 +128,14 @@ def sasa(
     if by not in get_args(By):
         raise ValueError(f"by is 'total', 'residue' or 'atom', not {by!r}")
     around = None if context is None else further_selection(context, main.trajectory)
-    remarks: list[str] = []
+    messages: list[Message] = []
     groups, axes = _groups(main, by)
     selections = [main] if around is None else [main, around]
     plan = Plan(
         "surface",
         atoms=main.columns,
         context=np.empty(0, np.int64) if around is None else around.columns,
-        radii=_radii(selections, radii, remarks),
+        radii=_radii(selections, radii, messages),
         groups=groups,
         probe=float(probe),
         points=points,
@@ -142,15 +143,15 @@ def sasa(
     )
     outcome = yield RunRequest(plan, selections, as_written=selections)
     areas = outcome.floats("areas")
-    if 0 < probe < _LEAST_PROBE:
-        remarks += looks_like_nm("probe", "--probe", float(probe), found=False, what="no atom is")
+    if 0 < probe < _MIN_PROBE:
+        messages += looks_like_nm("probe", float(probe), found=False, what="no atom is")
     return SurfaceAreas(
         values=areas[:, 0] if by == "total" else areas,
         axes=(outcome.frames_axis, *axes),
         name="SASA",
         units="Å²",
         selections=(main.label,),
-        report=outcome.report(remarks, recorded={"radii": "elements"} if radii is None else {}),
+        report=outcome.report(messages, recorded={"radii": "elements"} if radii is None else {}),
     )
 
 
@@ -164,8 +165,10 @@ def _groups(main: Selection, by: By) -> tuple[NDArray[np.int64] | None, tuple[Ax
     return which, (residues_axis(main.trajectory.topology, residues),)
 
 
-def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDArray[np.float64]:
-    """Return the radii of the atoms of all selections, one after the other; append remarks."""
+def _radii(
+    selections: list[Selection], radii: Radii, messages: list[Message]
+) -> NDArray[np.float64]:
+    """Return the radii of the atoms of all selections, one after the other; append messages."""
     indices = np.concatenate([selection.indices for selection in selections])
     trajectory = selections[0].trajectory
     if radii is not None and not isinstance(radii, Mapping):
@@ -207,9 +210,12 @@ def _radii(selections: list[Selection], radii: Radii, remarks: list[str]) -> NDA
         # Wrong guesses are mostly rare, and the list is cut.
         rare_first = sorted(zip(counts, symbols, strict=True))
         words = [f"{s} {count}" for count, s in rare_first if s and count]
-        remarks.append(
-            f"radii are those of elements {guessed_elements_text(named, str(atoms.topology))}:"
-            f" {listed(words)}; united atoms have other radii"
+        messages.append(
+            Message(
+                Code.UNDECIDED_ELEMENTS,
+                f"radii are those of elements {guessed_elements_text(named, str(atoms.topology))}:"
+                f" {first_of(words)} atoms; united atoms have other radii",
+            )
         )
     return found
 

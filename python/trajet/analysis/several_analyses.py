@@ -10,10 +10,11 @@ from trajet._trajet import AnalysisError, SelectionError, TrajetError
 from trajet.analysis.job import EnsembleJob, Finished, Job, Steps, advanced, ensemble_of
 from trajet.analysis.progress_bar import shown_progress
 from trajet.analysis.runner import AnalysisOutcome, Approve, RunRequest, run_jointly
+from trajet.hints import with_hints
 from trajet.members import OpenMember
+from trajet.messages import OF_OPENING, by_code, emit
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import RootPool, root_only
-from trajet.renamed import names_renamed
 from trajet.result import Table, with_scalars
 from trajet.trajectory import FrameChoice, sharing_universes
 
@@ -57,7 +58,7 @@ def run(
     pool: Pool | None = None,
     progress: Progress | bool | None = None,
 ) -> "list[EnsembleResult[_R]]": ...
-@names_renamed
+@with_hints
 def run(
     jobs: Sequence[Job[Table]] | Sequence[EnsembleJob[Table]],
     *,
@@ -100,8 +101,9 @@ def run(
         Also measure R_comp/IO on a few frames that one thread reads before the run, for the report
         (`r_comp_io` and `sample`). A run on one thread needs no sample.
     frames
-        A slice, frame numbers, or a mask; None for all. Of an ensemble, of each member; or a
-        function that returns these for an open trajectory: `lambda traj: traj.times >= 100`.
+        A slice, frame numbers, or a mask; None for all. One number is one frame: `range(10)` are
+        ten. Of an ensemble, of each member; or a function that returns these for an open
+        trajectory: `lambda traj: traj.times >= 100`.
     pool
         Where to compute; None for `LocalPool()`: all cores of this process.
     progress
@@ -132,7 +134,7 @@ def run(
     >>> rmsd.values.shape, rmsf.values.shape
     ((98,), (214,))
     """
-    return run_jobs(
+    results = run_jobs(
         jobs,
         keep_going=keep_going,
         resume=resume,
@@ -142,6 +144,12 @@ def run(
         pool=pool,
         progress=progress,
     )
+    # Other ranks have a placeholder.
+    if isinstance(results, list):
+        named = zip([job.name for job in jobs], results, strict=True)
+        known = [(name, one.messages) for name, one in named if not isinstance(one, Exception)]
+        emit(by_code(known, "analyses"), leave_out=OF_OPENING)
+    return results
 
 
 @root_only("results")

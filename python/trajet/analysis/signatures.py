@@ -6,7 +6,7 @@ from inspect import Parameter, Signature
 from types import NoneType, UnionType
 from typing import Annotated, ForwardRef, Literal, Union, get_args, get_origin
 
-from trajet.analysis.arguments import AsOption, AtomsOption
+from trajet.analysis.arguments import AsOption, AtomsOption, Unit
 from trajet.analysis.runner import RunOptions
 
 # The parameters of a run, which all jobs of a run share.
@@ -21,7 +21,7 @@ selection
     A Selection, or an MDAnalysis AtomGroup whose coordinates are those of a file."""
 _OF_RUN = """\
 frames
-    A slice, frame numbers, or a mask; None for all.
+    A slice, frame numbers, or a mask; None for all. One number is one frame: `range(10)` are ten.
 pool
     Where to compute; None for `LocalPool()`: all cores of this process.
 progress
@@ -34,8 +34,7 @@ FrameError, FormatError
     If a frame is out of range, or corrupt."""
 _STORED = """\
 Positions are used as stored: make molecules that are broken over the box whole with
-`selection.whole()`. `report["remarks"]` say in how many frames neighbouring atoms of a molecule lie
-on either side of the box."""
+`selection.whole()`. A warning says in how many frames they are broken."""
 
 
 def with_run_options(signature: Signature) -> Signature:
@@ -80,6 +79,15 @@ def _takes_atoms(annotation: object) -> bool:
         return _takes_atoms(annotation.annotation)
     # Those of `Annotated` are a type and its metadata.
     return any(map(_takes_atoms, get_args(annotation)))
+
+
+def unit_of(annotation: object) -> str | None:
+    """Return the unit of a parameter that is a number or several, or None."""
+    if isinstance(annotation, Unit):
+        return annotation.name
+    if isinstance(annotation, AsOption):
+        return unit_of(annotation.annotation)
+    return next(filter(None, map(unit_of, get_args(annotation))), None)
 
 
 def with_shared_texts(doc: str, signature: Signature, *, stored: bool) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet._trajet import AnalysisError, time_text
+from trajet._trajet import AnalysisError
+from trajet.digits import in_digits
 from trajet.trajectory import Trajectory, rounding_of_times
 
 # Times of double precision that a program has summed up step by step deviate by less than this
@@ -13,7 +14,7 @@ _SUMMED = 1e-6
 _TELLS = 0.25
 # The mean of rounded steps is known at least this well, as a share of the step.
 _KNOWN = 0.01
-_GIVE = "give the time between frames with time_step= (--time-step PS)"
+_GIVE = "give the time between frames with time_step=PS"
 
 
 def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -> float:
@@ -48,7 +49,7 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     if not np.ptp(times) and np.ptp(numbers):
         raise AnalysisError(
             f"{label}: {needs} the time between frames, and all {len(times)} frames are at"
-            f" {time_text(times[0])} ps: {_GIVE}"
+            f" {in_digits(times[0])} ps: {_GIVE}"
         )
     steps = np.diff(times)
     step = float((times[-1] - times[0]) / len(steps))
@@ -66,10 +67,11 @@ def equal_step(trajectory: Trajectory, numbers: NDArray[np.int64], needs: str) -
     # First and last time are off by half of a rounding each.
     uncertain = float(rounding.max()) / len(steps)
     if np.ptp(steps) > _SUMMED * abs(usual) and uncertain > _KNOWN * step:
+        within, unit = (in_digits(one, significant=2) for one in (uncertain, rounding.max()))
         raise AnalysisError(
-            f"{label}: {needs} the time between frames, which is {step:.3g} ps within"
-            f" {uncertain:.2g} ps only, as stored times are rounded to {rounding.max():.2g} ps at"
-            f" {time_text(times[-1])} ps: {_GIVE}"
+            f"{label}: {needs} the time between frames, which is {in_digits(step, significant=3)}"
+            f" ps within {within} ps only, as stored times are rounded to {unit} ps at"
+            f" {in_digits(times[-1])} ps: {_GIVE}"
         )
     return step
 
@@ -100,9 +102,10 @@ def _check_steps(
     if np.array_equal(steps, numbers) or not by.any():
         raise AnalysisError(
             f"{label}: whether frames are equally spaced cannot be decided: at"
-            f" {time_text(times[-1])} ps, times in single precision are rounded to"
-            f" {slack.max() / 2:.2g} ps, while frames are about {usual:.2g} ps apart, and their"
-            f" steps only number the frames: {_GIVE}"
+            f" {in_digits(times[-1])} ps, times in single precision are rounded to"
+            f" {in_digits(slack.max() / 2, significant=2)} ps, while frames are about"
+            f" {in_digits(usual, significant=2)} ps apart, and their steps only number the frames:"
+            f" {_GIVE}"
         )
     usual_by = int(np.median(by))
     wrong = np.flatnonzero(by != usual_by)
@@ -126,15 +129,19 @@ def _uneven(
     # Most steps are equal, and the others are the wrong ones.
     far = np.flatnonzero(~((steps > 0) & (np.abs(steps - usual) <= slack)))
     k = int(far[0]) if far.size else int(np.abs(steps - usual).argmax())
-    between = f"{steps[k]:g} ps from frame {numbers[k]} to frame {numbers[k + 1]}"
+    largest = float(np.abs(times).max())
+    between = (
+        f"{in_digits(steps[k], of=largest)} ps from frame {numbers[k]} to frame {numbers[k + 1]}"
+    )
     if trajectory.source.reader.unstated_times:
         advice = _GIVE
     elif steps[k] <= 0 and numbers[k + 1] > numbers[k]:
-        advice = "drop frames that a continued run repeats with continuous=True (--continuous)"
+        advice = "drop frames that a continued run repeats with continuous=True"
     else:
         advice = _advice(numbers, k)
     if usual > 0:
-        found = f"times are not equally spaced: {between}, and {usual:g} ps between most frames"
+        most = f"{in_digits(usual, of=largest)} ps between most frames"
+        found = f"times are not equally spaced: {between}, and {most}"
     else:
         found = f"times do not rise: {between}"
     return AnalysisError(f"{trajectory.label}: {found}: {advice}")
@@ -150,10 +157,11 @@ def _advice(numbers: NDArray[np.int64], k: int) -> str:
     """Return advice on frames with a gap behind the k-th."""
     by = np.diff(numbers)
     if (by < 0).all():
-        return "choose frames from the first to the last with frames= (--start, --stop, --step)"
+        return "choose frames from the first to the last with frames="
     if np.ptp(by) or by[k] <= 0:
-        return "choose frames at equal intervals with frames= (--start, --stop, --step)"
+        return "choose frames at equal intervals with frames="
     return (
-        f"choose the frames on one side of the gap with frames= (--stop {numbers[k] + 1} or --start"
-        f" {numbers[k + 1]}), or, if frames are equally spaced after all, {_GIVE}"
+        f"choose the frames on one side of the gap (frames=slice({numbers[k] + 1}) or"
+        f" frames=slice({numbers[k + 1]}, None)), or, if frames are equally spaced after all,"
+        f" {_GIVE}"
     )

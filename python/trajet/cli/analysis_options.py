@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trajet
-from trajet import advise
+from trajet import advise, startup
 from trajet.analysis.job import EnsembleJob, Job
 from trajet.analysis.runner import ResultSize
 from trajet.analysis.several_analyses import run_jobs
@@ -27,7 +26,7 @@ from trajet.cli.ensemble_output import (
     groups_of,
 )
 from trajet.cli.figures import FigureOptions
-from trajet.cli.open_options import REMOTE, open_files, opening
+from trajet.cli.open_options import REMOTE, check_trajectories, open_files, opening
 from trajet.cli.options import (
     choose_frames,
     folder_of_arrays,
@@ -41,14 +40,14 @@ from trajet.cli.options import (
     select,
 )
 from trajet.cli.results import check_json, echo_json, json_option, table_of
-from trajet.cli.tables import EXPECTED, one_line
+from trajet.cli.tables import EXPECTED, one_line, wrapped
 from trajet.cli.terminal import progress, waiting
 from trajet.cli.transforms import TransformOptions
-from trajet.dataset import datasets_in, find_dataset
+from trajet.cli.translation import as_options, error_line
 from trajet.members import Ensemble, EnsembleSelection
 from trajet.members.ensemble import ensemble_of
+from trajet.messages import as_entries
 from trajet.pools.pool import Pool
-from trajet.remote import is_published, name_of
 from trajet.result import (
     REPORT_SUFFIXES,
     SUFFIXES,
@@ -62,7 +61,6 @@ from trajet.trajectory import (
     Trajectory,
     UpdatingSelection,
     check_consecutive,
-    may_have_topology,
 )
 
 if TYPE_CHECKING:
@@ -90,6 +88,8 @@ class AnalysisOptions:
         Paths of "output", "plot" and "report", or None.
     quiet
         Whether to print nothing.
+    is_verbose
+        Whether to print how the errors of means were estimated.
     any_size
         Whether a result may be larger than `_LARGE_RESULT`.
     time_sample
@@ -111,6 +111,7 @@ class AnalysisOptions:
     quiet: bool
     any_size: bool
     time_sample: bool
+    is_verbose: bool = False
     as_json: bool = False
     joint: "JointRun | None" = None
     updating: bool = False
@@ -185,37 +186,38 @@ class AnalysisOptions:
     def finish(self, result: Table, parts: Mapping[str, Path]) -> None:
         """Write the requested files, then print the table, or JSON, and the paths of the files."""
         assert isinstance(self.trajectory, Trajectory)
-        begin = time.perf_counter()
+        report, watch = result.report, startup.Stopwatch()
         written = [path for name in parts for path in result.save_part(name, parts[name])]
         if (path := self.outputs["output"]) is not None:
             result.save(path)
-        after = {"files": time.perf_counter() - begin}
+        report.record_seconds("t_files", watch.seconds())
         if (path := self.outputs["plot"]) is not None:
-            begin = time.perf_counter()
             self.figure.save(result, path)
-            after["figure"] = time.perf_counter() - begin
-        if (path := self.outputs["report"]) is not None:
-            result.report.save(path)
+            report.record_seconds("t_figure", watch.seconds())
         of_all = (self.outputs[name] for name in ("plot", "report", "output"))
         written += [path for path in of_all if path is not None]
-        entries = entries_of(result.report)
-        # The reader of a pipe may close it at any time: the files are written before.
+        is_alone = self.joint is None
+        found: dict[str, object] = {}
+        lines: list[str] = []
         if self.as_json or (self.joint is not None and self.joint.as_json):
             found = document(result, outputs=written)
-            found["remarks"] = [*notes_of_opening(self.trajectory), *entries["remarks"]]
-            if self.joint is None:
-                echo_json(found)
-            else:
-                self.joint.documents.append(found)
+            found.update(as_entries([*notes_of_opening(self.trajectory), *result.messages]))
         elif not self.quiet:
-            for line in table_of(result, after):
+            lines = table_of(result, is_alone=is_alone, is_verbose=self.is_verbose)
+        report.record_seconds("t_result", watch.seconds())
+        report.record_imports()
+        if (path := self.outputs["report"]) is not None:
+            report.save(path)
+        # The reader of a pipe may close it at any time: the files are written before.
+        if found and self.joint is not None:
+            self.joint.documents.append(found)
+        elif found:
+            echo_json(found)
+        elif not self.quiet:
+            advised = advise.first_advice(entries_of(report)) if is_alone else []
+            texts = (*map(as_options, advised), *notes(self.trajectory, result.messages))
+            for line in (*lines, *(line for text in texts for line in wrapped(text)), *written):
                 click.echo(line)
-            for line in advise.first_advice(entries):
-                click.echo(line)
-            for line in notes(self.trajectory, entries["remarks"]):
-                click.echo(line)
-            for path in written:
-                click.echo(path)
 
 
 @dataclass
@@ -295,7 +297,7 @@ class JointRun:
                 raise
             except EXPECTED as error:
                 failed = True
-                click.echo(f"trajet: {job.name.replace('_', '-')}: {one_line(error)}", err=True)
+                click.echo(f"trajet: {job.name.replace('_', '-')}: {error_line(error)}", err=True)
         if self.as_json or first.as_json:
             echo_json(self.documents)
         if failed:
@@ -336,7 +338,7 @@ class JointRun:
             except EXPECTED as error:
                 failed = True
                 name = job.name.replace("_", "-")
-                click.echo(f"trajet: analysis {number} ({name}): {one_line(error)}", err=True)
+                click.echo(f"trajet: analysis {number} ({name}): {error_line(error)}", err=True)
                 self.documents.append({"analysis": job.name, "error": one_line(error)})
         if self.as_json or first.as_json:
             echo_json(self.documents)
@@ -346,16 +348,38 @@ class JointRun:
 
 # Options of opening, by the fields of `OpenOptions`.
 _OPENING = (
-    *("continuous", "request_size", "allow_truncated_tail", "format_options"),
+    "continuous",
+    "request_size",
+    "allow_truncated_tail",
+    "format_options",
     *("time_step", "atoms", *REMOTE),
 )
 # Options that the analyses of a run have in common.
 OPTIONS_OF_RUN = frozenset(
     (
-        *("continuous", "start", "stop", "step", "begin", "end", "pool", "workers", "threads"),
-        *("scheduler", "request-size", "allow-truncated-tail", "format-option"),
-        *("time-step", "atoms", "rows-in", "time-sample", "force", "quiet", "json"),
-        *("connections", "allow-http", "storage-option"),
+        "continuous",
+        "start",
+        "stop",
+        "step",
+        "begin",
+        "end",
+        "pool",
+        "workers",
+        "threads",
+        "scheduler",
+        "request-size",
+        "allow-truncated-tail",
+        "format-option",
+        "time-step",
+        "atoms",
+        "rows-in",
+        "time-sample",
+        "force",
+        "quiet",
+        "json",
+        "connections",
+        "allow-http",
+        "storage-option",
     )
 )
 
@@ -371,7 +395,7 @@ _SHARED = (
         "--output",
         callback=path_to(SUFFIXES),
         metavar="FILE",
-        help="The result: .csv, or .json and .npz, which also hold what the table sums up.",
+        help="The result: .csv, .json or .npz.",
     ),
     json_option,
     click.option(
@@ -399,13 +423,31 @@ _SHARED = (
         help="Also measure R_comp/IO for the report, on a few frames that one thread reads first.",
     ),
     click.option("--force", is_flag=True, help="Compute a result of more than 1 GB in memory."),
+    click.option(
+        "--verbose",
+        "-v",
+        is_flag=True,
+        help="Also print correlation and equilibration times of means.",
+    ),
     quiet,
 )
 
 # The sections of `--help` with the names of their options; all others come before them.
 _SECTIONS = {
     "Output": (
-        *("save", "output", "plot", "title", "size", "dpi", "report", "as_json", "force", "quiet"),
+        "save",
+        "output",
+        "plot",
+        "title",
+        "size",
+        "dpi",
+        "mean",
+        "band",
+        "report",
+        "as_json",
+        "force",
+        "verbose",
+        "quiet",
     ),
     "Frames": ("start", "stop", "step", "begin", "end"),
 }
@@ -462,15 +504,18 @@ def analysis(
             title: str | None,
             size: tuple[float, float] | None,
             dpi: int | None,
+            mean: bool | None,
+            band: bool | None,
             report: Path | None,
             rows_in: Path | None,
             time_sample: bool,
             force: bool,
+            verbose: bool,
             quiet: bool,
             **values: object,
         ) -> None:
             check_json(as_json=as_json, quiet=quiet)
-            figure = FigureOptions(title, size, dpi)
+            figure = FigureOptions(title, size, dpi, mean, band)
             figure.check(plot)
             if guesses_bonds:
                 values["guess_bonds"] = transforms.guess_bonds
@@ -484,21 +529,8 @@ def analysis(
                 )
             joint = click.get_current_context().find_object(JointRun)
             members = None if joint is None else joint.members
-            is_whole = (
-                members is not None
-                or find_dataset(topology) is not None
-                or is_published(topology)
-                or may_have_topology(topology)
-            )
-            if not trajectories and not is_whole:
-                if (names := datasets_in(topology)) is not None:
-                    known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
-                    raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
-                raise click.UsageError(
-                    f"give a trajectory after the topology {name_of(topology)}, or only a PDB or"
-                    " GRO file, an H5MD file of GROMACS from 2026 on, or a data set of a store:"
-                    " STORE/NAME"
-                )
+            if members is None:
+                check_trajectories(topology, trajectories)
 
             # Times that choose frames are read from the files now, not from a kept index.
             how = replace(how, threads=threads, rebuild_index=begin is not None or end is not None)
@@ -554,7 +586,9 @@ def analysis(
                     job = joint.first = joint.first or shared()
                 outputs = {"output": output, "plot": plot, "report": report}
                 opened = transforms.applied_to(job.trajectory)
-                made = replace(job, trajectory=opened, outputs=outputs, figure=figure)
+                made = replace(
+                    job, trajectory=opened, outputs=outputs, figure=figure, is_verbose=verbose
+                )
                 function(made, **values)
 
         all_options: Sequence[Callable[[Callable[..., None]], object]]

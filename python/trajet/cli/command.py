@@ -7,8 +7,13 @@ from typing import TypeAlias
 
 import click
 
+from trajet.cli.option_hints import hint_on_option
+from trajet.cli.translation import errors_with_options_of
+
 # Name of the parameter of `--help-all`, and of its mark in the context.
 HELP_ALL = "help_all"
+# Name of the words of the command line in the context.
+ARGUMENTS = "trajet.arguments"
 _NO_BREAK = "\N{NON-BREAKING HYPHEN}"
 # Options as help shows them, and their texts, by the titles of sections.
 Rows: TypeAlias = "dict[str, list[tuple[str, str]]]"
@@ -22,9 +27,36 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; refuse an option that is given twice."""
-        if not ctx.resilient_parsing:
+        ctx.meta[ARGUMENTS] = tuple(args)
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        try:
             self._refuse_repetitions(ctx, args)
-        return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._with_hint(ctx, error) from None
+        with errors_with_options_of(self):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; its errors name its options."""
+        with errors_with_options_of(self):
+            return super().invoke(ctx)
+
+    def _with_hint(self, ctx: click.Context, error: click.NoSuchOption) -> click.UsageError:
+        """Return the error on an unknown option, with a hint if other programs have it.
+
+        click splits -dt into -d and -t, and names the first of them that it does not know.
+        """
+        known = {name for param in self.get_params(ctx) for name in param.opts}
+        files = " ".join([ctx.command_path, *self.collect_usage_pieces(ctx)[1:]])
+        for argument in ctx.meta[ARGUMENTS]:
+            word = argument.partition("=")[0]
+            is_meant = word == error.option_name or (
+                re.fullmatch(r"-\w{2,}", word) and error.option_name[-1] in word
+            )
+            if is_meant and (hint := hint_on_option(word, known, files)):
+                return click.UsageError(f"No such option {word!r}: {hint}", ctx)
+        return error
 
     def _refuse_repetitions(self, ctx: click.Context, args: list[str]) -> None:
         """Raise an error for an option that is given twice and takes one value.

@@ -1,6 +1,7 @@
 """Commands that write trajectories: `trajet convert | split`."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +12,25 @@ import click
 import trajet
 from trajet import advise, startup
 from trajet.cli import options, pools, transforms
-from trajet.cli.command import command
+from trajet.cli.command import ARGUMENTS, command
 from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.options import choose_frames, in_order
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.terminal import progress
 from trajet.cli.transforms import TransformOptions
+from trajet.cli.translation import line_of
 from trajet.conversion import Conversion
 from trajet.dataset import find_dataset
+from trajet.digits import in_digits
 from trajet.formats import WRITTEN_SUFFIXES
+from trajet.messages import Code, Message, as_entries
 from trajet.pools.pool import Pool
 from trajet.remote import is_published
 from trajet.result import entries_of, plain
 from trajet.trajectory import OpenOptions, Trajectory
+
+# Topologies that hold no frames.
+_TOPOLOGY_SUFFIXES = (".psf", ".prmtop", ".parm7", ".tpr")
 
 _compression = click.option(
     "--compression",
@@ -108,6 +115,7 @@ def convert(
         and (find_dataset(sources[0]) is None and not is_published(sources[0]))
     ):
         raise click.UsageError("--select needs a topology: give --topology")
+    _check_are_trajectories(sources, with_topology=topology is None)
     if Path(target).suffix.lower() not in WRITTEN_SUFFIXES:
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(WRITTEN_SUFFIXES)}"
@@ -152,6 +160,27 @@ class _Workers(TypedDict, total=False):
 
     threads: int | None
     pool: Pool
+
+
+def _check_are_trajectories(sources: Sequence[str], *, with_topology: bool) -> None:
+    """Raise an error for a topology among the files to read; it has the whole command to write.
+
+    `with_topology` says whether the command takes a topology as an option, which was not given.
+    """
+    for name in sources:
+        if Path(name).suffix.lower() not in _TOPOLOGY_SUFFIXES:
+            continue
+        context = click.get_current_context()
+        words = list(context.meta[ARGUMENTS])
+        at = next(
+            k for k, word in enumerate(words) if word == name and words[k - 1] != "--topology"
+        )
+        words[at : at + 1] = [] if len(sources) > 1 else ["TRAJECTORY"]
+        words += ["--topology", name] * with_topology
+        raise click.UsageError(
+            f"{name}: this is a topology, and IN are trajectories: write"
+            f" {context.command_path} {shlex.join(words)}"
+        )
 
 
 def _threads_or_pool(name: str, pool: Pool, threads: int | None) -> _Workers:
@@ -213,6 +242,7 @@ def split(
     check_json(as_json=as_json, quiet=quiet)
     if (segments is None) == (frames_per_segment is None):
         raise click.UsageError("choose --segments or --frames-per-segment")
+    _check_are_trajectories(files, with_topology=False)
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     opened = open_files(None, in_order(files), replace(how, threads=threads), quiet=quiet)
     with where as at, progress("split", " frames", quiet=quiet) as show:
@@ -233,9 +263,9 @@ def split(
     elif not quiet:
         for line in options.notes(opened, ()):
             click.echo(line)
-        # Most remarks are the same for all files.
-        for remark in dict.fromkeys(remark for part in parts for remark in part.remarks):
-            click.echo(f"note: {remark}")
+        # Most messages are the same for all files.
+        for message in dict.fromkeys(message for part in parts for message in part.messages):
+            click.echo(line_of(message))
         frames = sum(part.n_frames for part in parts)
         click.echo(f"{frames} frames in {len(parts)} files: {parts[0].path} to {parts[-1].path}")
 
@@ -288,50 +318,60 @@ def frame(
     chosen = opened.all_atoms() if select is None else options.select(opened, select, quiet=quiet)
     one = chosen[number]
     path = one.save(output, force=force)
-    remarks = list(one.remarks)
+    messages = list(one.messages)
     if one.is_rotated:
-        remarks.append("cell and velocities are left out: structure files hold no rotated ones")
+        messages.append(
+            Message(
+                Code.LEFT_OUT_OF_COPY,
+                "cell and velocities are left out: structure files hold no rotated ones",
+            )
+        )
     elif path.suffix.lower() != ".gro" and one.read_velocities() is not None:
-        remarks.append("velocities are left out: of structure files, only .gro holds them")
+        messages.append(
+            Message(
+                Code.LEFT_OUT_OF_COPY,
+                "velocities are left out: of structure files, only .gro holds them",
+            )
+        )
     if as_json:
         echo_json(
             {
                 "frame": one.frame,
                 "time_ps": plain(float(one.time)),
                 "atoms": chosen.n_atoms,
-                "remarks": [*options.notes_of_opening(opened), *remarks],
+                **as_entries([*options.notes_of_opening(opened), *messages]),
                 "outputs": [str(path)],
             }
         )
     elif not quiet:
-        for line in options.notes(opened, remarks):
+        for line in options.notes(opened, messages):
             click.echo(line)
-        click.echo(f"{path}: frame {one.frame} at {one.time:g} ps, {chosen.n_atoms} atoms")
+        click.echo(f"{path}: frame {one.frame} at {in_digits(one.time)} ps, {chosen.n_atoms} atoms")
 
 
 def _document(
     opened: Trajectory, parts: Sequence[Conversion], structure: str | None = None
 ) -> dict[str, object]:
     """Return the facts on outputs as values that JSON has."""
-    remarks = dict.fromkeys(remark for part in parts for remark in part.remarks)
+    messages = dict.fromkeys(message for part in parts for message in part.messages)
     written = [os.fspath(part.path) for part in parts]
     return {
         "frames": sum(part.n_frames for part in parts),
         "atoms": parts[0].n_atoms,
         "size": sum(part.size for part in parts),
-        "remarks": [*options.notes_of_opening(opened), *remarks],
+        **as_entries([*options.notes_of_opening(opened), *messages]),
         "inputs": plain(opened.source.describe_inputs()),
         "outputs": written + ([structure] if structure is not None else []),
     }
 
 
 def say(done: Conversion) -> None:
-    """Print the remarks and the size of an output."""
-    for remark in done.remarks:
-        click.echo(f"note: {remark}")
+    """Print the messages and the size of an output."""
+    for message in done.messages:
+        click.echo(line_of(message))
     seconds = ""
     if done.report is not None:
-        wait = advise.words_of_wait(entries_of(done.report), startup.process_seconds(), {})
+        wait = advise.words_of_wait(entries_of(done.report), startup.process_seconds())
         seconds = f" in {wait}"
     click.echo(
         f"{os.fspath(done.path)}: {done.n_frames} frames of {done.n_atoms} atoms,"

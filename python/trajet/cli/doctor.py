@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -20,12 +19,13 @@ from trajet._trajet import (
     __version__,
     available_threads,
 )
+from trajet.cli.bench import measure
 from trajet.cli.command import command
 from trajet.cli.results import echo_json, json_option
-from trajet.cli.storage_bench import SHOWN, measure
-from trajet.cli.tables import escaped, one_line
+from trajet.cli.tables import one_line
 from trajet.cli.terminal import waiting
 from trajet.h5md import library
+from trajet.quoting import escaped
 
 # Extras of developers, which say nothing about runs.
 _NOT_ASKED = ("all", "bench", "test")
@@ -68,11 +68,8 @@ def doctor(folder: Path | None, as_json: bool) -> None:
     found = dict(_entries())
     if folder is not None:
         with waiting(f"measuring {folder}"):
-            storage = measure(folder, readers=_STORAGE_READERS, size=_STORAGE_BYTES).storage
-        for field in fields(storage):
-            if field.name in SHOWN:
-                name, text_of = SHOWN[field.name]
-                found[f"storage: {name}"] = text_of(getattr(storage, field.name))
+            words = measure(folder, readers=_STORAGE_READERS, size=_STORAGE_BYTES).words
+        found |= {f"storage: {name}": text for name, text in words}
     if as_json:
         echo_json(found)
         return

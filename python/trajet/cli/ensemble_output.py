@@ -10,9 +10,11 @@ import numpy as np
 
 from trajet._trajet import AnalysisError
 from trajet.cli.figures import FigureOptions
-from trajet.cli.tables import lines_of, one_line
+from trajet.cli.tables import one_line
+from trajet.cli.translation import as_options, error_line
+from trajet.messages import Code, Message, as_entries
 from trajet.natural_order import natural
-from trajet.quoting import quoted
+from trajet.quoting import lines_of, quoted
 from trajet.result import Table
 
 if TYPE_CHECKING:
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from trajet.result import EnsembleResult, ReplicaDifference, ReplicaMeans
     from trajet.result.member_outcome import Key
 
-# Rows of a table of means, and remarks, that are printed.
+# Rows of a table of means, and messages, that are printed.
 _ROWS = 12
-_MOST_NOTES = 5
+_MAX_NOTES = 5
 _SUMMARY = ".summary"
 _DIFFERENCE = ".difference"
 
@@ -66,7 +68,7 @@ def groups_of(ensemble: "Ensemble", values: "tuple[Key, Key]") -> Groups:
         raise click.UsageError(f"{asked}: {names} have both values: rename those of one key")
     known_keys = {name: {str(member.keys[name]) for member in ensemble} for name in ensemble.keys}
     texts_of_keys = (
-        f"{name} has {', '.join(sorted(known_keys[name], key=natural)[:_MOST_NOTES])}"
+        f"{name} has {', '.join(sorted(known_keys[name], key=natural)[:_MAX_NOTES])}"
         for name in ensemble.keys
         if name != "replica"
     )
@@ -143,21 +145,20 @@ class MembersOutput:
             If a file cannot be written.
         """
         result.done()
-        notes: list[str] = []
+        notes: list[Message] = []
         means: ReplicaMeans | None = None
         change, sentences = None, list[str]()
         try:
             means = result.mean()
-            notes += means.remarks
+            notes += means.messages
             if groups is not None:
                 change, sentences = _difference(result, groups, notes)
         except AnalysisError as error:
-            notes.append(f"no mean over replicas: {one_line(error)}")
+            notes.append(Message(Code.NO_NUMBERS, f"no mean over replicas: {one_line(error)}"))
         written = self._write(result, means, change)
         if result.n_reused:
-            notes.append(
-                f"{result.n_reused} of {len(result)} results were computed before and used again"
-            )
+            text = f"{result.n_reused} of {len(result)} results were computed before and used again"
+            notes.append(Message(Code.USED_AGAIN, text))
         if self.as_json:
             of_change = {} if change is None else {"difference": _rows_of_difference(change)}
             self.documents.append(
@@ -217,7 +218,7 @@ def echo_failures(results: "Sequence[EnsembleResult[Table]]") -> bool:
     for result in results:
         for one in result.failures:
             assert one.error is not None
-            lines.setdefault((one.label, one_line(one.error)), []).append(result.name)
+            lines.setdefault((one.label, error_line(one.error)), []).append(result.name)
     for (label, error), names in lines.items():
         some = "" if len(names) == len(results) else f" ({', '.join(names)})".replace("_", "-")
         click.echo(f"trajet: member {label}{some}: {error}", err=True)
@@ -228,7 +229,7 @@ def _lines(
     result: "EnsembleResult[Table]",
     means: "ReplicaMeans | None",
     sentences: Sequence[str],
-    notes: Sequence[str],
+    notes: Sequence[Message],
 ) -> Iterator[str]:
     """Yield the lines of a table."""
     failed = f", {len(result.failures)} failed" if result.failures else ""
@@ -240,11 +241,11 @@ def _lines(
         yield from lines_of([heads, *rows[:_ROWS]])
         if len(rows) > _ROWS:
             yield f"… and {len(rows) - _ROWS} more (-o FILE.csv writes all)"
-    yield from sentences[:_MOST_NOTES]
-    for note in notes[:_MOST_NOTES]:
-        yield f"note: {note}"
-    if len(notes) > _MOST_NOTES:
-        yield f"… and {len(notes) - _MOST_NOTES} more notes"
+    yield from sentences[:_MAX_NOTES]
+    for note in notes[:_MAX_NOTES]:
+        yield f"note: {as_options(note)}"
+    if len(notes) > _MAX_NOTES:
+        yield f"… and {len(notes) - _MAX_NOTES} more notes"
 
 
 def _rows(means: "ReplicaMeans") -> Iterator[tuple[str, ...]]:
@@ -273,7 +274,7 @@ def _number(value: "float | np.floating") -> str:
 def _document(
     result: "EnsembleResult[Table]",
     means: "ReplicaMeans | None",
-    notes: Sequence[str],
+    notes: Sequence[Message],
     written: Sequence[Path],
 ) -> dict[str, object]:
     """Return the means of a result for JSON."""
@@ -302,7 +303,7 @@ def _document(
             if one.error is not None
         ],
         "means": rows,
-        "remarks": list(notes),
+        **as_entries(notes),
         "outputs": list(map(str, written)),
     }
 
@@ -315,7 +316,7 @@ def _named_apart(keys: "Mapping[str, Key]", others: Sequence[str]) -> "dict[str,
 
 
 def _difference(
-    result: "EnsembleResult[Table]", groups: Groups, notes: list[str]
+    result: "EnsembleResult[Table]", groups: Groups, notes: list[Message]
 ) -> "tuple[ReplicaDifference | None, list[str]]":
     """Return the difference of two groups with sentences; if there is none, a note says why.
 
@@ -326,9 +327,10 @@ def _difference(
         means = result.mean(groups.by)
         change = means.difference(first, second)
     except (AnalysisError, KeyError) as error:
-        notes.append(f"no difference of {second} and {first}: {one_line(error)}")
+        text = f"no difference of {second} and {first}: {one_line(error)}"
+        notes.append(Message(Code.NO_NUMBERS, text))
         return None, []
-    notes += [remark for remark in change.remarks if remark not in notes]
+    notes += [message for message in change.messages if message not in notes]
     sentences = change.sentences()
     if len(set(change.axes["quantity"].tolist())) < len(change.difference):
         sentences += means.over().difference(first, second).sentences()

@@ -1,5 +1,6 @@
 """Entry point of the command line: runs a command, prints errors, sets the exit code."""
 
+import contextlib
 import os
 import sys
 from typing import NoReturn
@@ -11,7 +12,7 @@ from trajet.cli.group import Interrupted, commands
 from trajet.cli.tables import EXPECTED, one_line
 
 FAILED = 1
-# Seconds within which an interrupted process must end, after its outputs are removed.
+# Seconds within which an interrupted process must end.
 _END = 1.0
 
 
@@ -24,9 +25,12 @@ def main() -> NoReturn:
         signals.finish()
         if code and signals.received() is not None:
             # Libraries turn a KeyboardInterrupt into errors of their own.
-            code = _interrupted()
+            _end_interrupted()
+        # Of a command that was done when a signal came.
+        if (output := sys.modules.get("trajet.output")) is not None:
+            output.remove_unfinished()
     except (KeyboardInterrupt, Interrupted, click.Abort):
-        code = _interrupted()
+        _end_interrupted()
     sys.exit(code)
 
 
@@ -86,24 +90,16 @@ def _say(line: str) -> None:
         print(f"trajet: {line}", file=sys.stderr)
 
 
-def _interrupted() -> int:
-    """Clean up after an interrupted command, print one line, and return the exit code."""
-    code = signals.exit_code()
+def _end_interrupted() -> NoReturn:
+    """Print what was printed before the signal and one line, and end an interrupted command."""
     signals.finish()
     if signals.abort_ranks is not None:
         signals.abort_ranks()
-    # A child that is still starting would create its files again.
-    signals.end_children()
-    # A command that has not imported this module has no unfinished outputs.
-    if (output := sys.modules.get("trajet.output")) is not None:
-        output.remove_unfinished()
-    signals.write_message()
-    # If Ctrl-C came while CPython executed a string or an import, CPython would end this process by
-    # the signal, whatever its exit code; executing another string resets that.
-    exec("")
-    signals.die_as_rank()
     signals.end_within(_END)
-    return code
+    with contextlib.suppress(OSError, ValueError):
+        print(end="", flush=True)
+    signals.write_message()
+    signals.end()
 
 
 def _output_lost(error: Exception) -> bool:

@@ -1,7 +1,7 @@
 """Figures that commands write: title, size and resolution."""
 
-import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,22 +9,27 @@ import click
 
 from trajet import output
 from trajet.cli.param_type import ParamType
+from trajet.result import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
-_NUMBER = r"(\d+\.?\d*|\.\d+)"
-# Smallest and largest width and height, inches.
-_LEAST, _MOST = 0.5, 50.0
+    from trajet.plots import FigureSize
+
 # Most pixels of a figure along one side; matplotlib takes 2^16 - 1.
-_MOST_PIXELS = 32_768
+_MAX_PIXELS = 32_768
 
 
 class Drawn(Protocol):
     """A result that can be drawn."""
 
-    def plot(self) -> "Figure":
+    def plot(
+        self,
+        *,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
+    ) -> "Figure":
         """Draw it into a figure of its own."""
 
 
@@ -35,16 +40,20 @@ class FigureOptions:
     Attributes
     ----------
     title
-        Title in place of the usual one; None for that.
+        Title; None for no title.
     size
         Width and height, inches; None for the usual ones.
     dpi
         Pixels an inch; None for the usual number.
+    mean, band
+        As the parameters of `Table.plot`.
     """
 
     title: str | None = None
     size: tuple[float, float] | None = None
     dpi: int | None = None
+    mean: bool | None = None
+    band: bool | None = None
 
     def check(self, plot: Path | None) -> None:
         """Raise an error for options of a figure that is not written, or is too large.
@@ -55,10 +64,12 @@ class FigureOptions:
             If there are some.
         """
         if plot is None and self != FigureOptions():
-            raise click.UsageError("--title, --size and --dpi are of the figure: name it by --plot")
-        if self.size is not None and max(self.size) * (self.dpi or 0) > _MOST_PIXELS:
             raise click.UsageError(
-                f"--size and --dpi make more than {_MOST_PIXELS} pixels along a side"
+                "--title, --size, --dpi, --mean and --band are of the figure: name it by --plot"
+            )
+        if self.size is not None and max(self.size) * (self.dpi or 0) > _MAX_PIXELS:
+            raise click.UsageError(
+                f"--size and --dpi make more than {_MAX_PIXELS} pixels along a side"
             )
 
     def save(self, result: Drawn, path: Path) -> None:
@@ -76,15 +87,15 @@ class FigureOptions:
 
     def drawn(self, result: Drawn) -> "Figure":
         """Return the figure of a result."""
-        from trajet import plots
+        draw = partial(result.plot, band=self.band, title=self.title, size=self.size)
+        if isinstance(result, Table):
+            draw = partial(draw, mean=self.mean)
+        elif self.mean is not None:
+            raise ValueError("--mean is of one trajectory, and this figure is of several")
+        return draw()
 
-        figure = result.plot() if self.size is None else plots.of_size(result.plot, *self.size)
-        if self.title is not None:
-            plots.retitle(figure, self.title)
-        return figure
 
-
-class FigureSize(ParamType[tuple[float, float]]):
+class SizeType(ParamType[tuple[float, float]]):
     """Width and height of a figure with their unit: 8x6cm, 85x60mm, 3.35x2.5in."""
 
     name = "size"
@@ -98,20 +109,19 @@ class FigureSize(ParamType[tuple[float, float]]):
         """Return width and height in inches."""
         if isinstance(value, tuple):
             return value
-        found = re.fullmatch(rf"\s*{_NUMBER}\s*[x×]\s*{_NUMBER}\s*(in|cm|mm)\s*", value)
-        if found is None:
-            self.fail(f"{value!r} is not a size: write 8x6cm, 85x60mm or 3.35x2.5in", param, ctx)
-        width, height = (float(found[k]) * _INCHES[found[3]] for k in (1, 2))
-        if not (_LEAST <= width <= _MOST and _LEAST <= height <= _MOST):
-            self.fail(f"{value!r} is not between {_LEAST:g} and {_MOST:g} inches", param, ctx)
-        return width, height
+        from trajet.plots import inches_of_size
+
+        try:
+            return inches_of_size(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 OPTIONS = (
     click.option("--title", metavar="TEXT", help="Title of the figure of --plot."),
     click.option(
         "--size",
-        type=FigureSize(),
+        type=SizeType(),
         metavar="WxH",
         help="Width and height of that figure: 8x6cm, 85x60mm, 3.35x2.5in.",
     ),
@@ -120,5 +130,15 @@ OPTIONS = (
         type=click.IntRange(20, 2400),
         metavar="N",
         help="Pixels an inch of that figure; 150 by default.",
+    ),
+    click.option(
+        "--mean/--no-mean",
+        default=None,
+        help="Draw means over time; by default those that are resolved.",
+    ),
+    click.option(
+        "--band/--no-band",
+        default=None,
+        help="Draw 95 % intervals; by default those that are resolved.",
     ),
 )

@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import output
-from trajet._trajet import FormatError, OutputError, TrajetError, time_text
+from trajet._trajet import FormatError, OutputError, TrajetError
 from trajet.advise import in_bytes
 from trajet.cli import options, topologies
 from trajet.cli.command import command
 from trajet.cli.open_options import REMOTE, open_files, open_with_progress, opening
 from trajet.cli.results import check_json, echo_json, json_option
-from trajet.cli.tables import EXPECTED, one_line
+from trajet.cli.tables import EXPECTED, wrapped
+from trajet.cli.translation import as_options, error_line
 from trajet.dataset import find_dataset
+from trajet.digits import in_digits
 from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES
+from trajet.messages import Message
 from trajet.remote import INDEX_SUFFIX, is_url, name_of, suffix_of
 from trajet.result import json_object
 from trajet.structure_files import read_structure
@@ -105,7 +108,7 @@ class _FileFacts(_Clock):
     bytes_per_frame: float
     truncated_tail: int
     index: str
-    remarks: list[str]
+    messages: list[Message]
 
 
 @final
@@ -116,7 +119,7 @@ class _JointFacts(_Clock):
     atoms: int
     frames: int
     size: int
-    remarks: list[str]
+    messages: list[Message]
 
 
 @dataclass(frozen=True)
@@ -216,7 +219,7 @@ class _Failures:
             yield
         except EXPECTED as error:
             self.any = True
-            click.echo(f"trajet: {one_line(error)}", err=True)
+            click.echo(f"trajet: {error_line(error)}", err=True)
 
     def leave(self) -> None:
         """Exit with code 1 if a file could not be read."""
@@ -226,7 +229,10 @@ class _Failures:
 
 def _print(facts: Iterable[tuple[str, str]]) -> None:
     for name, value in facts:
-        click.echo(f"{name:<14}{value}")
+        label = f"{name:<{topologies.LABEL}}"
+        # Paths may have spaces, and are one line.
+        for line in [label + value] if name in ("file", "index") else wrapped(value, label):
+            click.echo(line)
 
 
 def _facts_together(opened: Trajectory) -> _JointFacts:
@@ -238,8 +244,8 @@ def _facts_together(opened: Trajectory) -> _JointFacts:
         "frames": opened.n_frames,
         **_clock(opened),
         "size": size,
-        # The remarks on each file are printed already.
-        "remarks": list(opened.source.reader.chain_remarks),
+        # The messages on each file are printed already.
+        "messages": [one for one in opened.messages if one in opened.source.reader.chain_messages],
     }
 
 
@@ -256,7 +262,9 @@ def _facts(opened: Trajectory) -> _FileFacts:
     elif opened.index_state == "published":
         index = "published beside the object"
     else:
-        where = "in memory only" if opened.index_path is None else str(opened.index_path)
+        path = opened.index_path
+        is_beside = path is not None and path.parent == opened.path.absolute().parent
+        where = "in memory only" if path is None else path.name if is_beside else str(path)
         index = f"{opened.index_state}, {where}"
     return {
         "file": opened.label,
@@ -269,7 +277,7 @@ def _facts(opened: Trajectory) -> _FileFacts:
         "bytes_per_frame": (size - reader.truncated_tail) / opened.n_frames,
         "truncated_tail": reader.truncated_tail,
         "index": index,
-        "remarks": list(opened.remarks),
+        "messages": list(opened.messages),
     }
 
 
@@ -294,7 +302,7 @@ def _lines(found: _FileFacts | _JointFacts) -> Iterator[tuple[str, str]]:
         yield "atoms", str(found["atoms"])
     yield "frames", str(found["frames"])
     first, last = found["first_time_ps"], found["last_time_ps"]
-    yield "time", f"{time_text(first)} to {time_text(last)} ps"
+    yield "time", f"{in_digits(first)} to {in_digits(last)} ps"
     yield "time step", found["time_step"]
     if "cell" in found:
         yield "cell", _cell(found["cell"])
@@ -304,8 +312,8 @@ def _lines(found: _FileFacts | _JointFacts) -> Iterator[tuple[str, str]]:
         if cut := found["truncated_tail"]:
             yield "cut", f"{cut} bytes of an unfinished frame at the end are left out"
         yield "index", found["index"]
-    for remark in found["remarks"]:
-        yield "note", remark
+    for message in found["messages"]:
+        yield message.label, as_options(message)
 
 
 def _stored_cell(cell: NDArray[np.float64]) -> list[float] | str | None:
@@ -319,7 +327,7 @@ def _cell(cell: list[float] | str | None) -> str:
     """Return a text on the cell of frame 0."""
     if cell is None or isinstance(cell, str):
         return cell or "none"
-    a, b, c, *angles = (f"{value:.7g}" for value in cell)
+    a, b, c, *angles = map(in_digits, cell)
     return f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
 
 
@@ -336,8 +344,11 @@ def _time_step(opened: Trajectory) -> str:
     slack = np.minimum(np.maximum(slack[1:], slack[:-1]) + 1e-6 * abs(middle), abs(middle) / 2)
     odd = int((~(np.abs(steps - middle) <= slack)).sum())
     uneven = f" (differs at {odd} of {len(steps)} frames)" if odd else ""
-    # A time step has fewer digits than the times, and no sign where it is zero.
-    return f"{middle + 0.0:.6g} ps{uneven}"
+    if not odd:
+        # Better known than a single step.
+        middle = float(times[-1] - times[0]) / len(steps)
+    largest = float(np.nanmax(np.abs(times))) / (1 if odd else len(steps))
+    return f"{in_digits(middle, of=largest)} ps{uneven}"
 
 
 @command()

@@ -20,12 +20,12 @@ from trajet.cli.help_texts import (
     doc_of,
     entries_of,
     help_of,
-    message_of,
     paragraphs_of,
     with_options,
 )
 from trajet.cli.option_kinds import OptionKind, OrNone, kind_of
 from trajet.cli.options import memory_size, path_to, text_of_size
+from trajet.cli.translation import as_options
 from trajet.result import Part, Table
 
 _Decorator = Callable[[Callable[..., None]], object]
@@ -56,7 +56,7 @@ def command_of(name: str) -> click.Command:
         try:
             function.command.check_arguments(given | _requested(parts, save))
         except (ValueError, TypeError) as error:
-            raise click.UsageError(message_of(error, options)) from error
+            raise click.UsageError(as_options(str(error))) from error
 
     def run(
         job: AnalysisOptions, *, save: Mapping[str, Path] = _NO_FILES, **values: object

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,8 @@ import click
 
 import trajet
 from trajet import startup
+from trajet.hints import COMMANDS
+from trajet.messages import TrajetWarning
 
 # The modules that define commands, each with the names of its commands.
 _MODULES = {
@@ -16,6 +19,7 @@ _MODULES = {
     "trajet.cli.convert": "convert split frame",
     "trajet.cli.store": "store",
     "trajet.cli.run": "run",
+    "trajet.cli.chemistry": "chemistry",
     "trajet.cli.reports": "advise",
     "trajet.cli.doctor": "doctor",
     "trajet.cli.molfile": "molfile",
@@ -47,7 +51,9 @@ class _Group(click.Group):
         # Functions have underscores where commands have hyphens: both are understood.
         cmd_name = cmd_name.replace("_", "-")
         if (module := _MODULE_OF.get(cmd_name)) is None:
-            if near := difflib.get_close_matches(cmd_name, _MODULE_OF, 3):
+            other = COMMANDS.get(cmd_name)
+            near = [other] if other else difflib.get_close_matches(cmd_name, _MODULE_OF, 3)
+            if near:
                 ctx.fail(f"No such command {cmd_name!r}. Did you mean {' or '.join(near)}?")
             return None
         with startup.importing(module):
@@ -69,7 +75,9 @@ class _Group(click.Group):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
-        with _passing_interrupts():
+        # Commands print the warnings of their results themselves.
+        with _passing_interrupts(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrajetWarning)
             return super().invoke(ctx)
 
 

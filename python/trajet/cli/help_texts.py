@@ -1,4 +1,4 @@
-"""Texts of commands from those of functions: docstrings in numpydoc, and messages of errors."""
+"""Help of commands from docstrings of functions in numpydoc."""
 
 import inspect
 import re
@@ -74,18 +74,3 @@ def with_options(text: str, options: Mapping[str, str]) -> str:
     commands = {name: name.replace("_", "-") for name in trajet.ANALYSES}
     names = {**commands, **options}
     return re.sub(r"`([^`]+)`", lambda found: names.get(found[1], found[1]), text)
-
-
-def message_of(error: Exception, options: Mapping[str, str]) -> str:
-    """Return the message of an error with `--option value` in place of `parameter=value`."""
-
-    def written(found: re.Match[str]) -> str:
-        option, value = options.get(found[1]), found[2].strip("'\"")
-        if option is None:
-            return found[0]
-        if value in ("True", "False"):
-            return option if value == "True" else f"--no-{option[2:]}"
-        return f"{option} {value}".rstrip()
-
-    text = re.sub(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w|)", written, str(error))
-    return re.sub(r"'(\w+)'", r"\1", text)

@@ -4,6 +4,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias, cast
 
 import click
@@ -12,10 +13,11 @@ from trajet._trajet import DEFAULT_CONNECTIONS, DEFAULT_REQUEST_SIZE, check_form
 from trajet.cli.options import Size, threads
 from trajet.cli.quantities import Time
 from trajet.cli.terminal import progress
-from trajet.dataset import find_dataset
+from trajet.cli.translation import as_options
+from trajet.dataset import datasets_in, find_dataset
 from trajet.formats import FormatOptions
-from trajet.remote import StorageOptions, is_published, is_secret
-from trajet.trajectory import OpenOptions, Trajectory, opened
+from trajet.remote import StorageOptions, is_published, is_secret, name_of
+from trajet.trajectory import OpenOptions, Trajectory, may_have_topology, opened
 
 # Fields of the options for objects in remote storage.
 REMOTE = ("connections", "allow_http", "storage_options")
@@ -44,7 +46,7 @@ def _format_options(
     try:
         check_format_options(json.dumps(found))
     except ValueError as error:
-        raise click.BadParameter(str(error), param=param) from error
+        raise click.BadParameter(as_options(str(error)), param=param) from error
     return cast(FormatOptions, found) if found else None
 
 
@@ -175,10 +177,31 @@ def opening(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]
     return add
 
 
+def check_trajectories(topology: str | None, files: list[str]) -> None:
+    """Check that there is a trajectory, or a file or data set that has one and a topology.
+
+    Raises
+    ------
+    UsageError
+        If not; it names what is a whole simulation, or the data sets of a store.
+    """
+    if topology is None or files or find_dataset(topology) is not None or is_published(topology):
+        return
+    if (names := datasets_in(topology)) is not None:
+        known = ", ".join(str(Path(topology) / name) for name in names) or "none yet"
+        raise click.UsageError(f"{topology} is a store: name a data set of it: {known}")
+    if not may_have_topology(topology):
+        raise click.UsageError(
+            f"give a trajectory after the topology {name_of(topology)}, or only a PDB or GRO file,"
+            " an H5MD file of GROMACS from 2026 on, or a data set of a store: STORE/NAME"
+        )
+
+
 def open_files(
     topology: str | None, files: list[str], how: OpenOptions, *, quiet: bool = False
 ) -> Trajectory:
     """Open trajectories, or a single data set with its own topology; show the progress."""
+    check_trajectories(topology, files)
     is_alone = topology is None and len(files) == 1
     if is_alone and (find_dataset(files[0]) is not None or is_published(files[0])):
         topology, files = files[0], []

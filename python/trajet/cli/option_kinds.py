@@ -26,6 +26,7 @@ from trajet.cli.analysis_options import AnalysisOptions
 from trajet.cli.options import memory_size, path_to, reference_of
 from trajet.cli.param_type import ParamType
 from trajet.cli.quantities import Distance, Time, same_units
+from trajet.cli.translation import as_options
 
 _T = TypeVar("_T")
 
@@ -100,7 +101,7 @@ class _Parsed(ParamType[object]):
         try:
             return self._parse(value)
         except ValueError as error:
-            self.fail(str(error), param, ctx)
+            self.fail(as_options(str(error)), param, ctx)
 
 
 def kind_of(annotation: object) -> OptionKind | None:

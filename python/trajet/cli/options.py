@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import output
-from trajet._trajet import time_text
 from trajet.cli.param_type import ParamType
 from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
 from trajet.cli.terminal import waiting
+from trajet.cli.translation import as_options, line_of
+from trajet.digits import in_digits
 from trajet.formats import formats_of
+from trajet.messages import OF_OPENING, Code, Message
 from trajet.natural_order import natural
 from trajet.remote import is_url, name_of
 from trajet.trajectory import Selection, Trajectory, rounding_of_times
 
 _LARGEST_REQUEST = 2**30
-_MOST_NOTES = 5
+_MAX_NOTES = 5
 _REORDERED = "trajet.reordered"
 _UNSTATED = "trajet.unstated_times"
+_OPENED = "trajet.printed_opening"
 _UNITS = {
     "": 1,
     "b": 1,
@@ -63,6 +66,10 @@ class Size(ParamType[int]):
                 ctx,
             )
         return size
+
+    def text_of(self, size: int) -> str:
+        """Return a number of bytes as a value of the option."""
+        return text_of_size(size)
 
 
 def whole_numbers(
@@ -109,7 +116,7 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
         except trajet.OutputError:
             raise
         except ValueError as error:
-            raise click.BadParameter(str(error), param=param) from error
+            raise click.BadParameter(as_options(str(error)), param=param) from error
         return path
 
     return check
@@ -242,24 +249,48 @@ def amount(
     )
 
 
-def notes(opened: Trajectory, remarks: Sequence[str]) -> list[str]:
-    """Return remarks as lines, after notes on the order and the truncated end of the files."""
+def words(
+    name: str, known: Sequence[str], default: str, help_: str
+) -> Callable[[Decorated], Decorated]:
+    """Return an option for known words with commas between them."""
+
+    def split(_: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
+        found = tuple(text.split(","))
+        for word in found:
+            if word not in known:
+                raise click.BadParameter(f"{word!r} is none of {', '.join(known)}", param=param)
+        return found
+
+    return click.option(
+        name, default=default, show_default=True, callback=split, metavar="A,B", help=help_
+    )
+
+
+def notes(opened: Trajectory, messages: Sequence[Message]) -> list[str]:
+    """Return messages as lines, after those of opening the files, which a command prints once."""
+    meta = click.get_current_context().meta
     # Frames were chosen by times, also where the result has none.
-    unstated = click.get_current_context().meta.get(_UNSTATED, ())
-    remarks = [*dict.fromkeys((*unstated, *remarks))]
-    some = [*notes_of_opening(opened), *remarks[:_MOST_NOTES]]
-    lines = [f"note: {remark}" for remark in some]
-    more = len(remarks) - _MOST_NOTES
-    return lines if more <= 0 else [*lines, f"… and {more} more notes (the report has all)"]
+    messages = [*dict.fromkeys((*meta.get(_UNSTATED, ()), *messages))]
+    of_opening = [one for one in messages if one.code in OF_OPENING]
+    messages = [one for one in messages if one.code not in OF_OPENING]
+    some = messages[:_MAX_NOTES]
+    if not meta.setdefault(_OPENED, False):
+        meta[_OPENED] = True
+        some = [*notes_of_opening(opened), *of_opening, *some]
+    lines = [line_of(one) for one in some]
+    more = len(messages) - _MAX_NOTES
+    return lines if more <= 0 else [*lines, f"… and {more} more (the report has all)"]
 
 
-def notes_of_opening(opened: Trajectory) -> list[str]:
+def notes_of_opening(opened: Trajectory) -> list[Message]:
     """Return notes on the order and the truncated end of the files."""
     found = []
     if click.get_current_context().meta.get(_REORDERED):
-        found.append(f"files are read in the order of their numbers, {opened.path} first")
+        text = f"files are read in the order of their numbers, {opened.path} first"
+        found.append(Message(Code.FILE_ORDER, text))
     if cut := opened.source.reader.truncated_tail:
-        found.append(f"{cut} bytes of an unfinished frame at the end are left out")
+        text = f"{cut} bytes of an unfinished frame at the end are left out"
+        found.append(Message(Code.CUT_FRAME, text))
     return found
 
 
@@ -296,10 +327,10 @@ def choose_frames(
     if len(times) > 1 and not np.ptp(times):
         raise trajet.FrameError(
             f"{opened.label}: --begin and --end choose frames by their times, and all"
-            f" {len(times)} frames are at {time_text(times[0])} ps: choose them by their numbers"
+            f" {len(times)} frames are at {in_digits(times[0])} ps: choose them by their numbers"
             " with --start and --stop, or give the time between frames with --time-step PS"
         )
-    click.get_current_context().meta[_UNSTATED] = opened.source.files.time_remarks
+    click.get_current_context().meta[_UNSTATED] = opened.source.files.time_messages
     # --begin 1 includes a frame whose time is 0.99999994 ps.
     slack = 2 * rounding_of_times(opened.source.reader, times)
     if any(info.times == "even" for info in formats_of(opened.format)):
@@ -313,12 +344,12 @@ def choose_frames(
     numbers = np.flatnonzero(inside).astype(np.int64)[:: step or 1]
     if not len(numbers):
         if begin is None:
-            where = f"up to {time_text(last)} ps"
+            where = f"up to {in_digits(last)} ps"
         else:
-            where = f"from {time_text(first)} ps "
-            where += "on" if end is None else f"to {time_text(last)} ps"
+            where = f"from {in_digits(first)} ps "
+            where += "on" if end is None else f"to {in_digits(last)} ps"
         raise trajet.FrameError(
-            f"{opened.label}: no frame lies {where}: times go from {time_text(times.min())} to"
-            f" {time_text(times.max())} ps"
+            f"{opened.label}: no frame lies {where}: times go from {in_digits(times.min())} to"
+            f" {in_digits(times.max())} ps"
         )
     return numbers

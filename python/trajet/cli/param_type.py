@@ -12,7 +12,6 @@ else:
         """A type of values; the type parameter is for type checkers alone."""
 
         def __class_getitem__(cls, _of: object) -> type:
-            """Return the class itself."""
             return cls
 
 

@@ -1,6 +1,8 @@
 """Options for the choice of a pool."""
 
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -182,3 +184,17 @@ def made(name: str, options: PoolOptions) -> AbstractContextManager[Pool]:
 
     shared.remove_leftovers()
     return _POOLS[name](options)
+
+
+mpiexec_option = click.option(
+    "--mpiexec",
+    metavar="COMMAND",
+    help='What starts ranks, where it is not mpiexec: "mpiexec --oversubscribe", "srun".',
+)
+
+
+def starting_ranks(given: str | None, ranks: int) -> list[str]:
+    """Return the command that starts ranks: the given one, or the mpiexec beside this Python."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    start = shlex.split(given) if given else [str(beside) if beside.exists() else "mpiexec"]
+    return [*start, "-n", str(ranks)]

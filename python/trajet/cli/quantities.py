@@ -1,16 +1,12 @@
 """Values of options that are distances or times, with or without a unit: 4.5, 0.45nm, 0.2ns."""
 
 import math
-import re
-from collections.abc import Mapping
-from decimal import Decimal
 from typing import ClassVar
 
 import click
 
 from trajet.cli.param_type import ParamType
-
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+from trajet.quantities import Number, number_of
 
 
 class Quantity(ParamType[float]):
@@ -24,8 +20,8 @@ class Quantity(ParamType[float]):
         Whether the value must be more than zero.
     """
 
-    # Each unit with its multiple of the unit of trajet.
-    UNITS: ClassVar[Mapping[str, Decimal]] = {}
+    # The unit of trajet.
+    UNIT: ClassVar[str] = ""
     EXAMPLES: ClassVar[str] = ""
 
     def __init__(self, least: float | None = None, *, positive: bool = False) -> None:
@@ -44,22 +40,12 @@ class Quantity(ParamType[float]):
         return number
 
     def _number(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = re.fullmatch(rf"\s*({_NUMBER})\s*(\D*?)\s*", text)
-        factor = self.UNITS.get(found[2]) if found else None
-        if found is None or factor is None:
+        number = number_of(text, self.UNIT)
+        if number is None:
             self.fail(f"{text!r} is not a {self.name}: write {self.EXAMPLES}", param, ctx)
-        # Decimal: 0.3 nm are 3 Å, not 2.9999999999999996.
-        number = Number(found[1]) if not found[2] else Number(Decimal(found[1]) * factor)
         if not math.isfinite(number):
             self.fail(f"{text!r} is too large", param, ctx)
-        number.has_unit = bool(found[2])
         return number
-
-
-class Number(float):
-    """A number that was given with or without its unit."""
-
-    has_unit = False
 
 
 class Distance(Quantity):
@@ -67,11 +53,7 @@ class Distance(Quantity):
 
     name = "distance"
     EXAMPLES = "4.5 (Å) or 0.45nm"
-    UNITS: ClassVar[Mapping[str, Decimal]] = {
-        **dict.fromkeys(("", "Å", "\N{ANGSTROM SIGN}", "A", "angstrom"), Decimal(1)),
-        "nm": Decimal(10),
-        "pm": Decimal("0.01"),
-    }
+    UNIT = "Å"
 
 
 class Time(Quantity):
@@ -79,13 +61,7 @@ class Time(Quantity):
 
     name = "time"
     EXAMPLES = "200 (ps), 0.2ns or 1us"
-    UNITS: ClassVar[Mapping[str, Decimal]] = {
-        **dict.fromkeys(("", "ps"), Decimal(1)),
-        "fs": Decimal("0.001"),
-        "ns": Decimal(10) ** 3,
-        **dict.fromkeys(("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), Decimal(10) ** 6),
-        "ms": Decimal(10) ** 9,
-    }
+    UNIT = "ps"
 
 
 def same_units(

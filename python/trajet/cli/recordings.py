@@ -12,12 +12,21 @@ from trajet._trajet import MissingPackageError, OutputError, TrajetError
 from trajet.cli.tables import one_line
 
 _BROWSERS = (
-    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
-    *("microsoft-edge", "chrome"),
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "microsoft-edge",
+    "chrome",
 )
 _OPTIONS = (
-    *("--headless=new", "--no-first-run", "--disable-extensions", "--mute-audio"),
-    *("--disable-background-networking", "--disable-sync", "--hide-scrollbars"),
+    "--headless=new",
+    "--no-first-run",
+    "--disable-extensions",
+    "--mute-audio",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--hide-scrollbars",
     # Draws without a GPU where there is none.
     "--enable-unsafe-swiftshader",
 )

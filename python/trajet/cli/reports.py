@@ -1,5 +1,6 @@
 """Commands on saved reports: `trajet advise`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,7 +10,8 @@ from trajet.advise.words import in_seconds
 from trajet.cli.command import command
 from trajet.cli.options import path_to, whole_numbers
 from trajet.cli.results import echo_json, json_option
-from trajet.cli.tables import lines_of
+from trajet.cli.translation import as_options
+from trajet.quoting import lines_of
 from trajet.result import Report, entries_of
 
 _COLUMNS = ("pool", "files", "workers", "time", "from", "to", "S", "E", "limit")
@@ -70,27 +72,43 @@ def advise(
     if output is not None:
         loaded.save(output)
     if as_json:
-        names = ("analysis", "scalars", "stages", "advice", "heuristics", "remarks", "inputs")
+        names = (
+            "analysis",
+            "scalars",
+            "stages",
+            "advice",
+            "heuristics",
+            "warnings",
+            "notes",
+            "inputs",
+        )
         found = {name: loaded[name] for name in names if name in loaded}
         if allocation is not None:
             found["scaling"] = {"advice": [*allocation.sentences], "rows": allocation.rows()}
         echo_json(found | ({} if output is None else {"outputs": [str(output)]}))
         return
     entries = entries_of(loaded)
+    lines = [*entries["advice"], *(entries.get("heuristics", ()) if verbose else ())]
+    table: list[str] = []
     if allocation is not None:
         rows = [_cells(allocation, one) for one in allocation.predictions]
-        for line in (*allocation.sentences, *lines_of([_COLUMNS, *rows])):
-            click.echo(line)
-        if output is not None:
-            click.echo(output)
-        return
-    for line in entries["advice"]:
+        lines, table = [*allocation.sentences], lines_of([_COLUMNS, *rows])
+    commands = _commands(entries["analysis"])
+    for line in (*(as_options(line, *commands) for line in lines), *table):
         click.echo(line)
-    if verbose:
-        for line in entries.get("heuristics", ()):
-            click.echo(line)
     if output is not None:
         click.echo(output)
+
+
+def _commands(analysis: str) -> Iterator[click.Command]:
+    """Yield the commands whose options advice names: this one, and that of the analysis."""
+    ctx = click.get_current_context()
+    yield ctx.command
+    group, name = ctx.find_root().command, analysis.replace("_", "-")
+    if isinstance(group, click.Group) and name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        assert command is not None
+        yield command
 
 
 def _cells(allocation: Allocation, one: Prediction) -> tuple[str, ...]:

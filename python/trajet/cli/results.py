@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 import click
 
 from trajet import advise, startup
-from trajet.cli.tables import lines_of
+from trajet.cli.tables import wrapped
 from trajet.result import Report, Table, entries_of
-
-# Tables cut longer labels, and leave out further rows.
-_LABEL = 40
-_ROWS = 12
+from trajet.result.summary import MAX_ROWS
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print numbers, remarks and inputs as JSON."
+    "--json", "as_json", is_flag=True, help="Print numbers, messages and inputs as JSON."
 )
 
 
@@ -43,37 +40,36 @@ def _object(entries: Mapping[str, object]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def table_of(result: Table, after: Mapping[str, float]) -> list[str]:
+def table_of(result: Table, *, is_alone: bool = True, is_verbose: bool = False) -> list[str]:
     """Return the lines of a result's table.
 
     Parameters
     ----------
     result
         The result.
-    after
-        Seconds of the steps after the run, such as drawing, by their names.
+    is_alone
+        Whether its run had no other analysis: the first line has the time.
+    is_verbose
+        Whether lines say how the errors of means were estimated.
     """
-    summary = result.summary(_ROWS)
-    lines = [head_of(summary.title, result.report, after), *summary.lines]
-    if not summary.columns:
-        return lines
-    first, *others = (column.texts() for column in summary.columns)
-    rows = zip(map(_cut, first), *others, strict=True)
-    lines += lines_of([tuple(column.name for column in summary.columns), *rows])
-    if (more := summary.count - len(first)) > 0:
-        all_rows = "-o FILE" if result.TABLE_PART is None else f"--save {result.TABLE_PART}=FILE"
-        lines.append(f"… and {more} more ({all_rows} writes all)")
-    return lines
+    summary = result.summary(MAX_ROWS)
+    texts = [*summary.lines, *(summary.verbose if is_verbose else ())]
+    all_rows = "-o FILE" if result.TABLE_PART is None else f"--save {result.TABLE_PART}=FILE"
+    return [
+        head_of(summary.title, result.report, is_alone=is_alone),
+        *(line for text in texts for line in wrapped(text)),
+        *summary.table_lines(f" ({all_rows} writes all)"),
+    ]
 
 
-def _cut(label: str) -> str:
-    """Return a label, cut to the width of a column."""
-    return label if len(label) <= _LABEL else label[: _LABEL - 1] + "…"
+def head_of(what: str, report: Report, *, is_alone: bool) -> str:
+    """Return the first line of a table: its quantity, and the whole wait with its steps.
 
-
-def head_of(what: str, report: Report, after: Mapping[str, float]) -> str:
-    """Return the first line of a table: its quantity, and the whole wait with its steps."""
+    Of several analyses of one run, none has a time of its own.
+    """
     entries = entries_of(report)
     n_frames = entries["parameters"]["n_frames"]
-    wait = advise.words_of_wait(entries, startup.process_seconds(), after)
-    return f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'} in {wait}"
+    head = f"{what} of {n_frames} frame{'' if n_frames == 1 else 's'}"
+    if not is_alone:
+        return head
+    return f"{head} in {advise.words_of_wait(entries, startup.process_seconds())}"

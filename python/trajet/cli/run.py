@@ -16,7 +16,8 @@ from trajet.cli.analysis_options import OPTIONS_OF_RUN, JointRun
 from trajet.cli.command import command
 from trajet.cli.ensemble_output import MembersChoice
 from trajet.cli.results import json_option
-from trajet.cli.tables import EXPECTED, one_line
+from trajet.cli.tables import EXPECTED
+from trajet.cli.translation import error_line
 from trajet.members.rows import Key
 from trajet.parsing import ParseError, parsed
 from trajet.quoting import quoted
@@ -325,7 +326,7 @@ def _naming(where: str) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except EXPECTED as error:
-        click.echo(f"trajet: {where}: {one_line(error)}", err=True)
+        click.echo(f"trajet: {where}: {error_line(error)}", err=True)
         raise click.exceptions.Exit(1) from error
 
 

@@ -58,9 +58,20 @@ def demo(folder: Path) -> None:
     """
     topology, trajectory = _copied(samples.peptide_in_water(), folder)
     words = [
-        *(str(topology), str(trajectory), "--repair", "protein", "--select", "backbone"),
-        *("--groups", "resname IPH and not name H*", "--plot", str(folder / "rmsd.png")),
-        *("-o", str(folder / "rmsd.csv"), "--report", str(folder / "report.json")),
+        str(topology),
+        str(trajectory),
+        "--repair",
+        "protein",
+        "--select",
+        "backbone",
+        "--groups",
+        "resname IPH and not name H*",
+        "--plot",
+        str(folder / "rmsd.png"),
+        "-o",
+        str(folder / "rmsd.csv"),
+        "--report",
+        str(folder / "report.json"),
     ]
     click.echo(f"trajet rmsd {shlex.join(words)}")
     command_of("rmsd").main(words, prog_name="trajet rmsd", standalone_mode=False)

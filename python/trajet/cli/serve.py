@@ -9,10 +9,12 @@ from urllib.parse import quote
 import click
 
 from trajet import signals
-from trajet._trajet import MissingPackageError
+from trajet._trajet import FORMATS, MissingPackageError
 from trajet.cli import options
 from trajet.cli.command import command
-from trajet.cli.tables import escaped, one_line
+from trajet.cli.translation import error_line
+from trajet.formats import STRUCTURE_SUFFIXES
+from trajet.quoting import escaped
 from trajet.remote import is_url, name_of
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 TOKEN = "TRAJET_TOKEN"
 # Lines of what is served that are printed.
 _SHOWN = 8
+# Endings of files of frames without a topology.
+_TRAJECTORIES = {
+    suffix for info in FORMATS.values() if not info.has_topology for suffix in info.suffixes
+}
 # Seconds after the end within which a thread that waits for storage is left behind.
 _END = 5.0
 
@@ -116,7 +122,7 @@ def serve(
             )
 
     def failed(error: Exception) -> None:
-        click.echo(f"trajet: {one_line(error)}", err=True)
+        click.echo(f"trajet: {error_line(error)}", err=True)
 
     app = server.App(table, failed)
     done = server.serve(
@@ -134,19 +140,63 @@ def _introduce(table: "server.ServedNames", at: "server.Address", token: str | N
     """Print what is served, and its addresses; a token of None is the user's own."""
     secret = f"${TOKEN}" if token is None else token
     files = table.sizes()
+    base = f"http://trajet:{secret}@{at.host}:{at.port}/file"
     size = sum(files.values())
     host = f"{at.host}:{at.port}"
     click.echo(f"serving {len(files)} files of {size / 1e6:.1f} MB, read-only; Ctrl-C ends it")
-    lines = [f"  http://trajet:{secret}@{host}/file/{quote(name)}" for name in files]
+    lines = [f"  {base}/{quote(name)}" for name in files]
     lines += [f"  for viewers: {name}" for name in table.datasets()]
     for line in lines[:_SHOWN]:
         click.echo(escaped(line))
     if len(lines) > _SHOWN:
         click.echo(f"  … and {len(lines) - _SHOWN} more, listed by http://{host}/{secret}/dir/")
+    if opened := _opened_together(list(files)):
+        # Lines to be pasted: nothing stands before them.
+        click.echo("open it in a shell, or in Python:")
+        for line in _commands(base, opened):
+            click.echo(line)
     click.echo(f"base address for NGL (MdsrvDatasource) and 3Dmol: http://{host}/{secret}/")
     if at.is_loopback:
         name = socket.gethostname()
         click.echo(f"from another machine: ssh -L {at.port}:{at.host}:{at.port} {name}")
+
+
+def _opened_together(names: list[str]) -> list[str]:
+    """Return the names of the topology, if one is found, and of the first trajectory.
+
+    The topology is the file of the same name, or the only other file. Without trajectories, return
+    the first structure, if there is one.
+    """
+    suffixes = {name: Path(name).suffix.lower() for name in names}
+    trajectory = next((name for name in names if suffixes[name] in _TRAJECTORIES), None)
+    if trajectory is None:
+        return [name for name in names if suffixes[name] in STRUCTURE_SUFFIXES][:1]
+    others = [name for name in names if suffixes[name] not in {*_TRAJECTORIES, ".ndx"}]
+    stem = os.path.splitext(trajectory)[0]
+    same = [name for name in others if os.path.splitext(name)[0] == stem]
+    topologies = same or (others if len(others) == 1 else [])
+    return [*topologies[:1], trajectory]
+
+
+def _commands(base: str, names: list[str]) -> list[str]:
+    """Return a line of a shell and one of Python that open files below a URL.
+
+    A token of the user's own is taken from the environment, by either.
+    """
+    quoted = [quote(name) for name in names]
+    urls = " ".join(f'"{base}/{name}"' for name in quoted)
+    url, imports = f'"{base}"', "import trajet as tj"
+    if f"${TOKEN}" in base:
+        url = 'f"' + base.replace(f"${TOKEN}", f"{{os.environ['{TOKEN}']}}") + '"'
+        imports = "import os, trajet as tj"
+    is_alone = len(names) == 1 and Path(names[0]).suffix.lower() in _TRAJECTORIES
+    opened = ", ".join(
+        [*(["None"] if is_alone else []), *(f'f"{{url}}/{name}"' for name in quoted)]
+    )
+    return [
+        f"trajet info --allow-http {urls}",
+        f"{imports}; url = {url}; traj = tj.open({opened}, allow_http=True)",
+    ]
 
 
 COMMANDS = (serve,)

@@ -1,32 +1,29 @@
-"""Formatting of tables and errors for the terminal."""
+"""Errors as lines of the terminal."""
+
+import textwrap
 
 from trajet._trajet import TrajetError
+from trajet.quoting import escaped
 
 # Errors of the input or the machine; all others are bugs.
 EXPECTED = (TrajetError, OSError, ValueError)
+# Characters of the widest line of text.
+WIDTH = 100
 
 
-def escaped(text: str) -> str:
-    """Return a text with control and unprintable characters escaped.
+def wrapped(text: str, label: str = "") -> list[str]:
+    """Return the lines of a text of at most `WIDTH` characters, unless a word is longer.
 
-    File names and the contents of stores may come from untrusted sources.
+    The first begins with the label, and the others are indented as far, or by two spaces without.
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=label,
+        subsequent_indent=" " * (len(label) or 2),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
-
-
-def lines_of(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return the lines of a table, the first column left-aligned, the others right-aligned."""
-    rows = [tuple(map(escaped, row)) for row in rows]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for name, *cells in rows:
-        right = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True)]
-        lines.append("  ".join([name.ljust(widths[0]), *right]))
-    return lines
 
 
 def one_line(error: BaseException) -> str:

@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import UNNAMED_SEGMENT, SelectionError, TrajetError
-from trajet.cli.tables import lines_of
+from trajet.cli.tables import WIDTH
+from trajet.cli.translation import as_options
 from trajet.labels import chains_of
+from trajet.messages import Message
 from trajet.particles import known_elements, without_element
+from trajet.quoting import lines_of
 from trajet.structure_files import COMPRESSED
 from trajet.topology import Topology
 
-# The segment of files that name none, as MDAnalysis calls it.
-# Most names that a line lists.
+# Most names that a line lists, and the characters before what it says.
 _MOST = 12
+LABEL = 14
 # Keywords of selections whose atoms are counted.
 _KEYWORDS = ("protein", "backbone", "nucleic", "water")
 # Keywords of selections that take values, with the columns that they need.
@@ -55,7 +58,7 @@ class TopologyFacts(TypedDict):
     bonds: int | None
     selections: dict[str, int]
     keywords: list[str]
-    remarks: list[str]
+    messages: list[Message]
     guessed: list[str]
     missing: list[str]
     residue_list: NotRequired[list[dict[str, object]]]
@@ -100,7 +103,7 @@ def facts_of(topology: Topology, *, residues: bool = False) -> TopologyFacts:
         "bonds": None if bonds is None else len(bonds),
         "selections": _selections(topology),
         "keywords": [word for word in _WITH_VALUES if _has(topology, _WITH_VALUES[word])],
-        "remarks": list(topology.native.remarks),
+        "messages": list(topology.messages),
         "guessed": guessed,
         "missing": [name for name, value in stated.items() if value is None],
     }
@@ -118,17 +121,21 @@ def lines_on(found: TopologyFacts, n_atoms: int | None) -> Iterator[tuple[str, s
         yield "atoms", str(found["atoms"])
     elif n_atoms != found["atoms"]:
         yield "topology", f"{found['atoms']} atoms of all tags, on which the lines below are"
-    yield "residues", str(found["residues"])
+    residues = f"{found['residues']}: "
+    yield (
+        "residues",
+        f"{residues}{_listed(found['residue_names'], '', residues) or 'without names'}",
+    )
     if found["chains"]:
-        yield "chains", f"{len(found['chains'])}: {_listed(found['chains'], 'residues')}"
+        chains = f"{len(found['chains'])}: "
+        yield "chains", f"{chains}{_listed(found['chains'], 'residues', chains)}"
     else:
         yield "chains", "not named"
     if found["molecules"] is None:
         yield "molecules", "unknown: there are neither molecules nor bonds"
     else:
-        types = _listed(found["molecule_types"], "")
+        types = _listed(found["molecule_types"], "", f"{found['molecules']}: ")
         yield "molecules", f"{found['molecules']}" + (f": {types}" if types else "")
-    yield "residue names", _listed(found["residue_names"], "residues") or "none"
     yield "atom names", _listed(found["atom_names"], "atoms") or "none"
     yield "elements", _stated(found, "elements", _listed(found["elements"], "atoms"))
     mass = found["mass"]
@@ -141,13 +148,13 @@ def lines_on(found: TopologyFacts, n_atoms: int | None) -> Iterator[tuple[str, s
     yield "charges", "none" if charge is None else f"{charge + 0.0:.6g} e in all"
     bonds = found["bonds"]
     yield "bonds", "none: --guess-bonds finds them by distances" if bonds is None else str(bonds)
-    counts = (f"{name} {count}" for name, count in found["selections"].items())
-    yield "selections", f"{', '.join(counts)} atoms"
-    yield "", f'and by {", ".join(found["keywords"])}, as in "resname …"'
-    if found["missing"]:
-        yield "missing", ", ".join(found["missing"])
-    for remark in found["remarks"]:
-        yield "note", remark
+    counts = ", ".join(f"{name} {count}" for name, count in found["selections"].items() if count)
+    yield (
+        "selections",
+        f"{f'{counts} atoms, and ' if counts else ''}by {', '.join(found['keywords'])}",
+    )
+    for message in found["messages"]:
+        yield message.label, as_options(message)
 
 
 def residue_lines(found: TopologyFacts) -> list[str]:
@@ -260,11 +267,15 @@ def _stated(found: TopologyFacts, name: str, text: str) -> str:
     return text or "none"
 
 
-def _listed(counts: dict[str, int], of: str) -> str:
-    """Return names with their counts, the most frequent first, as text."""
-    some = [f"{name} {count}" for name, count in list(counts.items())[:_MOST]]
-    if (more := len(counts) - _MOST) > 0:
-        some.append(f"… and {more} more (--json lists all)")
-    if some and of:
-        some[0] += f" {of}"
-    return ", ".join(some)
+def _listed(counts: dict[str, int], of: str, before: str = "") -> str:
+    """Return names with their counts, the most frequent first, as far as a line holds them."""
+    names = [f"{name} {count}" for name, count in counts.items()]
+    if names and of:
+        names[0] += f" {of}"
+    text = ""
+    for n in range(min(_MOST, len(names)), 0, -1):
+        more = [f"… and {len(names) - n} more (--json lists all)"] if n < len(names) else []
+        text = ", ".join([*names[:n], *more])
+        if LABEL + len(before) + len(text) <= WIDTH:
+            break
+    return text

@@ -11,7 +11,9 @@ import numpy as np
 from trajet.analysis.reference import reference_positions
 from trajet.cli.options import reference_of
 from trajet.cli.pools import Decorated
+from trajet.cli.translation import line_of
 from trajet.members import Ensemble
+from trajet.messages import Message
 from trajet.trajectory import Trajectory
 from trajet.trajectory.transforms import JumpView, WrapCell, WrapGroups
 
@@ -163,10 +165,11 @@ class TransformOptions:
             raise click.UsageError(
                 "--fit-reference is the number of a frame for members, not a file"
             )
-        selection, remarks, no_frames = opened.select(atoms), list[str](), np.empty(0, np.int64)
-        (structure,) = reference_positions(reference, selection, [], remarks, no_frames)
-        for remark in remarks:
-            click.echo(f"note: {remark}", err=True)
+        selection, no_frames = opened.select(atoms), np.empty(0, np.int64)
+        messages: list[Message] = []
+        (structure,) = reference_positions(reference, selection, [], messages, no_frames)
+        for message in messages:
+            click.echo(line_of(message), err=True)
         return opened.fit(selection, reference=structure.positions, weights=weights)
 
 

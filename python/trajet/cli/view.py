@@ -10,9 +10,9 @@ from trajet import signals, viewer
 from trajet.cli import options, view_member, view_outputs
 from trajet.cli.command import command
 from trajet.cli.open_options import REMOTE, open_files, opening
-from trajet.cli.tables import escaped
 from trajet.cli.view_serving import print_notes, serve
 from trajet.dataset import find_dataset
+from trajet.quoting import escaped
 from trajet.trajectory import OpenOptions, Trajectory, frame_numbers, is_structure, resolve_frames
 from trajet.viewer.layers import make_layer
 

@@ -14,7 +14,8 @@ import click
 from trajet import viewer
 from trajet._trajet import TrajetError
 from trajet.cli import recordings
-from trajet.cli.tables import escaped, one_line
+from trajet.cli.translation import as_options, error_line
+from trajet.quoting import escaped
 
 # Seconds within which errors open no page.
 _GRACE = 0.12
@@ -28,8 +29,8 @@ _SENT = 0.1
 
 def print_notes(scene: viewer.Scene) -> None:
     """Print why positions are not repaired or superposed, if they are not."""
-    for remark in scene.remarks:
-        click.echo(f"note: {escaped(remark)}", err=True)
+    for message in scene.messages:
+        click.echo(f"note: {escaped(as_options(message))}", err=True)
 
 
 def serve(
@@ -75,7 +76,7 @@ def serve(
     browser = _Browser(address)
 
     def failed(error: Exception) -> None:
-        click.echo(f"trajet: {one_line(error)}", err=True)
+        click.echo(f"trajet: {error_line(error)}", err=True)
 
     with contextlib.ExitStack() as kept:
 
@@ -129,6 +130,9 @@ class _Loading(threading.Thread):
     def __init__(self, load: Callable[[], viewer.Scene], files: Sequence[str]) -> None:
         super().__init__(daemon=True)
         self._load, self._files = load, files
+        context = click.get_current_context(silent=True)
+        # The command whose options messages name.
+        self._scope = contextlib.nullcontext() if context is None else context.scope(cleanup=False)
         self.scene: Future[viewer.Scene] = Future()
         # Requests that are ended do not cancel it.
         self.scene.set_running_or_notify_cancel()
@@ -142,6 +146,10 @@ class _Loading(threading.Thread):
 
     def run(self) -> None:
         """Load the scene."""
+        with self._scope:
+            self._run()
+
+    def _run(self) -> None:
         try:
             scene = self._load()
             print_notes(scene)
@@ -158,7 +166,7 @@ class _Loading(threading.Thread):
 
     def _text_for_page(self, error: BaseException) -> str:
         text = (
-            error.format_message() if isinstance(error, click.ClickException) else one_line(error)
+            error.format_message() if isinstance(error, click.ClickException) else error_line(error)
         )
         return viewer.without_paths(text, [*self._files, *map(os.path.abspath, self._files)])
 

@@ -1,4 +1,4 @@
-"""Contents of copies, and remarks on what copies leave out."""
+"""Contents of copies, and notes on what copies leave out."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from trajet import _trajet, h5md
 from trajet._trajet import OutputError
 from trajet.conversion.files import OutputOptions, hdf5_content
 from trajet.formats import has_velocities, written_as
+from trajet.messages import Message, left_out
 from trajet.pools.pool import Pool
 from trajet.trajectory import Trajectory
 
@@ -30,13 +31,13 @@ def native_content(
     reader, dataset = trajectory.source.reader, trajectory.dataset
 
     def frames_only() -> h5md.NativeContent:
-        remarks = content_left_out(trajectory, path)
+        messages = content_left_out(trajectory, path)
         return h5md.NativeContent(
             reader,
             columns,
             compression=how.compression,
-            remarks=remarks,
-            kept_remarks=how.remarks,
+            messages=messages,
+            of_source=how.of_source,
         )
 
     if reader.format != h5md.HDF5.name or trajectory.transforms:
@@ -87,11 +88,11 @@ def native_content(
     )
     if content is None:
         return frames_only() if dataset is not None else None
-    return replace(content, kept_remarks=how.remarks)
+    return replace(content, of_source=how.of_source)
 
 
-def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
-    """Return a remark on the contents of HDF5 files that this output cannot hold."""
+def content_left_out(trajectory: Trajectory, path: Path) -> list[Message]:
+    """Return a note on the contents of HDF5 files that this output cannot hold."""
     if trajectory.dataset is not None:
         kept = trajectory.dataset.other_contents or []
         sources = [source for source, _ in kept]
@@ -105,7 +106,9 @@ def content_left_out(trajectory: Trajectory, path: Path) -> list[str]:
     names = sorted({name for one in found for name in one})
     info = written_as(path.suffix)
     what = path.suffix if info is None else info.name
-    return [f"left out, as {what} has no place for it: {', '.join(names)}"] if names else []
+    return (
+        [left_out(f"left out, as {what} has no place for it: {', '.join(names)}")] if names else []
+    )
 
 
 def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
@@ -115,13 +118,13 @@ def _is_exact(trajectory: Trajectory, how: OutputOptions) -> bool:
     return how.velocities and how.forces and not any(tag["lossy"] for tag in tags)
 
 
-def lost_by_tags(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[str]:
-    """Return remarks on fields that are not written since lossy tags of a data set lack them."""
+def lost_by_tags(trajectory: Trajectory, columns: NDArray[np.int64] | None) -> list[Message]:
+    """Return notes on fields that are not written since lossy tags of a data set lack them."""
     tags: dict[str, list[str]] = {}
     for what, tag in trajectory.source.reader.omitted_fields(columns):
         tags.setdefault(what, []).append(tag)
     return [
-        f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}"
+        left_out(f"left out: {what}, which these lossy tags omit: {', '.join(lossy)}")
         for what, lossy in tags.items()
     ]
 
@@ -132,32 +135,32 @@ def frames_left_out(
     numbers: NDArray[np.int64],
     columns: NDArray[np.int64] | None,
     how: OutputOptions,
-) -> list[str]:
-    """Return remarks on fields of frames that H5MD cannot hold.
+) -> list[Message]:
+    """Return notes on fields of frames that H5MD cannot hold.
 
     Raises
     ------
     OutputError
         If a frame has such a field, and loss is not allowed.
     """
-    remarks = []
+    messages = []
     if names := trajectory.source.reader.further_names(int(numbers[0])):
-        remarks.append(f"left out, as H5MD cannot hold it: {'; '.join(names)}")
-    losses, remark = trajectory.source.reader.left_out(numbers, columns)
-    if remark is None:
-        return remarks
+        messages.append(left_out(f"left out, as H5MD cannot hold it: {'; '.join(names)}"))
+    losses, message = trajectory.source.reader.left_out(numbers, columns)
+    if message is None:
+        return messages
     if not how.allow_loss:
         first = min(position for *_, position in losses)
         lost = ", ".join(what or kind for kind, what, _, position in losses if position == first)
         raise OutputError(
             f"{path}: frame {numbers[first]}: H5MD cannot hold {lost}: choose a format that can, or"
-            " allow the loss with --allow-loss (allow_loss=True)"
+            " allow the loss with allow_loss=True"
         )
-    return [remark, *remarks]
+    return [message, *messages]
 
 
-def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
-    """Return remarks on what copies of rotated frames leave out."""
+def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[Message]:
+    """Return notes on what copies of rotated frames leave out."""
     if not trajectory.source.rotates:
         return []
     without = []
@@ -165,7 +168,7 @@ def left_out_if_rotated(trajectory: Trajectory, path: Path) -> list[str]:
         without.append("velocities and forces, which are not rotated along")
     if path.suffix.lower() not in h5md.HDF5.suffixes:
         without.append("unit cells, as the format cannot hold rotated ones")
-    return [f"left out of fitted frames: {what}" for what in without]
+    return [left_out(f"left out of fitted frames: {what}") for what in without]
 
 
 def converted_content(

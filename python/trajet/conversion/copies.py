@@ -34,6 +34,7 @@ from trajet.conversion.files import (
 )
 from trajet.conversion.output_pieces import write_pieces
 from trajet.formats import WRITTEN_SUFFIXES, suffixes_of_copies, written_as
+from trajet.messages import OF_OPENING, Message, Messages, as_entries, by_code, emit, left_out
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Pool, Progress, facts_of, n_frames_of
 from trajet.pools.rank_placeholder import root_only
@@ -68,7 +69,7 @@ _TURNED = (
 
 
 @dataclass(frozen=True)
-class Conversion:
+class Conversion(Messages):
     """An output file of `convert` or `split`.
 
     Attributes
@@ -79,9 +80,9 @@ class Conversion:
         Number of frames, and of atoms per frame.
     size
         Size in bytes.
-    remarks
-        Fields that were left out, and the remarks on the source. DCD, NetCDF and H5MD store the
-        remarks on the source, and every report on the copy repeats them; XTC and TRR cannot.
+    messages
+        Fields that were left out, and the messages on the source. DCD, NetCDF and H5MD store the
+        messages on the source, and every report on the copy repeats them; XTC and TRR cannot.
     report
         Timings and counters; encoding counts as `t_comp`, writing as `t_merge`. None for H5MD.
     """
@@ -90,7 +91,7 @@ class Conversion:
     n_frames: int
     n_atoms: int
     size: int
-    remarks: tuple[str, ...]
+    messages: tuple[Message, ...]
     report: Report | None = field(repr=False)
 
 
@@ -120,7 +121,7 @@ def convert(
     connectivity and all other content of the file, with elements cut to the frames and atoms;
     NetCDF keeps all dimensions, variables and attributes, as a replica-exchange run needs, with
     variables cut to the atoms. If NetCDF files of one trajectory differ in them, the output has
-    those of the first file, and `remarks` say what that changes.
+    those of the first file, and `messages` say what that changes.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def convert(
     compression
         H5MD: 1 to 9 for gzip, None for none.
     allow_loss
-        Leave out fields that the format cannot hold, instead of raising an error; `remarks` say
+        Leave out fields that the format cannot hold, instead of raising an error; `messages` say
         which, of how many frames, and the first such frame. NetCDF has velocities and forces of all
         frames or of none, as in the first frame.
     force
@@ -163,7 +164,7 @@ def convert(
     Returns
     -------
     Conversion
-        Path and size of the output, remarks, and the report of the run.
+        Path and size of the output, messages, and the report of the run.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def convert(
     path = Path(path)
     selection = main_selection(source)
     trajectory = selection.trajectory
-    kept = _kept_remarks(trajectory, path.suffix)
+    kept = _messages_for_copy(trajectory, path.suffix)
     how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
     asked = _CopyOptions(how, force, threads, progress, pool)
     _check_pool(pool)
@@ -199,8 +200,8 @@ def convert(
         if Box.of(first).is_turned and not allow_loss:
             raise OutputError(
                 f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
-                " nearest images of its atoms would be wrong: leave topology out (--topology-out),"
-                " or drop the box with allow_loss=True (--allow-loss)"
+                " nearest images of its atoms would be wrong: write no structure, or drop"
+                " the box with allow_loss=True"
             )
     write = _Copies.write if pool is None else _Copies.write_pieces
     (done,) = _copy(selection, [(path, numbers)], asked, write)
@@ -212,7 +213,8 @@ def convert(
             )
         if box.is_turned:
             left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
-            done = replace(done, remarks=(*done.remarks, left))
+            done = replace(done, messages=(*done.messages, left_out(left)))
+    emit(done.messages, leave_out=OF_OPENING)
     return done
 
 
@@ -296,7 +298,9 @@ class _Copies:
             )
             content = self.content
             return [
-                WriteOutcome(content.remarks, None, place.stat().st_size, warnings=content.warnings)
+                WriteOutcome(
+                    content.messages, None, place.stat().st_size, warnings=content.warnings
+                )
                 for place in places
             ]
         return write_files(
@@ -377,11 +381,11 @@ def _check_pool(pool: Pool | None) -> None:
         )
 
 
-def _kept_remarks(trajectory: Trajectory, suffix: str) -> tuple[str, ...]:
-    """Return the remarks on a source that copies with this file name ending store."""
+def _messages_for_copy(trajectory: Trajectory, suffix: str) -> tuple[Message, ...]:
+    """Return the messages on a source that copies with this file name ending store."""
     info = written_as(suffix)
     # Unknown endings raise an error later.
-    return () if info is None else tuple(trajectory.source.reader.kept_remarks(info.name))
+    return () if info is None else tuple(trajectory.source.reader.messages_for_copy(info.name))
 
 
 def _outcome(kind: str, number: int, done: JobResult[WriteOutcome]) -> WriteOutcome:
@@ -429,7 +433,7 @@ def _copy(
         threads=n_threads if hand_over else 1,
         workers=1 if hand_over else n_threads,
     )
-    left: list[list[str]] = [[] for _ in parts]
+    left: list[list[Message]] = [[] for _ in parts]
     joined = asked.pool is not None and write is not _Copies.write_with_pool
     if in_hdf5:
         content = native_content(
@@ -443,7 +447,9 @@ def _copy(
         content = converted_content(trajectory, reader, np.concatenate(frames), columns, asked.how)
         if trajectory.source.reader.format == h5md.HDF5.name:
             # A tag is lossy, fields are left out, or files differ in units or precision.
-            lost = [*lost, "written in Å and single precision, not as the original stores it"]
+            lost.append(
+                left_out("written in Å and single precision, not as the original stores it")
+            )
     output_format = written_as(parts[0][0].suffix)
     if output_format is not None and "without_cells" in output_format.write_options:
         none = not _have_cells(trajectory, np.concatenate(frames))
@@ -458,9 +464,9 @@ def _copy(
     for (path, _), numbers, outcome, own in zip(parts, frames, outcomes, left, strict=True):
         report = None
         counted = outcome.warnings if outcome.run is None else outcome.run["workers"]
-        on_transforms = trajectory.source.transform_remarks(counted)
-        remarks = tuple(
-            dict.fromkeys((*on_transforms, *lost, *own, *outcome.remarks, *trajectory.remarks))
+        on_transforms = trajectory.source.transform_messages(counted)
+        messages = tuple(
+            dict.fromkeys((*on_transforms, *lost, *own, *outcome.messages, *trajectory.messages))
         )
         if (run := outcome.run) is not None:
             parameters: Parameters = {
@@ -472,9 +478,9 @@ def _copy(
                 "analysis": "convert",
                 "parameters": parameters,
                 "inputs": inputs,
-                "remarks": list(remarks),
+                **as_entries(messages),
                 "result_bytes": 0,
-                **trajectory.source.before_run(selection.t_select, run["t_total"]),
+                **trajectory.source.seconds_outside(selection.t_select, run["t_total"]),
             }
             if "counting" in counting:
                 run["counting"] = counting.pop("counting")
@@ -484,7 +490,7 @@ def _copy(
             )
             workers += run["workers"]
         done.append(
-            Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, remarks, report)
+            Conversion(path, len(numbers), selection.n_atoms, outcome.n_bytes, messages, report)
         )
     trajectory.source.files.record_analysis("convert", columns, workers)
     return done
@@ -594,15 +600,18 @@ def split(
     stem = trajectory.source.files.stem
     paths = [folder / f"{stem}-{k:0{digits}d}{suffix}" for k in range(len(borders) - 1)]
     _check_pool(pool)
-    kept = _kept_remarks(trajectory, suffix)
-    how = OutputOptions(compression=compression, allow_loss=allow_loss, remarks=kept)
+    kept = _messages_for_copy(trajectory, suffix)
+    how = OutputOptions(compression=compression, allow_loss=allow_loss, of_source=kept)
     asked = _CopyOptions(how, force, threads, progress, pool)
     frames = [(begin, 1, end - begin) for begin, end in pairwise(borders)]
     with _folder(folder):
         asked.check(trajectory, paths)
         _check_alone(paths, stem)
         write = _Copies.write if pool is None else _Copies.write_with_pool
-        return _copy(selection, list(zip(paths, frames, strict=True)), asked, write)
+        done = _copy(selection, list(zip(paths, frames, strict=True)), asked, write)
+    files = [(one.path.name, one.messages) for one in done]
+    emit(by_code(files, "files"), leave_out=OF_OPENING)
+    return done
 
 
 @contextlib.contextmanager

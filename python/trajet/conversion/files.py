@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
+from trajet.messages import Message
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
 from trajet.report_entries import RunReport, TransformWarnings
@@ -18,14 +19,14 @@ from trajet.trajectory import frame_numbers
 
 
 class WriteOutcome(NamedTuple):
-    """Outcome of writing a file: remarks, report of the engine, size, lost fields, and warnings.
+    """Outcome of writing a file: messages, report of the engine, size, lost fields, and warnings.
 
     The report is None for H5MD, for which `warnings` counts unreliable transformed positions, as
-    the reports of other formats do. The remarks include those on lost fields. Losses of pieces are
+    the reports of other formats do. The messages include those on lost fields. Losses of pieces are
     merged when the pieces are joined.
     """
 
-    remarks: list[str]
+    messages: list[Message]
     run: RunReport | None
     n_bytes: int
     losses: Sequence["_trajet.Loss"] = ()
@@ -42,8 +43,8 @@ class OutputOptions:
     forces: bool = True
     compression: int | None = None
     allow_loss: bool = False
-    # Remarks on the source that the outputs store.
-    remarks: tuple[str, ...] = ()
+    # Messages on the source that the outputs store.
+    of_source: tuple[Message, ...] = ()
     # NetCDF: whether no frame has a cell.
     without_cells: bool = False
     # H5MD: frames and atoms of a chunk, and whether all frames must have all fields.
@@ -112,7 +113,9 @@ def write_files(
         progress=progress,
         within=within,
     )
-    return [WriteOutcome(remarks, run, n_bytes, losses) for n_bytes, remarks, losses, run in copied]
+    return [
+        WriteOutcome(messages, run, n_bytes, losses) for n_bytes, messages, losses, run in copied
+    ]
 
 
 def hdf5_content(
@@ -139,7 +142,7 @@ def hdf5_content(
         compression=how.compression,
         chunk=how.chunk,
         complete=how.complete,
-        kept_remarks=how.remarks,
+        of_source=how.of_source,
     )
 
 
@@ -241,4 +244,4 @@ class Copier:
 
         h5md.write_checked(job.own, frame_numbers(job.frames), content, threads, add)
         n_bytes = job.own.stat().st_size
-        return WriteOutcome(content.remarks, None, n_bytes, warnings=content.warnings)
+        return WriteOutcome(content.messages, None, n_bytes, warnings=content.warnings)

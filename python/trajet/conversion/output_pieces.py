@@ -17,6 +17,7 @@ from trajet.conversion.files import (
     WriteOutcome,
     for_workers,
 )
+from trajet.messages import Message
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Progress
 from trajet.pools.tasks import NO_STATES, Task, TaskOutcome
@@ -27,7 +28,7 @@ from trajet.trajectory import frame_numbers
 _PER_THREAD = 4
 # Most bytes of positions of a piece: a worker that dies loses a piece, and a piece is on the disk
 # twice while it is joined.
-_MOST_BYTES = 2**30
+_MAX_BYTES = 2**30
 
 
 def write_pieces(
@@ -96,18 +97,18 @@ def write_pieces(
         def show_joined(done: int, total: int) -> None:
             show(total + done, total)
 
-        remarks: list[str] = []
+        messages: list[Message] = []
         if content is not None:
             files = [
                 (own, end - begin)
                 for own, (begin, end) in zip(owns, pairwise(borders), strict=True)
             ]
             h5md.join(place, files, numbers, content, force=force, progress=show_joined)
-            remarks = content.remarks
+            messages = content.messages
         else:
             pieces = [(own, one.result.n_bytes) for own, one in zip(owns, answers, strict=True)]
             losses = [loss for one in answers for loss in one.result.losses]
-            _, remarks = _trajet.join_pieces(
+            _, messages = _trajet.join_pieces(
                 reader,
                 (place, frames),
                 spec.columns,
@@ -118,15 +119,15 @@ def write_pieces(
                 progress=show_joined,
             )
             # Workers find differences between files that this process does not read.
-            found = {remark for answer in answers for remark in answer.result.remarks}
-            remarks += sorted(found.difference(remarks))
+            found = {message for answer in answers for message in answer.result.messages}
+            messages += sorted(found.difference(messages))
         joined = time.perf_counter() - joining
     run = None
     if content is None:
         _record(timing, answers, borders)
         run = timing.report(pool=pool.kind, t_joining=joined)
     warnings = [counts for answer in answers for counts in answer.result.warnings]
-    return WriteOutcome(remarks, run, place.stat().st_size, warnings=warnings)
+    return WriteOutcome(messages, run, place.stat().st_size, warnings=warnings)
 
 
 def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int]) -> OutputOptions:
@@ -137,7 +138,7 @@ def _for_hdf5(how: OutputOptions, content: h5md.Content, chunk: tuple[int, int])
 def _borders(n_frames: int, unit: int, n_atoms: int, n_threads: int) -> list[int]:
     """Return the first frame of each piece, and `n_frames`; pieces consist of whole units."""
     units = -(-n_frames // unit)
-    most = max(1, _MOST_BYTES // (12 * n_atoms * unit))
+    most = max(1, _MAX_BYTES // (12 * n_atoms * unit))
     n = min(units, max(_PER_THREAD * n_threads, -(-units // most)))
     return [min(n_frames, unit * (units * k // n)) for k in range(n + 1)]
 

@@ -16,6 +16,7 @@ from trajet.box import box_vectors
 from trajet.conversion.copies import Conversion
 from trajet.conversion.files import OutputOptions
 from trajet.formats import WRITTEN_SUFFIXES, written_as
+from trajet.messages import Code, Message, emit
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def write(
     compression
         H5MD: 1 to 9 for gzip, None for none.
     allow_loss
-        Leave out what the format cannot hold, instead of raising an error; `remarks` say what.
+        Leave out what the format cannot hold, instead of raising an error; `messages` say what.
     force
         Replace an existing output.
     threads
@@ -84,7 +85,7 @@ def write(
     Returns
     -------
     Conversion
-        Path and size of the output, and remarks; its report is None.
+        Path and size of the output, and messages; its report is None.
 
     Raises
     ------
@@ -132,19 +133,20 @@ def write(
     counted = _CheckedBlocks(positions, _FrameInputs.of(path, times, steps, cells))
     if in_hdf5:
         h5md.write_blocks(place, counted, compression=compression, threads=threads, force=force)
-        remarks: list[str] = []
+        messages: list[Message] = []
     else:
         how = OutputOptions(precision, double, allow_loss=allow_loss)
-        remarks = _write(place, counted, how, force=force, threads=threads)
+        messages = _write(place, counted, how, force=force, threads=threads)
     size = place.stat().st_size
-    remarks += counted.remarks
-    return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(remarks), None)
+    messages += counted.messages
+    emit(messages)
+    return Conversion(path, counted.n_frames, counted.n_atoms, size, tuple(messages), None)
 
 
 def _write(
     path: Path, blocks: "_CheckedBlocks", how: OutputOptions, *, force: bool, threads: int
-) -> list[str]:
-    """Write blocks to a file that is not HDF5, and return remarks."""
+) -> list[Message]:
+    """Write blocks to a file that is not HDF5, and return messages on it."""
     times, steps = blocks.expected
     coming = iter(blocks)
     first: list[Block] = []
@@ -160,11 +162,11 @@ def _write(
     try:
         for block in chain(first, coming):
             writer.append(block, threads=threads)
-        _, remarks = writer.finish()
+        _, messages = writer.finish()
     finally:
         # After an error, or Ctrl-C.
         writer.discard()
-    return remarks
+    return messages
 
 
 @dataclass(frozen=True)
@@ -262,12 +264,12 @@ class _CheckedBlocks:
         self._first_back = ""
 
     @property
-    def remarks(self) -> list[str]:
-        """Remarks on the blocks so far."""
+    def messages(self) -> list[Message]:
+        """Messages on the blocks so far."""
         if not self._n_back:
             return []
         more = "" if self._n_back == 1 else f" ({self._n_back} such frames in all)"
-        return [f"times do not increase: {self._first_back}{more}"]
+        return [Message(Code.TIMES_STEP_BACK, f"times do not increase: {self._first_back}{more}")]
 
     @property
     def expected(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trajet._trajet import MOST_OF_A_DEFLATED_BYTE, FormatError, TruncatedError
+from trajet._trajet import MAX_OF_A_DEFLATED_BYTE, FormatError, TruncatedError
 from trajet.remote import is_url
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def is_stored(dataset: "Dataset", rows: int | None = None) -> bool:
     properties = dataset.id.get_create_plist()
     codes = {properties.get_filter(k)[0] for k in range(properties.get_nfilters())}
     there = min(dataset.id.get_storage_size(), size)
-    most = there * MOST_OF_A_DEFLATED_BYTE if codes - _SAME_SIZE else there
+    most = there * MAX_OF_A_DEFLATED_BYTE if codes - _SAME_SIZE else there
     return bool(max(_bytes(dataset, rows), _chunk_bytes(dataset)) <= most)
 
 

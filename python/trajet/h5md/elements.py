@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import REMARKS_ATTRIBUTE
+from trajet._trajet import MESSAGES_ATTRIBUTE
 from trajet.h5md.direct_chunks import early_allocation
+from trajet.messages import Message
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -24,7 +25,7 @@ _SHARED_CHUNK_BYTES = 2**16
 _WHOLE_FRAME_BYTES = 2**18
 # Least and most consecutive bytes of one field in the file.
 _BATCH_BYTES = 2**23
-_MOST_BATCH_BYTES = 2**26
+_MAX_BATCH_BYTES = 2**26
 # A field of vectors.
 Field: TypeAlias = Literal["positions", "velocities", "forces"]
 # Elements of H5MD and their units.
@@ -59,7 +60,6 @@ class Packing:
     threads: int
 
     def __post_init__(self) -> None:
-        """Raise an error for empty chunks, and for chunks that are too large for HDF5."""
         if self.frames < 1 or self.atoms < 1 or 12 * self.frames * self.atoms >= 2**32:
             raise ValueError(
                 "a chunk must have frames and atoms and less than 4 GiB, not"
@@ -80,7 +80,7 @@ class Packing:
         """Return a number of frames, in whole chunks of `size` bytes, that keeps threads busy."""
         row = 12 * self.n_atoms * self.frames
         rows = max(4 * self.threads // -(-self.n_atoms // self.atoms), size // row, 1)
-        return self.frames * min(rows, max(1, _MOST_BATCH_BYTES // row))
+        return self.frames * min(rows, max(1, _MAX_BATCH_BYTES // row))
 
     def pack(self, values: NDArray[np.float32]) -> Sequence[Packed]:
         """Return the chunks of frames."""
@@ -221,15 +221,16 @@ class Rows:
         write_rows(self.group, steps, times, self.time_unit)
 
 
-def keep_remarks(file: "File", remarks: Sequence[str]) -> None:
-    """Write remarks on the source to the file, if there are any."""
-    if remarks:
-        file.attrs[REMARKS_ATTRIBUTE] = "\n".join(remarks)
+def keep_messages(file: "File", messages: Sequence[Message]) -> None:
+    """Write messages on the source to the file, if there are any."""
+    if messages:
+        lines = [f"{message.code.text}: {message}" for message in messages]
+        file.attrs[MESSAGES_ATTRIBUTE] = "\n".join(lines)
 
 
-def head(file: "File", author: str, remarks: Sequence[str] = ()) -> "Group":
-    """Write the metadata of the file and its remarks; return the particles group."""
-    keep_remarks(file, remarks)
+def head(file: "File", author: str, messages: Sequence[Message] = ()) -> "Group":
+    """Write the metadata of the file and its messages; return the particles group."""
+    keep_messages(file, messages)
     head = file.create_group("h5md")
     head.attrs["version"] = np.array([1, 1], np.int32)
     head.create_group("author").attrs["name"] = author

@@ -19,7 +19,7 @@ Found: TypeAlias = "Group | Dataset | Datatype | None"
 Link: TypeAlias = "HardLink | SoftLink | ExternalLink | None"
 _HOW = (
     "install libhdf5-mpich-dev and build h5py from source with CC=mpicc.mpich HDF5_MPI=ON"
-    " (docs/parallel-hdf5.md has the commands), or take the python3-h5py-mpi of Debian"
+    " (docs/parallel.md has the commands), or take the python3-h5py-mpi of Debian"
 )
 
 

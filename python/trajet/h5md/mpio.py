@@ -29,6 +29,7 @@ from trajet._trajet import (
 from trajet.h5md.library import parallel_h5py
 from trajet.h5md.ranks import Communicator, raise_on_all
 from trajet.h5md.tables import describe
+from trajet.messages import Message
 
 if TYPE_CHECKING:
     from h5py import File
@@ -71,8 +72,8 @@ class MpioFrames:
         has such a box.
     chunk_frames
         Frames of a chunk; reading is fastest in multiples of it.
-    remarks
-        Remarks on the file.
+    messages
+        Warnings and notes on the file.
 
     Raises
     ------
@@ -118,7 +119,7 @@ class MpioFrames:
         self.cells: NDArray[np.float64] = layout["cells"]
         self.turned: NDArray[np.float64] | None = layout["turned"]
         self.chunk_frames: int = layout["chunk_frames"]
-        self.remarks: tuple[str, ...] = layout["remarks"]
+        self.messages: tuple[Message, ...] = layout["messages"]
         self._factor = np.float32(layout["factor"])
         # No context manager: after an error of one rank, the others must not close the file alone.
         self._file: File = None
@@ -134,7 +135,6 @@ class MpioFrames:
         self._spaces = module.h5s
 
     def __enter__(self) -> Self:
-        """Return itself."""
         return self
 
     def __exit__(
@@ -143,7 +143,6 @@ class MpioFrames:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close the file on all ranks, unless one failed: the others may never call this."""
         if error is None:
             self.close()
 
@@ -250,7 +249,7 @@ class _Layout(TypedDict):
     cells: NDArray[np.float64]
     turned: NDArray[np.float64] | None
     chunk_frames: int
-    remarks: tuple[str, ...]
+    messages: tuple[Message, ...]
     factor: float
     dataset: str
     shape: tuple[int, ...]
@@ -303,7 +302,7 @@ def _layout(
         "cells": np.full((n, 6), np.nan) if not len(boxes) else _of_frames(boxes, n),
         "turned": None if turned is None else _of_frames(turned, n),
         "chunk_frames": storage["shape"][0] if isinstance(storage, dict) else 1,
-        "remarks": tuple(reader.remarks),
+        "messages": tuple(reader.messages),
         "factor": series["factor"],
         "dataset": series["dataset"],
         "shape": series["shape"],

@@ -19,7 +19,7 @@ from trajet.h5md.elements import (
     Packing,
     Rows,
     head,
-    keep_remarks,
+    keep_messages,
     share_rows,
     write_rows,
 )
@@ -94,9 +94,9 @@ class NativeContent(Content):
     def finish(self, file: "File", numbers: NDArray[np.int64]) -> None:
         """Copy the other contents of the sources to a file that has its vectors."""
         assert self.other_contents is not None
-        remarks = copy_other_contents(self.other_contents, file, numbers)
-        self.remarks.extend(remark for remark in remarks if remark not in self.remarks)
-        keep_remarks(file, self.kept_remarks)
+        messages = copy_other_contents(self.other_contents, file, numbers)
+        self.messages.extend(message for message in messages if message not in self.messages)
+        keep_messages(file, self.of_source)
 
     def fill(self, own: Path, numbers: NDArray[np.int64], threads: int, show: Show) -> None:
         """Write frames to the file `own`; `show` is called with the frames of each step."""
@@ -112,7 +112,7 @@ class NativeContent(Content):
             if self.other_contents is not None:
                 self._fill_vectors(file, numbers, read_ahead, threads, wrote, show)
                 return
-            group = head(file, self.author, self.kept_remarks)
+            group = head(file, self.author, self.of_source)
             for got in read_ahead:
                 # The vectors are not kept.
                 parts.append(_Tables(_manner(got), got["times"], got["steps"], got["edges"]))
@@ -191,7 +191,7 @@ class NativeContent(Content):
     def begin(self, file: "File") -> "Group":
         """Return the group of particles of a new file."""
         if self.other_contents is None:
-            return head(file, self.author, self.kept_remarks)
+            return head(file, self.author, self.of_source)
         return file.create_group(self.group)
 
     def end(

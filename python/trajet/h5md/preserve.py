@@ -6,7 +6,7 @@ needed whole are copied by the library itself, byte for byte; elements that chan
 to the frames of the copy, elements of the copied particles to its atoms.
 
 Nothing outside of the files is ever opened: external links, external storage and virtual datasets
-are left out, with a remark.
+are left out, with a note.
 """
 
 import math
@@ -35,6 +35,7 @@ from trajet.h5md.other_contents import (
 )
 from trajet.h5md.time_axis import TimeAxis, listed_numbers
 from trajet.h5md.topology import GROMACS_TOPOLOGY
+from trajet.messages import Message, left_out
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -52,8 +53,8 @@ _Int = NDArray[np.int64]
 _Parts = list[tuple[int, _Int]]
 
 
-def copy_other_contents(contents: OtherContents, file: "File", numbers: _Int) -> list[str]:
-    """Add the other contents to an open file that has the native vectors; return remarks.
+def copy_other_contents(contents: OtherContents, file: "File", numbers: _Int) -> list[Message]:
+    """Add the other contents to an open file that has the native vectors; return notes.
 
     Parameters
     ----------
@@ -75,11 +76,11 @@ def copy_other_contents(contents: OtherContents, file: "File", numbers: _Int) ->
         copy = _Copy(file, files, contents, runs)
         copy.run()
         copy.sign()
-    return copy.listed_remarks()
+    return copy.listed_messages()
 
 
-def keep(path: Path, source: Path, particles: str | None) -> list[str]:
-    """Write everything that an H5MD file holds but its vectors to a new file; return remarks.
+def keep(path: Path, source: Path, particles: str | None) -> list[Message]:
+    """Write everything that an H5MD file holds but its vectors to a new file; return notes.
 
     Datasets of vectors are there, without a single chunk.
     """
@@ -101,7 +102,7 @@ def keep(path: Path, source: Path, particles: str | None) -> list[str]:
         copy = _Copy(out, [file], other_contents, [(0, np.arange(n_frames))])
         copy.run()
         out.attrs[GROUP_KEPT] = group
-    return copy.listed_remarks()
+    return copy.listed_messages()
 
 
 @dataclass
@@ -122,7 +123,8 @@ class _Copy:
     files: list["File"]
     other_contents: OtherContents
     runs: _Parts
-    remarks: dict[str, list[str]] = field(default_factory=dict)
+    # Paths that were left out, by the reason.
+    reasons: dict[str, list[str]] = field(default_factory=dict)
     # Places in the output by the address of the object, and of datasets of steps by their rows.
     objects: dict[int, str] = field(default_factory=dict)
     shared: dict[tuple[tuple[int, int | None, bytes], ...], str] = field(default_factory=dict)
@@ -172,12 +174,12 @@ class _Copy:
                 creator.attrs[f"source_{name}"] = creator.attrs[name]
             creator.attrs[name] = own
 
-    def listed_remarks(self) -> list[str]:
-        """Return a remark per reason for which objects were not copied."""
-        return [f"{', '.join(paths)}: {reason}" for reason, paths in self.remarks.items()]
+    def listed_messages(self) -> list[Message]:
+        """Return a note per reason for which objects were not copied."""
+        return [left_out(f"{', '.join(paths)}: {why}") for why, paths in self.reasons.items()]
 
     def _note(self, path: str, reason: str) -> None:
-        self.remarks.setdefault(reason, []).append(path)
+        self.reasons.setdefault(reason, []).append(path)
 
     def _leave_out(self, path: str, reason: str) -> None:
         self._note(path, f"left out: {reason}")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import REMARKS_ATTRIBUTE, FormatError, TruncatedError
+from trajet._trajet import MESSAGES_ATTRIBUTE, FormatError, TruncatedError
 from trajet.formats import HDF5
 from trajet.h5md import bounded
 from trajet.h5md import units as known
@@ -19,6 +19,7 @@ from trajet.h5md.bounded import attribute
 from trajet.h5md.files import OptionError, creator_of, has_vectors, opened, text
 from trajet.h5md.library import HdfFile, h5py
 from trajet.h5md.links import link, member
+from trajet.messages import Code, Message
 
 if TYPE_CHECKING:
     from h5py import Dataset, File, Group
@@ -67,8 +68,8 @@ def describe(
     known.check_named(units or {})
     reader = _LayoutReader(str(path), particles, dict(units or {}), allow_truncated_tail)
     with opened(path) as file:
-        if REMARKS_ATTRIBUTE in file.attrs:
-            reader.stored_remarks = text(attribute(file, REMARKS_ATTRIBUTE))
+        if MESSAGES_ATTRIBUTE in file.attrs:
+            reader.stored_messages = text(attribute(file, MESSAGES_ATTRIBUTE))
         if link(file, "particles") is not None:
             found = reader.h5md(file)
         elif "AMBER" in text(attribute(file, "Conventions", "")) or "_NCProperties" in file.attrs:
@@ -106,9 +107,9 @@ class _LayoutReader:
     particles: str | None
     units: dict[str, str]
     allow_cut: bool
-    remarks: list[str] = field(default_factory=list)
-    # Remarks that the file keeps of its source, as the file has them.
-    stored_remarks: str | None = None
+    messages: list[Message] = field(default_factory=list)
+    # Messages that the file keeps of its source, as the file has them.
+    stored_messages: str | None = None
     # The program that wrote the file.
     creator: str = ""
 
@@ -253,8 +254,8 @@ class _LayoutReader:
             "positions": series.get("positions"),
             "velocities": series.get("velocities"),
             "forces": series.get("forces"),
-            "remarks": self.remarks,
-            "stored_remarks": self.stored_remarks,
+            "messages": self.messages,
+            "stored_messages": self.stored_messages,
             "no_times": frames.times is None,
             "single_times": frames.has_single_times,
             "atom_numbers": None,
@@ -287,7 +288,7 @@ class _LayoutReader:
             raise self._error("its particles have neither positions, velocities nor forces")
         raise self._error(
             f"it holds several groups of particles ({', '.join(map(repr, there))}): name one with"
-            ' format_options={"h5md": {"particles": NAME}} (--format-option h5md.particles=NAME)'
+            ' format_options={"h5md": {"particles": NAME}}'
         )
 
     def _storage(self, value: "Dataset") -> "bytes | int | _trajet.ChunkLayout":
@@ -434,12 +435,19 @@ class _LayoutReader:
             raise TruncatedError(
                 f"{self.path}: frame {written} was never written: its time and"
                 f" {value.name.strip('/')} are zeros: let the program that writes it end, or read"
-                f" the {written} whole frames with --allow-truncated-tail"
-                " (allow_truncated_tail=True)"
+                f" the {written} whole frames with allow_truncated_tail=True"
             )
         if written < n:
-            self.remarks.append(f"of {n} frames {written} were written: these count")
+            self._add_message(
+                Code.FRAME_COUNT, f"of {n} frames {written} were written: these count"
+            )
         return written
+
+    def _add_message(self, code: Code, words: str) -> None:
+        """Add a message, unless it is there."""
+        message = Message(code, words)
+        if message not in self.messages:
+            self.messages.append(message)
 
     def _steps(self, dataset: "Dataset", n: int) -> _Int:
         """Return the steps of `n` rows, which are listed or at equal distances."""
@@ -481,16 +489,14 @@ class _LayoutReader:
                 f"{self.path}: frame {least} was not written to its end: {name} has {n} rows, the"
                 f" numbers have {rows}: let the program that writes it end"
                 + (
-                    f", or read the {least} whole frames with --allow-truncated-tail"
-                    " (allow_truncated_tail=True)"
+                    f", or read the {least} whole frames with allow_truncated_tail=True"
                     if least
                     else ""
                 )
             )
         # Series that were written together were ended together.
-        remark = f"of {max(n, rows)} frames {least} were written to their end: these count"
-        if remark not in self.remarks:
-            self.remarks.append(remark)
+        words = f"of {max(n, rows)} frames {least} were written to their end: these count"
+        self._add_message(Code.FRAME_COUNT, words)
         return least
 
     def _factor(
@@ -509,19 +515,23 @@ class _LayoutReader:
                 )
             return by
         if given is not None:
-            self.remarks.append(f"the file names no unit of {quantity}: {given}, as was asked for")
+            self._add_message(
+                Code.ASSUMED_UNITS,
+                f"the file names no unit of {quantity}: {given}, as was asked for",
+            )
             return known.factor(quantity, given, where)
         if usual is None:
             usual = known.OF_PROGRAMS.get(self.creator, {}).get(quantity)
         if usual is not None:
-            self.remarks.append(f"the file names no unit of {quantity}: {usual}, as usual there")
+            self._add_message(
+                Code.ASSUMED_UNITS, f"the file names no unit of {quantity}: {usual}, as usual there"
+            )
             return known.factor(quantity, usual, where)
         example = {"position": "nm", "time": "ps"}.get(quantity, "nm ps-1")
         raise FormatError(
             f"{where} has no unit: name it with"
             f" format_options={{'h5md': {{'units': {{'{quantity}': '{example}'}}}}}}"
-            f" (--format-option h5md.units.{quantity}='{example}'), or write the attribute"
-            " 'unit' to the file"
+            ", or write the attribute 'unit' to the file"
         )
 
     def _box(
@@ -551,9 +561,10 @@ class _LayoutReader:
         if any(b != "periodic" for b in boundary):
             # The specification calls the edges of other directions placeholders.
             if "periodic" in boundary:
-                self.remarks.append(
+                self._add_message(
+                    Code.CELL_NOT_READ,
                     f"its boundaries are {', '.join(boundary)}: no cell is given, which would be"
-                    " taken for periodic in all directions"
+                    " taken for periodic in all directions",
                 )
             return none
         fixed = not hasattr(edges, "keys")
@@ -590,7 +601,7 @@ class _LayoutReader:
         """Return the boundary of each direction: "periodic" or "none"."""
         named = attribute(box, "boundary")
         if named is None:
-            self.remarks.append("its box names no boundaries: taken as periodic")
+            self._add_message(Code.ASSUMED_CELL, "its box names no boundaries: taken as periodic")
             return ["periodic"] * 3
         words = [text(word) for word in np.asarray(named).reshape(-1)]
         boundary = [word.strip("\0 ").lower() for word in words]
@@ -627,9 +638,11 @@ class _LayoutReader:
         there = rows.steps[at] == frames.steps
         if len(rows.steps) > there.sum():
             more = len(rows.steps) - there.sum()
-            self.remarks.append(f"{more} {name} belong to no positions and are left out")
+            self._add_message(
+                Code.NOT_READ, f"{more} {name} belong to no positions and are left out"
+            )
         if not there.all():
-            self.remarks.append(f"{name} are there at {there.sum()} of {n} frames")
+            self._add_message(Code.SOME_FRAMES, f"{name} are there at {there.sum()} of {n} frames")
         return np.where(there, at, -1).astype(np.int64)
 
     def _numbers_of_atoms(self, group: "Group", n: int) -> _Int | None:
@@ -650,9 +663,10 @@ class _LayoutReader:
                 " has a script)"
             )
         if (first[1:] < first[:-1]).any():
-            self.remarks.append(
+            self._add_message(
+                Code.ATOM_ORDER,
                 f"its atoms are not in the order of their numbers ({value.name.strip('/')}): a"
-                " topology must have them in the order of the file"
+                " topology must have them in the order of the file",
             )
         return np.asarray(first).astype(np.int64)
 

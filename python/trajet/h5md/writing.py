@@ -31,6 +31,7 @@ from trajet.h5md.elements import (
 )
 from trajet.h5md.library import h5py
 from trajet.h5md.threads import Show, map_ordered, prefetch, run_parallel
+from trajet.messages import Message
 from trajet.report_entries import TransformWarnings
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ class Content:
     compression: int | None = None
     chunk: tuple[int, int] | None = None
     author: str = "N/A"
-    # Remarks on the source that the files store.
-    kept_remarks: tuple[str, ...] = ()
+    # Messages on the source that the files store.
+    of_source: tuple[Message, ...] = ()
     # Whether frames without velocities or forces are errors, instead of having no row.
     complete: bool = False
-    # Remarks on contents that were left out.
-    remarks: list[str] = field(default_factory=list, compare=False)
+    # Notes on contents that were left out.
+    messages: list[Message] = field(default_factory=list, compare=False)
     # Counts of transformed positions that were read so far and may be wrong.
     warnings: list[TransformWarnings] = field(default_factory=list, compare=False)
 
@@ -80,7 +81,6 @@ class Content:
     group: ClassVar[str] = GROUP
 
     def __post_init__(self) -> None:
-        """Raise an error for invalid compression levels."""
         check_level(self.compression)
 
     @property
@@ -132,7 +132,7 @@ class Content:
         """Return the error for frames that lack a field."""
         what = "choose frames that have"
         if name != "positions":
-            what += f", leave these out (--no-{name}), or write it with one process"
+            what += f", leave these out ({name}=False), or write it with one process"
         return FormatError(f"{self._path}: {in_words(frames)} no {name}: {what}")
 
     @property
@@ -163,7 +163,7 @@ class Content:
 
     def begin(self, file: "File") -> "Group":
         """Write the metadata of the file, and return the particles group."""
-        return head(file, self.author, self.kept_remarks)
+        return head(file, self.author, self.of_source)
 
     def end(
         self, file: "File", group: "Group", numbers: NDArray[np.int64], boxes: list["_Boxes"]
@@ -290,7 +290,7 @@ def check(
         if goes_back and not content.may_go_back(numbers):
             raise OutputError(
                 f"{path}: the steps of the frames go back, which H5MD does not allow: choose frames"
-                " in ascending order, or a run without its repeated part (--continuous)"
+                " in ascending order, or a run without its repeated part (continuous=True)"
             )
 
 

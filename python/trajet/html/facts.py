@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 # Most notes that are shown.
-_MOST_NOTES = 5
+_MAX_NOTES = 5
 
 
 def facts(title: str, rows: Iterable[tuple[str, object]], notes: Sequence[str] = ()) -> str:
@@ -17,16 +17,16 @@ def facts(title: str, rows: Iterable[tuple[str, object]], notes: Sequence[str] =
     rows
         Names and values; a number has its digits in groups of three.
     notes
-        Remarks, of which the first five are shown.
+        Messages, of which the first five are shown.
     """
     cells = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape(_text(value))}</td></tr>"
         for name, value in rows
     )
-    below = "".join(f"<p>note: {escape(note)}</p>" for note in notes[:_MOST_NOTES])
-    if len(notes) > _MOST_NOTES:
-        below += f"<p>… and {len(notes) - _MOST_NOTES} more notes</p>"
+    below = "".join(f"<p>note: {escape(note)}</p>" for note in notes[:_MAX_NOTES])
+    if len(notes) > _MAX_NOTES:
+        below += f"<p>… and {len(notes) - _MAX_NOTES} more notes</p>"
     return f"<div><strong>{escape(title)}</strong><table>{cells}</table>{below}</div>"
 
 

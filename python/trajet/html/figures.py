@@ -34,10 +34,10 @@ _NAME_HEIGHT = 16
 # Neighbouring tasks of a lane that are narrower than this are drawn as one.
 _NARROWEST = 0.7
 # With more tasks than this, tasks have no tooltips.
-_MOST_TOOLTIPS = 1000
-_MOST_COLUMNS = 16
-_MOST_RANGES = 9
-_MOST_TICKS = 8
+_MAX_TOOLTIPS = 1000
+_MAX_COLUMNS = 16
+_MAX_RANGES = 9
+_MAX_TICKS = 8
 _TASK_STAGES: tuple[StageName, ...] = ("t_open", "t_read", "t_decode", "t_comp", "t_merge")
 
 
@@ -140,13 +140,13 @@ class Chart:
                 yield (k + 0.5) * self.row_height, name, slow
 
     def ticks(self) -> Iterator[tuple[float, float]]:
-        """Yield at most `_MOST_TICKS` + 1 round numbers of seconds, and where they are on the axis.
+        """Yield at most `_MAX_TICKS` + 1 round numbers of seconds, and where they are on the axis.
 
         0 is the start of the axis, 1 its end.
         """
         if self.seconds <= 0:
             return
-        rough = self.seconds / _MOST_TICKS
+        rough = self.seconds / _MAX_TICKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = power * next(nice for nice in (1, 2, 5, 10) if nice * power >= rough)
         for k in range(math.floor(self.seconds / step + 1e-9) + 1):
@@ -202,7 +202,7 @@ def stream(report: Entries) -> Chart:
             paths[stage].add_box(x, tops[lane], seconds * part, height)
             x += seconds * part
         paths["t_overhead"].add_box(x, tops[lane], until * scale - x, height)
-        if len(drawn) <= _MOST_TOOLTIPS:
+        if len(drawn) <= _MAX_TOOLTIPS:
             begins.add_line(begin * scale, tops[lane], height)
     found = {(e["pass"], e["task"], e["worker"]) for e in late if "task" in e}
     for task in tasks:
@@ -210,7 +210,7 @@ def stream(report: Entries) -> Chart:
         x, width, top = task["t_begin"] * scale, took * scale, tops[lane_of(task)]
         if (task["pass"], task["task"], task["worker"]) in found:
             slow.add_box(x, top, width, height)
-        if len(tasks) <= _MOST_TOOLTIPS:
+        if len(tasks) <= _MAX_TOOLTIPS:
             frames = f"{task['frames']} frames from {task['first']}"
             text = f"task {task['task']}: {frames}, {took:.4g} s"
             chart.tooltips.append((x, top, max(0.0, width), text))
@@ -226,7 +226,7 @@ def histogram(report: Entries) -> list[tuple[int, float, str]]:
     counts = [tasks[lane] for lane in lanes_of(report)]
     low, high = min(counts), max(counts)
     n_values = high - low + 1
-    step = 1 if n_values <= _MOST_COLUMNS else math.ceil(n_values / _MOST_RANGES)
+    step = 1 if n_values <= _MAX_COLUMNS else math.ceil(n_values / _MAX_RANGES)
     bins = Counter((count - low) // step for count in counts)
     most = max(bins.values())
     columns = []

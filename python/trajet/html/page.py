@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trajet import advise
 from trajet.html import figures
-from trajet.report_entries import BeforeName, Entries, StageName, TaskEntry
+from trajet.messages import messages_in
+from trajet.report_entries import Entries, OutsideName, StageName, TaskEntry
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -18,12 +19,15 @@ Table: TypeAlias = tuple[tuple[str, ...], Rows]
 
 _STAGES: tuple[StageName, ...] = (*figures.STAGE_COLOURS, "t_total")
 # The table of tasks shows this many of the slowest. The JSON report has all of them.
-_MOST_TASKS = 100
+_MAX_TASKS = 100
 # Times outside of t_total.
-_BEFORE: dict[BeforeName, str] = {
+_OUTSIDE: dict[OutsideName, str] = {
     "t_import": "importing trajet, and MDAnalysis if something needs it",
     "t_topology": "opening the files and reading the topology",
-    "t_select": "evaluating the selections",
+    "t_select": "evaluating the selections, and preparing the analysis",
+    "t_result": "computing the result of the numbers of frames: pairs, clusters, errors",
+    "t_files": "writing the result to files",
+    "t_figure": "drawing the figure",
     "t_command": "the sum of these and t_total",
 }
 _ABOUT_WORKER: tuple[Literal["host", "tasks", "frames", "requests", "opens", "bytes_read"], ...] = (
@@ -67,7 +71,7 @@ def page(report: Entries) -> str:
         subject=_subject(report),
         facts=_facts(report),
         heuristics=report.get("heuristics", ()),
-        remarks=report.get("remarks", ()),
+        messages=messages_in(report),
         legend=figures.legend(report),
         bars=figures.bars(report),
         stream=figures.stream(report) if is_drawn else None,
@@ -76,7 +80,7 @@ def page(report: Entries) -> str:
         over_median=advise.OVER_MEDIAN,
         n_tasks=_count(len(report["tasks"]), "task"),
         stages=_stages(report, number),
-        before=[(name, number(report.get(name, 0.0)), what) for name, what in _BEFORE.items()],
+        outside=[(name, number(report.get(name, 0.0)), what) for name, what in _OUTSIDE.items()],
         stragglers=_stragglers(report, number),
         workers=_workers(report, number),
         tasks=_tasks(report["tasks"], number) if is_drawn else None,
@@ -170,7 +174,7 @@ def _workers(report: Entries, number: Format) -> Table:
 
 def _tasks(tasks: Sequence[TaskEntry], number: Format) -> Table:
     """Return the slowest tasks."""
-    slowest = sorted(tasks, key=lambda task: task["t_begin"] - task["t_end"])[:_MOST_TASKS]
+    slowest = sorted(tasks, key=lambda task: task["t_begin"] - task["t_end"])[:_MAX_TASKS]
     stages = [name for name in _SECONDS_OF_TASK if name in tasks[0]]
     rows = [
         (

@@ -13,14 +13,15 @@ from trajet.analysis.dihedrals import bonded_in_first_frame, dihedrals
 from trajet.analysis.job import Job
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result.table import Table
 from trajet.structure_files import read_structure
 from trajet.topology import Topology
 from trajet.trajectory import Selection
 
-# names and atoms of the angles, and remarks on residues that are left out
-_Backbone: TypeAlias = tuple[tuple[str, ...], NDArray[np.int64], tuple[str, ...]]
+# names and atoms of the angles, and messages on residues that are left out
+_Backbone: TypeAlias = tuple[tuple[str, ...], NDArray[np.int64], tuple[Message, ...]]
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,13 @@ class FixedJob:
         The job.
     columns
         Labels of its result, where they differ.
-    remarks
-        Remarks on columns that are left out.
+    messages
+        Messages on columns that are left out.
     """
 
     job: Job[Table]
     columns: tuple[str, ...] | None = None
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
 
 
 class FixedColumns:
@@ -69,19 +70,19 @@ class FixedColumns:
         key = id(native), main.indices.tobytes()
         if key not in self._known:
             self._known[key] = native, _backbone(main)
-        names, fours, remarks = self._known[key][1]
+        names, fours, messages = self._known[key][1]
         _check_frame(main, fours)
         sin_cos = bool(arguments["sin_cos"])
         made = dihedrals.job(main, fours, sin_cos=sin_cos, pbc=bool(arguments["pbc"]))
         if sin_cos:
             names = tuple(name for name in names for _ in ("cos", "sin"))
-        return FixedJob(made, names, remarks)
+        return FixedJob(made, names, messages)
 
 
 def _backbone(main: Selection) -> _Backbone:
-    """Return names and atoms of φ and ψ of the residues that are bonded, and remarks."""
-    remarks: list[str] = []
-    angles = backbone_dihedrals(main.topology_atoms, main.label, remarks)
+    """Return names and atoms of φ and ψ of the residues that are bonded, and messages."""
+    messages: list[Message] = []
+    angles = backbone_dihedrals(main.topology_atoms, main.label, messages)
     names, fours = angles.names, angles.fours
     kept = bonded_residues(main.trajectory.topology, fours)
     if not kept.any():
@@ -90,11 +91,14 @@ def _backbone(main: Selection) -> _Backbone:
             " its neighbours: give four atoms of each angle (quadruples=)"
         )
     if n_left_out := int((~kept & angles.within_chains).sum()):
-        remarks.append(
-            f"residues left out, since they are not bonded to their neighbours: {n_left_out}"
+        messages.append(
+            Message(
+                Code.RESIDUES_LEFT_OUT,
+                f"residues left out, since they are not bonded to their neighbours: {n_left_out}",
+            )
         )
     whole = np.repeat(kept, 2)
-    return tuple(np.array(names)[whole].tolist()), fours[whole], tuple(remarks)
+    return tuple(np.array(names)[whole].tolist()), fours[whole], tuple(messages)
 
 
 def bonded_residues(topology: Topology, fours: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -12,12 +12,14 @@ from trajet._trajet import AnalysisError
 from trajet.analysis.ensemble_runs import MemberFrames
 from trajet.analysis.job import EnsembleJob, Job, ensemble_of
 from trajet.checked_numbers import whole_number
+from trajet.digits import in_digits
 from trajet.kinetics.columns import FixedColumns
 from trajet.kinetics.matching import CommonFeatures, FeatureColumns
 from trajet.kinetics.positions import positions_job
 from trajet.kinetics.streams import FeatureBlock, FeatureStream
 from trajet.members import EnsembleSelection, Member, OpenMember
 from trajet.memory import check_memory
+from trajet.messages import Message, Messages
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import RootPool
 from trajet.result.table import Table
@@ -57,7 +59,7 @@ class OpenItems:
     frames: FrameChoice
 
 
-class Features:
+class Features(Messages):
     """Numbers of each frame of one trajectory or several; made by `features`.
 
     Nothing is computed before blocks or pairs are read, and each reading computes anew. The memory
@@ -75,7 +77,7 @@ class Features:
     def __init__(self, sources: Sequence[MemberSource], pool: Pool | None) -> None:
         self._sources, self._pool = sources, pool
         self._fixed = FixedColumns()
-        self._remarks: dict[str, None] = {}
+        self._messages: dict[Message, None] = {}
         self.members = tuple(source.label for source in sources)
         # Features of each topology: those of one are the same in all of its trajectories.
         found: dict[Hashable, tuple[str, FeatureColumns]] = {}
@@ -87,11 +89,10 @@ class Features:
                 if len(stream.frames) or (member == len(sources) - 1 and not found):
                     found[source.topology_key] = source.label, stream.columns()
         self._common = CommonFeatures(list(found.values()))
-        self._remarks.update(dict.fromkeys(self._common.remarks))
+        self._messages.update(dict.fromkeys(self._common.messages))
         self.labels: tuple[str, ...] = self._common.labels
 
     def __repr__(self) -> str:
-        """Return the numbers of features and trajectories."""
         n = len(self.members)
         of = "1 trajectory" if n == 1 else f"{n} trajectories"
         left = self._common.n_left_out
@@ -103,9 +104,9 @@ class Features:
         return len(self.labels)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """Remarks on features that are left out: of all topologies, and of what was read so far."""
-        return tuple(self._remarks)
+    def messages(self) -> tuple[Message, ...]:
+        """Messages on features that are left out, of all topologies and of what was read."""
+        return tuple(self._messages)
 
     def blocks(self, size: int | None = None) -> Iterator[FeatureBlock]:
         """Iterate over blocks of frames; no block has frames of two trajectories.
@@ -227,7 +228,7 @@ class Features:
         ]
         stream = FeatureStream(jobs, self._fixed, opened.frames, self._pool)
         before = f"{self.members[member]}: " if len(self.members) > 1 else ""
-        self._remarks.update(dict.fromkeys(before + remark for remark in stream.remarks))
+        self._messages.update(dict.fromkeys(one.prefixed(before) for one in stream.messages))
         return stream
 
     def _members(
@@ -253,9 +254,9 @@ class Features:
         here = stream.time_step()
         if step is not None and abs(here - step) > _EQUAL_STEPS * step:
             raise AnalysisError(
-                f"{self.members[member]}: frames are {here:g} ps apart, and {step:g} ps in"
-                " trajectories before it: a lag in frames would be another time; choose frames at"
-                " equal intervals with frames="
+                f"{self.members[member]}: frames are {in_digits(here)} ps apart, and"
+                f" {in_digits(step)} ps in trajectories before it: a lag in frames would be another"
+                " time; choose frames at equal intervals with frames="
             )
         return here if step is None else step
 
@@ -404,7 +405,7 @@ def features(
 
     Members of an ensemble have the features that are common to all of their topologies, such as
     those of a wild type and a mutant: atoms are matched by chain, residue number, insertion code
-    and name. `remarks` of the result say what is left out.
+    and name. `messages` of the result say what is left out.
 
     Examples
     --------
@@ -415,14 +416,19 @@ def features(
     ('cos:phi_ARG2', 'sin:phi_ARG2')
     """
     kinds = (Job, Selection, EnsembleJob, EnsembleSelection)
-    given: list[FeatureItem] = [items] if isinstance(items, kinds) else list(items)
+    # Neither the letters of a text nor the frames of a trajectory are items.
+    given: list[FeatureItem] = (
+        [items]
+        if isinstance(items, (*kinds, str)) or not isinstance(items, Sequence)
+        else list(items)
+    )
     if not given:
         raise ValueError("there are no features: give jobs or selections")
     for item in given:
         if not isinstance(item, kinds):
             raise TypeError(
-                f"{item!r} is neither a job nor a selection: write tj.dihedrals.job(selection)"
-                " instead of tj.dihedrals(selection)"
+                f"{item!r} is neither a job nor a selection: write"
+                " tj.features([tj.dihedrals.job(selection), traj.select('name CA')])"
             )
     if isinstance(pool, RootPool):
         raise TypeError("features are blocks that one process reads: take another pool than MPI")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.labels import chains_of_first
+from trajet.messages import Code, Message
 from trajet.result.axes import Axis, IdentityKey
 from trajet.result.rows import identity_of
 from trajet.result.table import Table
@@ -18,8 +19,8 @@ _Key = tuple[object, ...]
 
 # Columns of identity that atoms and residues may lack.
 _FURTHER = ("chain", "icode", "ion")
-# Most trajectories that remarks name.
-_MOST_NAMED = 5
+# Most trajectories that messages name.
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +141,8 @@ class CommonFeatures:
         Name of each feature.
     n_left_out
         Number of features of the first trajectory that others do not have.
-    remarks
-        Remarks on features that are left out, and on other names of chains and residues.
+    messages
+        Messages on features that are left out, and on other names of chains and residues.
 
     Raises
     ------
@@ -169,7 +170,7 @@ class CommonFeatures:
         self._keys = list(kept)
         self.labels = tuple(columns.labels[k] for k in self._kept.tolist())
         self.n_left_out = len(columns.labels) - len(kept)
-        self.remarks = [
+        self.messages = [
             *self._left_out([members[0], *others]),
             *self._with_other_chains(others),
             *self._renamed(others),
@@ -196,30 +197,38 @@ class CommonFeatures:
         renamed = chains_of_first(columns.chains, self._columns.chains)
         return columns.keys_with(renamed) if renamed else columns.keys
 
-    def _left_out(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
-        """Yield a remark on the features of each trajectory that others do not have."""
+    def _left_out(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[Message]:
+        """Yield a message on the features of each trajectory that others do not have."""
         kept = set(self._keys)
-        for label, columns in members[:_MOST_NAMED]:
+        for label, columns in members[:_MAX_NAMED]:
             keys = self._keys_of(columns)
             left = [k for k, key in enumerate(keys) if key not in kept]
             if left:
                 yield (
-                    f"{label}: features left out, as other trajectories do not have them:"
-                    f" {len(left)} of {len(keys)}, the first is {columns.labels[left[0]]!r}"
+                    Message(
+                        Code.ROWS_LEFT_OUT,
+                        f"{label}: features left out, as other trajectories do not have them:"
+                        f" {len(left)} of {len(keys)}, the first is {columns.labels[left[0]]!r}",
+                    )
                 )
 
-    def _with_other_chains(self, members: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
-        """Yield a remark on each trajectory whose chains have other names."""
-        for label, columns in members[:_MOST_NAMED]:
+    def _with_other_chains(
+        self, members: Sequence[tuple[str, FeatureColumns]]
+    ) -> Iterator[Message]:
+        """Yield a message on each trajectory whose chains have other names."""
+        for label, columns in members[:_MAX_NAMED]:
             if chains_of_first(columns.chains, self._columns.chains):
                 yield (
-                    f"{label}: no chain has the name that it has in {self._first}: features are"
-                    " matched in their order"
+                    Message(
+                        Code.RENAMED_CHAINS,
+                        f"{label}: no chain has the name that it has in {self._first}: features are"
+                        " matched in their order",
+                    )
                 )
 
-    def _renamed(self, others: Sequence[tuple[str, FeatureColumns]]) -> Iterator[str]:
-        """Yield a remark on features of the same atoms that have other names, as after mutation."""
-        for label, columns in others[:_MOST_NAMED]:
+    def _renamed(self, others: Sequence[tuple[str, FeatureColumns]]) -> Iterator[Message]:
+        """Yield a note on features of the same atoms with other names, as after mutation."""
+        for label, columns in others[:_MAX_NAMED]:
             if chains_of_first(columns.chains, self._columns.chains):
                 continue
             places = {key: k for k, key in enumerate(columns.keys)}
@@ -231,8 +240,11 @@ class CommonFeatures:
             if differing:
                 own, name = differing[0]
                 yield (
-                    f"{label}: features with the names that they have in {self._first}:"
-                    f" {len(differing)}, the first is {name!r} for {own!r}"
+                    Message(
+                        Code.RENAMED_RESIDUES,
+                        f"{label}: features with the names that they have in {self._first}:"
+                        f" {len(differing)}, the first is {name!r} for {own!r}",
+                    )
                 )
 
 

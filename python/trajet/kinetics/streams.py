@@ -12,6 +12,7 @@ from trajet.analysis.runner import AnalysisOutcome, RunRequest, run_jointly
 from trajet.analysis.time_axis import equal_step
 from trajet.kinetics.columns import FixedColumns, FixedJob
 from trajet.kinetics.matching import FeatureColumns, columns_of
+from trajet.messages import Message
 from trajet.pools.pool import Pool
 from trajet.result.table import Table, is_of_frames
 from trajet.trajectory import FrameChoice, sharing_universes
@@ -88,9 +89,9 @@ class FeatureStream:
             )
 
     @property
-    def remarks(self) -> list[str]:
-        """Remarks on columns that are left out."""
-        return [remark for each in self._jobs for remark in each.remarks]
+    def messages(self) -> list[Message]:
+        """Messages on columns that are left out."""
+        return [message for each in self._jobs for message in each.messages]
 
     def time_step(self) -> float:
         """Return the time between frames, ps.

@@ -88,7 +88,6 @@ class AnalysisJobs:
         ]
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for another process."""
         data = self._data if self._shared is None else _universes_as_bytes(self._shared)
         return {**vars(self), "_data": data, "_shared": None}
 

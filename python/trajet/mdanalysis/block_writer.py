@@ -24,7 +24,7 @@ from trajet.conversion.files import OutputOptions
 
 # Bytes of positions in a block, and the largest number of its frames.
 _BLOCK_BYTES = 2**22
-_MOST_FRAMES = 32
+_MAX_FRAMES = 32
 
 # Writers that are not closed.
 _open: "weakref.WeakSet[Writer]" = weakref.WeakSet()
@@ -75,7 +75,7 @@ class _Pending:
 
     @classmethod
     def of(cls, n_atoms: int, names: tuple[str, ...]) -> "_Pending":
-        n_frames = min(max(_BLOCK_BYTES // (12 * max(n_atoms, 1)), 1), _MOST_FRAMES)
+        n_frames = min(max(_BLOCK_BYTES // (12 * max(n_atoms, 1)), 1), _MAX_FRAMES)
         shape = (n_frames, n_atoms, 3)
         made = {name: np.empty(shape, np.float32) if name in names else None for name in _FIELDS}
         return cls(n_atoms, made, n_frames)
@@ -292,12 +292,10 @@ class Writer(WriterBase):  # type: ignore[misc]
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> Literal[False]:
-        """Call `close`: after an error, the file has the frames before it."""
         self.close()
         return False
 
     def __del__(self) -> None:
-        """Call `close`."""
         self.close()
 
 

@@ -26,7 +26,6 @@ class CurrentFrame:
     """A copy of the current time step of a trajectory, picklable."""
 
     def __init__(self, reader: ProtoReader) -> None:
-        """Copy numbers; those that trajet has not decoded yet stay in the file."""
         ts = reader.ts
         self._frame, self._cell = ts.frame, ts._unitcell.copy()
         self._data, self._aux = deepcopy(ts.data), deepcopy(ts.aux)

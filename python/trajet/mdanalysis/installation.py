@@ -76,7 +76,6 @@ class Installed:
         self._was_installed, self._was_strict = was_installed, was_strict
 
     def __enter__(self) -> Self:
-        """Return this object."""
         return self
 
     def __exit__(
@@ -85,7 +84,6 @@ class Installed:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Restore what `install` found."""
         if not self._was_installed:
             uninstall()
         elif _undo:

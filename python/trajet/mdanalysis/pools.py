@@ -29,10 +29,10 @@ from trajet.result import COUNTS, Report, entries_of, make_report
 
 # Ranges of frames of a run: a power of two, which 2, 4 or 8 workers share evenly. Each has at least
 # four frames: to prepare an analysis may take as long as to read some.
-_MOST_PARTS, _LEAST_FRAMES = 64, 4
-# If there are more than _FEW_PARTS ranges, each has at least _LEAST_POSITIONS positions of atoms: a
+_MAX_PARTS, _MIN_FRAMES = 64, 4
+# If there are more than _FEW_PARTS ranges, each has at least _MIN_POSITIONS positions of atoms: a
 # range takes milliseconds to begin, in which hundreds of frames of a small protein are read.
-_FEW_PARTS, _LEAST_POSITIONS = 16, 1 << 21
+_FEW_PARTS, _MIN_POSITIONS = 16, 1 << 21
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -135,8 +135,8 @@ def run(
 
 def _n_parts(n_frames: int, n_atoms: int) -> int:
     """Return the default number of ranges."""
-    most = min(_MOST_PARTS, max(_FEW_PARTS, n_frames * n_atoms // _LEAST_POSITIONS))
-    most = min(most, max(1, n_frames // _LEAST_FRAMES))
+    most = min(_MAX_PARTS, max(_FEW_PARTS, n_frames * n_atoms // _MIN_POSITIONS))
+    most = min(most, max(1, n_frames // _MIN_FRAMES))
     return 1 << (most.bit_length() - 1)
 
 
@@ -179,7 +179,6 @@ class Backend(BackendBase):  # type: ignore[misc]
     def __init__(
         self, pool: Pool, n_workers: int | None = None, *, progress: Progress | None = None
     ) -> None:
-        """Check the pool."""
         if not isinstance(pool, JobPool):
             raise TypeError(
                 "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
@@ -330,7 +329,10 @@ def _report(
         outcome = TaskOutcome(
             NO_STATES,
             {"workers": [cast(WorkerEntry, spent)]},
-            *(one.begin, one.end, one.where["host"], one.where["process"]),
+            one.begin,
+            one.end,
+            one.where["host"],
+            one.where["process"],
         )
         timing.add(one.where["worker"], task, outcome, where=one.where)
         for error in one.retried:
@@ -355,7 +357,8 @@ def _report(
             "analysis": type(analysis).__name__,
             "parameters": parameters,
             "inputs": [entry for file in files for entry in _input(analysis, Path(str(file)))],
-            "remarks": [],
+            "warnings": [],
+            "notes": [],
         },
     )
     # Advice is for analyses of trajet, which run on threads and read files themselves.

@@ -416,7 +416,6 @@ class Reader(ReaderBase):  # type: ignore[misc]
             )
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what a copy in another process needs: arguments, and the current frame."""
         state = self.__dict__.copy()
         for name in ("_source", "_own", "_convention", "_trjfile", "_opened_file"):
             state.pop(name, None)
@@ -438,7 +437,6 @@ class Reader(ReaderBase):  # type: ignore[misc]
         return state
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Open the file again."""
         is_closed, ts = state.pop("_is_closed"), state.pop("ts")
         self.__dict__.update(state)
         frame, n_frames, identity = self._frame, self.n_frames, self._identity
@@ -554,8 +552,19 @@ class Reader(ReaderBase):  # type: ignore[misc]
 # Options that MDAnalysis' own readers do not have, or that name this class.
 _TRAJET_OPTIONS = ("filename", "strict", "sub", "refresh_offsets", "format")
 _OWN_ATTRIBUTES = (
-    *("compression", "compression_opts", "_driver", "_comm", "_has", "flavor", "skip_timestep"),
-    *("remarks", "periodic", "has_time", "has_velocities", "has_forces", "scale_factors"),
+    "compression",
+    "compression_opts",
+    "_driver",
+    "_comm",
+    "_has",
+    "flavor",
+    "skip_timestep",
+    "remarks",
+    "periodic",
+    "has_time",
+    "has_velocities",
+    "has_forces",
+    "scale_factors",
 )
 
 

@@ -137,14 +137,12 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
         )
 
     def __getitem__(self, atoms: int | slice | NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the positions of an atom, or of a slice or an array of atoms."""
         if self.state != KNOWN:
             self._ask()
         positions: NDArray[np.float32] = super().__getitem__(atoms)
         return positions
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state of the base class, decoded: a pickle needs no file."""
         if self.state != KNOWN:
             self._ask()
         if self.motion_pending:
@@ -153,7 +151,6 @@ class LazyTimestep(Timestep):  # type: ignore[misc]
         return state
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take a state; arrays that are views, as in pickles of protocol 5, are copied."""
         views = {
             name: array.copy()
             for name in ("_pos", "_velocities", "_forces")

@@ -54,20 +54,16 @@ class Ensemble(Transformable):
         self._shared = shared
 
     def __repr__(self) -> str:
-        """Return the number of members, and their keys."""
         names = ", ".join(self.keys)
         return f"<Ensemble: {len(self)} members by {names or 'no keys'}>"
 
     def __len__(self) -> int:
-        """Return the number of members."""
         return len(self.members)
 
     def __iter__(self) -> Iterator[Member]:
-        """Iterate over the members."""
         return iter(self.members)
 
     def __getitem__(self, number: int) -> Member:
-        """Return a member by its number."""
         return self.members[number]
 
     @property
@@ -180,7 +176,6 @@ class EnsembleSelection(Transformable):
         self.is_updating = updating
 
     def __repr__(self) -> str:
-        """Return the selection and the number of members."""
         return f"<EnsembleSelection {self.text!r} of {len(self.ensemble)} members>"
 
     def of(self, opened: OpenMember) -> Selection | UpdatingSelection:

@@ -2,17 +2,24 @@
 
 from trajet.plots.conformations import clusters, components
 from trajet.plots.densities import bulk_density, projections
-from trajet.plots.distributions import density_profile, displacement, radial
-from trajet.plots.drawing import of_size, retitle
+from trajet.plots.distributions import displacement, over_bins
+from trajet.plots.drawing import for_user, unbroken
 from trajet.plots.images import png
-from trajet.plots.look import COLOURS, PLAIN, Look
+from trajet.plots.interactions import (
+    MAX_ROWS,
+    MIN_OCCUPANCY,
+    interactions,
+    pair_differences,
+    replica_pairs,
+)
+from trajet.plots.look import COLOURS, PLAIN, FigureSize, Look, first_of, inches_of_size
 from trajet.plots.means import Means, convergence, histogram
 from trajet.plots.pairs import contact_map, frame_pairs, matrix
 from trajet.plots.protein import (
-    MOST_BARS,
+    MAX_BARS,
     correlations,
+    dwell_times,
     hydrogen_bond_geometry,
-    hydrogen_bonds,
     occupancies,
     secondary_structure,
 )
@@ -25,14 +32,18 @@ from trajet.plots.replicas import (
     replica_difference,
     replica_means,
 )
+from trajet.plots.residues import along
 from trajet.plots.runs import GroupInterval, Run, RunPanel, overlay, violins
-from trajet.plots.series import angles, coordinates, mean_profile, profile, ramachandran, series
+from trajet.plots.series import angles, coordinates, ramachandran, series
 
 __all__ = [
     "COLOURS",
-    "MOST_BARS",
+    "MAX_BARS",
+    "MAX_ROWS",
+    "MIN_OCCUPANCY",
     "PLAIN",
     "DifferencePanel",
+    "FigureSize",
     "GroupInterval",
     "Look",
     "Means",
@@ -40,6 +51,7 @@ __all__ = [
     "ReplicaPanel",
     "Run",
     "RunPanel",
+    "along",
     "angles",
     "bulk_density",
     "clusters",
@@ -49,27 +61,29 @@ __all__ = [
     "convergence",
     "coordinates",
     "correlations",
-    "density_profile",
     "displacement",
+    "dwell_times",
+    "first_of",
+    "for_user",
     "frame_pairs",
     "histogram",
     "hydrogen_bond_geometry",
-    "hydrogen_bonds",
+    "inches_of_size",
+    "interactions",
     "matrix",
-    "mean_profile",
     "occupancies",
-    "of_size",
+    "over_bins",
     "overlay",
+    "pair_differences",
     "png",
-    "profile",
     "projections",
     "quantity_and_unit",
-    "radial",
     "ramachandran",
     "replica_difference",
     "replica_means",
-    "retitle",
+    "replica_pairs",
     "secondary_structure",
     "series",
+    "unbroken",
     "violins",
 ]

@@ -17,10 +17,8 @@ class AxesContent(Artist):
         The same for users, in errors.
     labels
         Labels of the axes "x" and "y" of all results, in order.
-    titles
-        Titles of all results, in order.
-    smoothed
-        Widths of all running averages, frames.
+    n_series
+        Number of series that have a colour of their own.
     lowest
         The lowest value of all results.
     limited
@@ -33,8 +31,7 @@ class AxesContent(Artist):
         self.unit: Hashable = None
         self.shown = ""
         self.labels: dict[str, list[str]] = {"x": [], "y": []}
-        self.titles: list[str] = []
-        self.smoothed: set[int] = set()
+        self.n_series = 0
         self.lowest = float("inf")
         self.limited: set[str] = set()
 

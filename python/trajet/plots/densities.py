@@ -1,16 +1,22 @@
 """Figures of densities on a grid: projections along the axes, relative to the bulk of a solvent."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.plots.drawable import Numbers
 from trajet.plots.drawing import (
+    CHARACTER_INCHES,
+    USUAL_INCHES,
+    character_inches,
     check_axes,
     figure_of,
+    finish,
+    height_of,
+    is_size_given,
     new_figure,
-    titled,
+    unbroken,
     wrapped,
 )
 from trajet.plots.look import PLAIN, Look
@@ -22,29 +28,22 @@ if TYPE_CHECKING:
 # Axes of the grid along x and y of each panel.
 _SIDES = ((0, 1), (0, 2), (1, 2))
 # Width of a figure of three panels, and what of it and of the height is no panel, inches.
-_WIDTH, _BESIDE, _ABOVE = 11.0, 3.2, 1.3
+_WIDTH, _BESIDE, _BELOW = 11.0, 1.8, 1.5
 # Voxels along each edge of a block, whose mean is not that of single atoms.
 _BLOCK = 3
 # Blocks of a solvent have more than this part of the density of dense ones, and are this part of
 # all blocks of the cell.
-_DENSE_PART, _LEAST_PART = 0.5, 0.6
+_DENSE_PART, _MIN_PART = 0.5, 0.6
 _DENSE_QUANTILE = 0.95
 # Part of the voxels of a grid that a solvent has atoms in; triclinic cells fill half of theirs.
-_LEAST_FILLED = 0.4
-_LEAST_PLANES = 6
+_MIN_FILLED = 0.4
+_MIN_PLANES = 6
 # Part of the columns of a solvent within the range of colours.
 _SHOWN_QUANTILE = 0.995
 
 
 def projections(
-    values: NDArray[np.float64],
-    edges: Sequence[NDArray[np.float64]],
-    *,
-    quantity: str,
-    unit: str,
-    title: str,
-    ax: "Axes | None" = None,
-    look: Look = PLAIN,
+    result: Numbers, name: str, unit: str, ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
     """Draw the mean of a grid (`(nx, ny, nz)`) along z, y and x, as three images of one height.
 
@@ -54,32 +53,32 @@ def projections(
 
     Parameters
     ----------
-    edges
-        Edges of the voxels along x, y and z, Å.
-    quantity, unit
+    name, unit
         Name and unit of the values.
-    title
-        Title of the figure.
     """
     check_axes(ax)
+    values = result.values
+    edges = [cast("NDArray[np.float64]", axis.edges) for axis in result.axes]
     bulk = bulk_density(values)
     means = [_mean_along(values, axis, of_cell=bulk is not None) for axis in (2, 1, 0)]
     if bulk is not None:
         means = [mean / bulk for mean in means]
-    label = f"mean {quantity} ({unit})"
+    label = f"mean {name} ({unit})"
     if bulk is not None:
-        label = f"mean {quantity} / bulk\n(bulk: {bulk:.3g} {unit})"
-    title = look.only_title(title)
+        label = f"{name} / bulk {unbroken(f'(bulk: {bulk:.3g} {unit})')}"
     if ax is None:
         lengths = [float(edge[-1] - edge[0]) for edge in edges]
         ratios = [lengths[one] / lengths[other] for one, other in _SIDES]
-        height = (_WIDTH - _BESIDE) / sum(ratios) + _ABOVE
-        figure = new_figure((_WIDTH, height), panels=3, layout="compressed")
+        figure = new_figure((_WIDTH, USUAL_INCHES[1]), panels=3, layout="compressed")
+        if not is_size_given():
+            beside, below = (
+                part * character_inches() / CHARACTER_INCHES for part in (_BESIDE, _BELOW)
+            )
+            figure.set_figheight((figure.get_figwidth() - beside) / sum(ratios) + below)
         panels = list(figure.subplots(1, 3, width_ratios=ratios))
-        figure.suptitle(wrapped(title, figure.get_figwidth()), fontsize="medium")
+        panels[2].sharey(panels[1])
     else:
         figure, panels = figure_of(ax), [ax]
-        titled(ax, title)
     means = means[: len(panels)]
     shown = np.concatenate([mean.compressed() for mean in means])
     high = most = float(shown.max(initial=0.0))
@@ -100,9 +99,19 @@ def projections(
         axes.set_xlabel(f"{'xyz'[one]} (Å)")
         axes.set_ylabel(f"{'xyz'[other]} (Å)")
         axes.set_aspect("equal")
-    extend: Literal["max", "neither"] = "max" if most > high else "neither"
-    figure.colorbar(image, ax=panels, label=label, extend=extend)
-    return figure
+    for axes in panels[2:]:
+        axes.tick_params(labelleft=False)
+        axes.set_ylabel("")
+    figure.colorbar(
+        image,
+        ax=panels,
+        label=wrapped(label, height_of(panels[0]) if ax else figure.get_figwidth()),
+        extend="max" if most > high else "neither",
+        location="right" if ax else "bottom",
+        aspect=20 if ax else 40,
+        fraction=0.15 if ax else 0.05,
+    )
+    return finish(panels, ax, look, is_image=True)
 
 
 def bulk_density(values: NDArray[np.float64]) -> float | None:
@@ -126,7 +135,7 @@ def bulk_density(values: NDArray[np.float64]) -> float | None:
     if not blocks.size:
         return None
     dense = blocks[blocks > _DENSE_PART * np.quantile(blocks, _DENSE_QUANTILE)]
-    return float(np.median(dense)) if len(dense) >= _LEAST_PART * blocks.size else None
+    return float(np.median(dense)) if len(dense) >= _MIN_PART * blocks.size else None
 
 
 def _fills_cell(occupied: NDArray[np.bool_]) -> bool:
@@ -135,10 +144,10 @@ def _fills_cell(occupied: NDArray[np.bool_]) -> bool:
     Cells have faces at these ends, also triclinic ones; a solute has few atoms there.
     """
     planes = occupied.sum(axis=(0, 1))
-    if len(planes) < _LEAST_PLANES:
+    if len(planes) < _MIN_PLANES:
         return False
     ends = min(int(planes[1]), int(planes[-2]))
-    return bool(occupied.mean() >= _LEAST_FILLED and ends >= _DENSE_PART * np.median(planes))
+    return bool(occupied.mean() >= _MIN_FILLED and ends >= _DENSE_PART * np.median(planes))
 
 
 def _means_of_blocks(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.plots.look import PLAIN, Look
-from trajet.plots.room import keep_clear
+from trajet.plots.look import PLAIN, FigureSize, Look, inches_of_size, palette
+from trajet.plots.room import covers_data, find_corner, keep_clear, lay_out
 from trajet.plots.shared_axes import (
+    content_of,
     in_unit,
     label_of_times,
     lowest_value,
     note_values,
     reveal,
-    shared_title,
+    shared_label,
     unit_of_times,
 )
 
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-MOST_BINS = 60
-LEGEND_CHARACTERS = 100
+MAX_BINS = 60
 LONGEST_LABEL = 80
 LONGEST_TICK = 32
 # Mean width of a character of medium size, and the space that a figure needs beside its axes.
@@ -37,15 +37,17 @@ MARGIN_INCHES = 0.9
 PANEL_INCHES = 2.1
 # The size of a figure of matplotlib, of which ours are multiples if a style sheet sets another one.
 USUAL_INCHES = (6.4, 4.0)
+# Counts up to which a scale has ticks within decades.
+MAX_TICKED = 1000
 # The smallest range of a y axis, as a part of the values.
-LEAST_RANGE = 1e-3
-# Size of small characters, of those of medium size.
-SMALL = 0.833
+MIN_RANGE = 1e-3
+# Sizes of characters that are "small" and "x-small", of those of medium size.
+SMALL, X_SMALL = 0.833, 0.694
+# Most names within axes that have two lines.
+MAX_WRAPPED = 3
 # The line and the gap before a name in a legend.
 HANDLE_CHARACTERS = 8
-# Most names beside one axis.
-MOST_NAMES = 6
-# Width and height that `of_size` gives to the figure that it draws, inches.
+# Width and height of the figure that `for_user` draws, inches.
 _ASKED_INCHES: ContextVar[tuple[float, float] | None] = ContextVar("_ASKED_INCHES", default=None)
 
 
@@ -67,13 +69,14 @@ def new_figure(
     panels: int = 1,
     layout: Literal["constrained", "compressed"] = "constrained",
 ) -> "Figure":
-    """Return a new figure, which is not registered with pyplot.
+    """Return a new figure, which is not registered with pyplot; see `for_user`.
 
     Parameters
     ----------
     size
         Width and height, inches. If a style sheet sets `figure.figsize`, the figure has that width,
-        or twice of it with several panels side by side, and its height grows as that of the others.
+        or twice of it with several panels beside one another where it is that of a column, and its
+        height grows as that of the others.
     panels
         Panels side by side.
     layout
@@ -87,10 +90,16 @@ def new_figure(
     if asked is not None:
         size = asked
     elif given is not None:
-        size = (given[0] * min(panels, 2), given[1] * size[1] / USUAL_INCHES[1])
+        columns = min(panels, 2) if given[0] < USUAL_INCHES[0] else 1
+        size = (given[0] * columns, given[1] * size[1] / USUAL_INCHES[1])
     given_dpi, usual_dpi = (of["figure.dpi"] for of in (mpl.rcParams, mpl.rcParamsDefault))
     dpi = 150 if given_dpi == usual_dpi else given_dpi
     return ResultFigure(figsize=size, layout=layout, dpi=dpi)
+
+
+def is_size_given() -> bool:
+    """Return whether a user asks for the width and the height of a figure; see `for_user`."""
+    return _ASKED_INCHES.get() is not None
 
 
 def _inches_of_style() -> tuple[float, float] | None:
@@ -121,23 +130,6 @@ def axes_of(
     return new_figure(size, layout=layout).subplots() if ax is None else ax
 
 
-def two_axes(
-    ax: "Axes | None",
-    size: tuple[float, float],
-    *,
-    width_ratios: tuple[float, float],
-    sharey: bool = False,
-    panels: int = 2,
-) -> "tuple[Axes, Axes | None]":
-    """Return the given axes and None, or two axes side by side of a new figure (inches)."""
-    check_axes(ax)
-    if ax is not None:
-        return ax, None
-    figure = new_figure(size, panels=panels)
-    left, right = figure.subplots(1, 2, sharey=sharey, width_ratios=width_ratios)
-    return left, right
-
-
 def panels_of(ax: "Axes | None", n: int) -> "list[Axes]":
     """Return the given axes, or n panels of a new figure, one below the other.
 
@@ -155,96 +147,76 @@ def panels_of(ax: "Axes | None", n: int) -> "list[Axes]":
     return list(panels)
 
 
-def entitle(
-    panels: "Sequence[Axes]",
-    names: Sequence[str],
-    title: str,
-    ax: "Axes | None",
-    *,
-    words: str = "",
-) -> None:
-    """Set the names of several panels below the title of their figure, or the title of one.
+def for_user(
+    draw: Callable[[], "Figure"], ax: "Axes | None", size: FigureSize | None
+) -> "Figure | Axes":
+    """Draw into the axes of a user, which are returned, or into a figure, which pyplot knows then.
 
-    Words on bands are behind the title, or below it if both are longer than two lines, and whole.
+    Parameters
+    ----------
+    size
+        Width and height of the figure, for which its text is wrapped; see `Table.plot`.
+
+    Raises
+    ------
+    ValueError
+        If it is no size, or axes are given.
     """
-    if len(panels) == 1:
-        titled(panels[0], title, words=words)
-        return
-    for axes, name in zip(panels, names, strict=True):
-        _set_title(axes, name)
-        axes.label_outer(remove_inner_ticks=False)
-    figure = figure_of(panels[0])
-    if (title or words) and ax is None:
-        _keep_words(figure, words)
-        figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
+    from trajet.plots.figure import ResultFigure, make_current
 
-
-def _keep_words(figure: "Figure", words: str) -> None:
-    """Keep words on bands for other titles of a figure of our own; see `retitle`."""
-    from trajet.plots.figure import ResultFigure
-
-    if words and isinstance(figure, ResultFigure):
-        figure.title_words = words
-
-
-def _with_words(title: str, words: str, inches: float) -> str:
-    """Return a title in at most two lines, with whole words behind or below it."""
-    joined = "; ".join(filter(None, [title, words]))
-    whole = wrapped(joined, inches, most=None)
-    if not words or whole.count("\n") < 2:
-        return wrapped(joined, inches)
-    return "\n".join([*filter(None, [wrapped(title, inches)]), wrapped(words, inches, most=None)])
-
-
-def of_size(draw: Callable[[], "Figure"], width: float, height: float) -> "Figure":
-    """Return a figure of this size in inches, whose text is wrapped for it."""
-    token = _ASKED_INCHES.set((width, height))
+    if ax is not None and size is not None:
+        raise ValueError("size is of a new figure, and the given axes have one: leave it out")
+    token = _ASKED_INCHES.set(None if size is None else inches_of_size(size))
     try:
-        return draw()
+        figure = draw()
     finally:
         _ASKED_INCHES.reset(token)
+    if ax is not None:
+        return ax
+    if isinstance(figure, ResultFigure):
+        make_current(figure)
+    return figure
 
 
-def retitle(figure: "Figure", title: str) -> None:
-    """Replace the title of a figure; panels keep their names, and words on bands stay."""
-    from trajet.plots.figure import ResultFigure
-
-    words = figure.title_words if isinstance(figure, ResultFigure) else ""
-    if figure.get_suptitle():
-        figure.suptitle(_with_words(title, words, figure.get_figwidth()), fontsize="medium")
-    else:
-        _set_title(figure.axes[0], title, words=words)
-
-
-def name_ticks(axis: "Axis", labels: Sequence[str], *, turned: bool = False) -> None:
-    """Name some of the elements 0, 1, … along an axis by their labels, if `turned` at an angle."""
-    ticks = np.unique(np.linspace(0, len(labels) - 1, MOST_NAMES).astype(int))
-    axis.set_ticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
-    if turned:
-        for text in axis.get_ticklabels():
-            text.set(rotation=40, ha="right", rotation_mode="anchor")
-
-
-def legend_of(axes: "Axes", ax: "Axes | None") -> None:
+def legend_of(axes: "Axes", ax: "Axes | None", note: str) -> None:
     """Add a legend that covers no data.
 
     It is below the axes of a figure of our own, where names are side by side if they fit. Within
     given axes it is where there is room, or above the data, for which the y axis grows.
     """
     handles, names = axes.get_legend_handles_labels()
-    if ax is not None:
-        width = width_of(axes) - (HANDLE_CHARACTERS + 1) * character_inches()
-        shown = [wrapped(unescaped(name), width / SMALL) for name in names]
-        legend = axes.legend(handles, shown, frameon=False, fontsize="small")
-        keep_clear(axes, legend)
+    if not names:
         return
     figure = figure_of(axes)
-    inches = figure.get_figwidth()
-    longest = max((len(name) for name in names), default=0) + HANDLE_CHARACTERS
-    columns = max(1, min(len(names), int(inches / character_inches() / longest)))
-    width = inches - (HANDLE_CHARACTERS + 1) * character_inches()
-    shown = [wrapped(unescaped(name), width) for name in names]
-    figure.legend(handles, shown, loc="outside lower center", ncols=columns, frameon=False)
+    if ax is None:
+        room = int(figure.get_figwidth() / character_inches("legend.fontsize"))
+    else:
+        room = int(width_of(axes) / character_inches() / SMALL)
+    # Many names within axes have a line each.
+    most = 2 if ax is None or len(names) <= MAX_WRAPPED else 1
+    width = (room - HANDLE_CHARACTERS - 1) * character_inches()
+    shown = [wrapped(unescaped(name), width, most=most) for name in names]
+    columns, title = _columns(names, room), note or None
+    if ax is None:
+        place = "outside lower center"
+        figure.legend(handles, shown, loc=place, ncols=columns, title=title, frameon=False)
+        return
+    for n in (1, columns):
+        legend = axes.legend(handles, shown, ncols=n, title=title, frameon=False, fontsize="small")
+        lay_out(axes)
+        if not covers_data(axes, legend.get_window_extent()):
+            return
+    keep_clear(axes, legend)
+
+
+def _columns(names: Sequence[str], room: int) -> int:
+    """Return the number of columns of a legend of this width, in characters, with fewest rows."""
+    for rows in range(1, len(names)):
+        columns = -(-len(names) // rows)
+        lengths = [int(part.max()) for part in np.array_split([*map(len, names)], columns)]
+        if sum(lengths) + columns * HANDLE_CHARACTERS <= room:
+            return columns
+    return 1
 
 
 def unescaped(label: str) -> str:
@@ -252,74 +224,127 @@ def unescaped(label: str) -> str:
     return label.replace(r"\$", "$")
 
 
-def titled(
-    axes: "Axes",
-    title: str,
-    inches: float | None = None,
+def finish(
+    axes: "Axes | Sequence[Axes]",
+    ax: "Axes | None",
+    look: Look,
     *,
-    pad: float | None = None,
-    words: str = "",
-) -> None:
-    """Set the title of axes, in two lines if it is longer than `inches`, or else than the axes.
+    names: Sequence[str] = (),
+    is_image: bool = False,
+    has_grid: bool = True,
+    has_legend: bool = False,
+    note: str = "",
+    half_widths: NDArray[np.float64] | None = None,
+) -> "Figure":
+    """Finish a figure: borders, grid, title, warning and legend; return it.
 
-    Titles of earlier results in the axes stay before it. An empty title leaves the one that is
-    there. `pad` is the space below it, in points. `words` on bands are behind it, or below it, and
-    whole.
+    Parameters
+    ----------
+    axes
+        The axes, or several panels.
+    ax
+        The axes of a user, or None.
+    names
+        Names of several panels.
+    is_image
+        Whether colours are values: axes keep all borders, and have no grid lines.
+    has_grid
+        Whether there are horizontal grid lines.
+    has_legend
+        Whether a legend names the lines of the first panel. It always does if there are several
+        series with colours of their own, or a user gives labels.
+    note
+        Title of the legend.
+    half_widths
+        Those of the intervals that are drawn, NaN for others; None for figures without intervals.
     """
-    if not title and not words:
-        return
-    _keep_words(figure_of(axes), words)
-    _set_title(axes, shared_title(axes, title), inches, pad=pad, words=words)
+    panels = list(axes) if isinstance(axes, Sequence) else [axes]
+    for k, panel in enumerate(panels):
+        if not is_image:
+            bare(panel, has_grid=has_grid)
+        if len(panels) > 1 and names:
+            panel.set_title(wrapped(names[k], width_of(panel)), loc="left", fontsize="medium")
+            panel.label_outer(remove_inner_ticks=False)
+    figure = figure_of(panels[0])
+    if look.title and len(panels) > 1:
+        figure.suptitle(wrapped(look.title, figure.get_figwidth()))
+    elif look.title:
+        # In the middle, where the title of a user replaces it.
+        panels[0].set_title(wrapped(look.title, width_of(panels[0])))
+    has_legend = has_legend or look.is_named or content_of(panels[0]).n_series > 1
+    if has_legend and not is_image:
+        legend_of(panels[0], ax, note)
+    has_none = half_widths is not None and not np.isfinite(half_widths).any()
+    message = look.message(has_intervals=not has_none)
+    if message:
+        _write(panels[0], message, is_warning=bool(look.warning), is_image=is_image)
+    return figure
 
 
-def _set_title(
-    axes: "Axes",
-    title: str,
-    inches: float | None = None,
-    *,
-    pad: float | None = None,
-    words: str = "",
-) -> None:
-    """Replace the title of axes; see `titled`."""
-    width = width_of(axes) if inches is None else inches
-    axes.set_title(_with_words(title, words, width), loc="left", fontsize="medium", pad=pad)
+def _write(axes: "Axes", message: str, *, is_warning: bool, is_image: bool) -> None:
+    """Write a message into axes, once for all results; it covers no data but those of an image."""
+    lay_out(axes)
+    shown = wrapped(message, 0.95 * axes.bbox.width / figure_of(axes).dpi / X_SMALL)
+    for before in [text for text in axes.texts if text.get_text() == shown]:
+        before.remove()
+    text = axes.text(
+        0.01,
+        0.01,
+        shown,
+        transform=axes.transAxes,
+        fontsize="x-small",
+        color="#B00020" if is_warning else "0.35",
+        va="bottom",
+        bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1},
+        zorder=10,
+    )
+    if not is_image:
+        find_corner(axes, text)
 
 
 def width_of(axes: "Axes") -> float:
-    """Return the width of axes, inches; of a new figure before its layout is computed."""
+    """Return the width of axes, inches; of a new figure before its layout is computed.
+
+    It is the room for them and their labels: images may take less, as their pixels are squares.
+    """
     figure = figure_of(axes)
     if figure.get_layout_engine() is not None and len(figure.axes) == 1:
-        return figure.get_figwidth() - MARGIN_INCHES
-    return axes.get_position().width * figure.get_figwidth()
+        return inches_of(figure)[0] - MARGIN_INCHES
+    return axes.get_position(original=True).width * inches_of(figure)[0]
 
 
 def height_of(axes: "Axes") -> float:
     """Return the height of axes, inches."""
-    return axes.get_position().height * figure_of(axes).get_figheight()
+    return axes.get_position(original=True).height * inches_of(figure_of(axes))[1]
 
 
-def character_inches() -> float:
-    """Return the mean width of a character of the size that style sheets set, inches."""
+def inches_of(figure: "Figure") -> tuple[float, float]:
+    """Return width and height of a figure or of a part of one, inches."""
+    return figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+
+
+def character_inches(size: str = "font.size") -> float:
+    """Return the mean width of a character of a size that style sheets set, inches."""
     import matplotlib as mpl
+    from matplotlib.font_manager import FontProperties
 
-    return CHARACTER_INCHES * float(mpl.rcParams["font.size"]) / 10
+    points = FontProperties(size=mpl.rcParams[size]).get_size_in_points()
+    return CHARACTER_INCHES * points / 10
 
 
 def wrapped(text: str, inches: float, *, most: int | None = 2) -> str:
     """Return a text in lines of this width, at most two or `most`, for text of matplotlib."""
     width = max(12, int(inches / character_inches()))
+    if any(len(word) > width for word in text.split(" ")):
+        text = text.replace("\N{NO-BREAK SPACE}", " ")
     lines = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
-    return "\n".join(lines).replace("$", r"\$")
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ").replace("$", r"\$")
 
 
-def label_below(axes: "Axes", label: str, words: str) -> None:
-    """Label the x axis, with words on bands below; each in lines that are no longer than it.
-
-    Both are whole, however many lines they need: without units and words bands would mislead.
-    """
-    width = width_of(axes)
-    lines = [wrapped(text, width, most=None) for text in (label, words)]
-    axes.set_xlabel("\n".join(filter(None, lines)))
+def label_axes(axes: "Axes", x: str, y: str) -> None:
+    """Label both axes with the labels of all results in them."""
+    axes.set_xlabel(wrapped(shared_label(axes, "x", x), width_of(axes)))
+    axes.set_ylabel(wrapped(shared_label(axes, "y", y), height_of(axes)))
 
 
 def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
@@ -343,7 +368,7 @@ def show_range(axes: "Axes", values: NDArray[np.float64]) -> None:
     note_values(axes, finite)
     reveal(axes, "y", finite)
     low, high = float(finite.min()), float(finite.max())
-    least = LEAST_RANGE * max(abs(low), abs(high))
+    least = MIN_RANGE * max(abs(low), abs(high))
     if high - low < least:
         middle = (low + high) / 2
         ends = [(0.0, middle - least / 2), (0.0, middle + least / 2)]
@@ -374,11 +399,25 @@ def figure_of(axes: "Axes") -> "Figure":
     return cast("Figure", axes.figure)
 
 
-def bare(axes: "Axes") -> None:
+def whole_ticks(axis: "Axis") -> None:
+    """Let an axis have ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+
+
+def turn_ticks(axis: "Axis") -> None:
+    """Let the names below an axis stand at an angle."""
+    for text in axis.get_ticklabels():
+        text.set(rotation=45, ha="right", rotation_mode="anchor")
+
+
+def bare(axes: "Axes", *, has_grid: bool = True) -> None:
     """Remove the upper and right borders of axes, and add horizontal grid lines."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
+    if has_grid:
+        axes.grid(axis="y", color="0.9", linewidth=0.8)
 
 
 def abscissa(
@@ -398,6 +437,103 @@ def shortened(label: str, most: int = LONGEST_LABEL) -> str:
     return short.replace("$", r"\$")
 
 
+def colours_in(axes: "Axes", look: Look, n: int) -> list[str]:
+    """Return the colours of the n series of a result, which earlier results in axes do not have."""
+    content = content_of(axes)
+    first, content.n_series = content.n_series, content.n_series + n
+    return palette(first + n)[first:] if look.color is None else look.colours(n)
+
+
+def point_size(n: int) -> float:
+    """Return the area of each of n points, in points², as style sheets scale it."""
+    return marker_size(max(2.0, min(16.0, 6000.0 / max(1, n))) ** 0.5) ** 2
+
+
+def marker_size(points: float) -> float:
+    """Return the size of a marker in points, as style sheets scale it."""
+    import matplotlib as mpl
+
+    return points * float(mpl.rcParams["lines.markersize"]) / 6
+
+
+def draw_counts(
+    axes: "Axes",
+    counts: NDArray[np.float64],
+    edges: Sequence[NDArray[np.float64]],
+    colours: str,
+    label: str = "count",
+) -> None:
+    """Draw counts in bins (`(nx, ny)`) as colours on a logarithmic scale; empty ones are white."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import LogLocator
+
+    most = max(2.0, float(counts.max(initial=0)))
+    mesh = axes.pcolormesh(
+        *(*edges, np.ma.masked_equal(counts.T, 0)),
+        cmap=colours,
+        norm=LogNorm(vmin=1, vmax=most),
+        rasterized=True,
+    )
+    ticks = LogLocator(subs=(1, 2, 5) if most < MAX_TICKED else (1,))
+    bar = figure_of(axes).colorbar(mesh, ax=axes, label=label, ticks=ticks, format="%d")
+    bar.minorticks_off()
+
+
+def draw_bars(
+    axes: "Axes",
+    x: NDArray[np.float64],
+    values: NDArray[np.float64],
+    half_widths: NDArray[np.float64],
+    colour: str,
+    label: str,
+    *,
+    is_lying: bool = False,
+) -> None:
+    """Draw values (`(n,)`) as bars, lying ones from the left, with the intervals that are known."""
+    draw = axes.barh if is_lying else axes.bar
+    draw(x, values, 0.8, color=colour, alpha=0.6, label=shortened(label))
+    halves = np.nan_to_num(half_widths)
+    axes.errorbar(
+        *((values, x) if is_lying else (x, values)),
+        xerr=halves if is_lying else None,
+        yerr=None if is_lying else halves,
+        fmt="none",
+        ecolor="0.2",
+        elinewidth=line_width(1.0),
+    )
+
+
+def unbroken(text: str) -> str:
+    """Return a text, such as a number with its error, that `wrapped` keeps in a line if it fits."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def draw_band(
+    axes: "Axes",
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    half_widths: NDArray[np.float64],
+    colour: str,
+) -> None:
+    """Draw the intervals of a curve as a band; half widths (`(n,)`) are NaN where it has a gap.
+
+    The interval of each point reaches to the middle between it and its neighbours.
+    """
+    known = np.isfinite(half_widths) & np.isfinite(y)
+    if not known.any():
+        return
+    points = np.arange(2 * len(y) - 1) / 2
+    half = np.interp(points, np.flatnonzero(known), half_widths[known])
+    middle, at = (np.interp(points, np.arange(len(y)), array) for array in (y, x))
+    before, after = known[np.floor(points).astype(int)], known[np.ceil(points).astype(int)]
+    where = before | after
+    low, high = middle - half, middle + half
+    if axes.get_yscale() == "log":
+        # Nothing below 0 is on a logarithmic axis.
+        low = np.maximum(low, middle / 10)
+    axes.fill_between(at, low, high, where=where.tolist(), color=colour, alpha=0.25, linewidth=0)
+
+
 def line(
     axes: "Axes",
     x: NDArray[np.float64],
@@ -407,8 +543,8 @@ def line(
     style: str = "-",
     *,
     look: Look = PLAIN,
-) -> int:
-    """Draw a series, a long one with its running average; return the width of that, in frames.
+) -> None:
+    """Draw a series, a long one as a pale line with its running average.
 
     An average that users ask for has gaps where values are not finite; others are then left out.
     """
@@ -422,20 +558,20 @@ def line(
         # A line of one frame would not be seen.
         marker = "o" if len(y) == 1 else None
         axes.plot(
-            *(x, y),
+            x,
+            y,
             color=colour,
             linestyle=style,
             linewidth=line_width(1.2),
             label=label,
             marker=marker,
         )
-        return 1
+        return
     axes.plot(x, y, color=colour, linewidth=line_width(0.5), alpha=0.35)
     # Of an even number of frames the middle is between two of them.
     first, second = (x[begin : begin + len(smooth)] for begin in ((width - 1) // 2, width // 2))
     middle = (first + second) / 2
     axes.plot(middle, smooth, color=colour, linestyle=style, linewidth=line_width(1.8), label=label)
-    return width
 
 
 def line_width(points: float) -> float:

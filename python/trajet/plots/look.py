@@ -1,8 +1,12 @@
 """Labels, colours and running averages of a figure, as users choose them."""
 
 import operator
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trajet.natural_order import natural
 
@@ -13,6 +17,11 @@ LINES = ("-", "--", ":", "-.")
 # The running average of a series covers 1/50 of its length, from 200 frames on.
 SMOOTHED_PART = 50
 SMOOTHED_FROM = 200
+# Width and height of a figure: 8x6cm, or two numbers of inches.
+FigureSize = str | tuple[float, float]
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_MIN_INCHES, _MAX_INCHES = 0.5, 50.0
 
 
 @dataclass(frozen=True)
@@ -21,16 +30,24 @@ class Look:
 
     Attributes
     ----------
-    label, color, smooth
+    label, color, smooth, mean, band, title
         As the parameters of `Table.plot`.
+    warning
+        A line of small text within the axes; empty for none.
+    must_have_intervals
+        Whether a line says so if no interval is resolved.
     """
 
     label: str | Sequence[str] | None = None
     color: str | Sequence[str] | None = None
     smooth: bool | int | None = None
+    mean: bool | None = None
+    band: bool | None = None
+    title: str | None = None
+    warning: str = ""
+    must_have_intervals: bool = False
 
     def __post_init__(self) -> None:
-        """Raise an error for a running average of no frames, or of no whole number of them."""
         smooth = self.smooth
         if smooth is None or isinstance(smooth, bool):
             return
@@ -42,18 +59,47 @@ class Look:
         if n_frames < 1:
             raise ValueError(f"{known}, not {smooth!r}")
 
+    def message(self, *, has_intervals: bool) -> str:
+        """Return the line of small text of a figure with or without intervals, or nothing."""
+        if has_intervals or not self.must_have_intervals:
+            return self.warning
+        missing = "95 % intervals are not resolved: too short to tell"
+        return f"{self.warning}; {missing}" if self.warning else f"note: {missing}"
+
     @property
     def is_named(self) -> bool:
-        """Whether labels are given: they are in the legend, and the figure has no title."""
+        """Whether labels are given: they are in the legend."""
         return self.label is not None
 
-    def title(self, title: str) -> str:
-        """Return the title of a figure with a legend: none if labels are given."""
-        return "" if self.is_named else title
+    def intervals(
+        self,
+        values: NDArray[np.float64],
+        half_widths: NDArray[np.float64] | None,
+        resolved: NDArray[np.bool_] | None,
+        *,
+        are_curves: bool = True,
+    ) -> NDArray[np.float64]:
+        """Return the half widths of the intervals that are drawn; NaN for the others.
 
-    def only_title(self, title: str) -> str:
-        """Return the title of an image, which has no legend: the label, if it is given."""
-        return title if self.label is None else self.names([title])[0]
+        Those that are not resolved are not, unless a user asks for all. If values are curves, along
+        the last dimension, nor are those of a curve of which most are not resolved: single ones
+        would mislead.
+
+        Parameters
+        ----------
+        values, half_widths, resolved
+            As those of a result; None if they are not known.
+        """
+        if half_widths is None or self.band is False:
+            return np.full(values.shape, np.nan)
+        if self.band or resolved is None:
+            return half_widths
+        known = np.isfinite(half_widths)
+        shown = known & resolved
+        if are_curves:
+            most = shown.sum(axis=-1, keepdims=True) >= known.sum(axis=-1, keepdims=True) / 2
+            shown &= most
+        return np.where(shown, half_widths, np.nan)
 
     def names(self, names: Sequence[str]) -> list[str]:
         """Return the names of series: the given labels, one for each.
@@ -96,14 +142,20 @@ class Look:
         colours = self.colours(len(order))
         return [colours[order.index(group)] for group in groups]
 
+    def check_unnamed(self) -> None:
+        """Raise a ValueError if a label is given for an image."""
+        if self.is_named:
+            raise ValueError("label names lines in a legend, and an image has none: use title=")
+
     def colour_map(self, usual: str) -> str:
         """Return the name of the map of colours of an image.
 
         Raises
         ------
         ValueError
-            If matplotlib has no such map.
+            If matplotlib has no such map, or a label is given.
         """
+        self.check_unnamed()
         if self.color is None:
             return usual
         from matplotlib import colormaps
@@ -125,6 +177,32 @@ class Look:
 
 
 PLAIN = Look()
+
+
+def inches_of_size(size: FigureSize) -> tuple[float, float]:
+    """Return the width and height of a figure, inches.
+
+    Raises
+    ------
+    ValueError
+        If the text is no size, or the figure is too small or too large.
+    """
+    if isinstance(size, str):
+        found = re.fullmatch(rf"\s*{_NUMBER}\s*[x×]\s*{_NUMBER}\s*(in|cm|mm)\s*", size)
+        if found is None:
+            raise ValueError(f"{size!r} is not a size: write 8x6cm, 85x60mm or 3.35x2.5in")
+        width, height = (float(found[k]) * _INCHES[found[3]] for k in (1, 2))
+    else:
+        width, height = size
+    if not all(_MIN_INCHES <= length <= _MAX_INCHES for length in (width, height)):
+        raise ValueError(f"{size!r} is not between {_MIN_INCHES:g} and {_MAX_INCHES:g} inches")
+    return width, height
+
+
+def first_of(n: int) -> str:
+    """Return the title of the legend of `n` series, of which only as many as colours are drawn."""
+    most = len(COLOURS)
+    return f"first {most} of {n} series" if n > most else ""
 
 
 def palette(n: int) -> list[str]:

@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    MOST_BINS,
+    MAX_BINS,
     axes_of,
     bare,
     begin_at_zero,
-    figure_of,
-    height_of,
-    label_below,
-    legend_of,
+    check_axes,
+    colours_in,
+    draw_band,
+    finish,
+    label_axes,
     line_width,
+    marker_size,
+    new_figure,
     shortened,
     show_range,
-    titled,
-    two_axes,
-    wrapped,
 )
-from trajet.plots.look import COLOURS, PLAIN, Look
-from trajet.plots.shared_axes import lag_axis, limit, limits, shared_label, take_unit
+from trajet.plots.look import COLOURS, PLAIN, Look, first_of
+from trajet.plots.shared_axes import lag_axis, limit, limits, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,13 +32,11 @@ if TYPE_CHECKING:
 
 # Opacity of bands.
 _ALPHA = 0.15
-# Labels of lines and bands of means that are not resolved; legends leave out what begins with "_".
-_UNRESOLVED_LINE, _UNRESOLVED_BAND = "_mean, not resolved", "_band, not resolved"
 
 
 @dataclass(frozen=True)
 class Means:
-    """Means of several series; every array is `(n_series,)`.
+    """Means of several series; every array is `(n_series,)`, or `(n, n_series)` of parts of them.
 
     Attributes
     ----------
@@ -53,81 +51,59 @@ class Means:
     resolved: NDArray[np.bool_]
 
 
-def draw_bands(
-    axes: "Axes",
-    means: Means,
-    colours: Sequence[str],
-    *,
-    upright: bool = False,
-    is_alone: bool = True,
-) -> str:
-    """Draw each mean as a line with a band, and return words on them for the label of an axis.
+def draw_means(
+    axes: "Axes", means: Means, colours: Sequence[str], look: Look, *, upright: bool = False
+) -> None:
+    """Draw each mean as a line, and its 95 % interval as a band, as far as it is resolved.
 
-    The limits of the axes stay as they are. Of a mean that is not resolved the band is hatched, and
-    left out, also that of an earlier result, if there are others: wide bands hide one another.
+    Users can ask for others, or for none. The limits of the axes stay as they are.
 
     Parameters
     ----------
     axes
         The axes, whose y axis, or x axis if `upright`, shows the values.
     means, colours
-        The means, and their colours.
+        The means, at most as many as there are colours, and their colours.
     upright
         Whether bands are vertical.
-    is_alone
-        Whether the axes have no other results, so that a wide band hides nothing.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
     transform = axes.get_xaxis_transform() if upright else axes.get_yaxis_transform()
-    known = np.flatnonzero(np.isfinite(means.half_width))
-    if not is_alone:
-        for patch in [one for one in axes.patches if one.get_label() == _UNRESOLVED_BAND]:
-            patch.remove()
-    is_alone = is_alone and len(known) == 1
-    for k in known[: len(COLOURS)].tolist():
-        colour, mean, half = colours[k], float(means.mean[k]), float(means.half_width[k])
-        ends = ([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])
-        is_resolved = bool(means.resolved[k])
-        middle = Line2D(*ends, transform=transform, color=colour, linestyle="--")
-        middle.set(linewidth=line_width(0.8), label="" if is_resolved else _UNRESOLVED_LINE)
-        axes.add_artist(middle)
-        if not is_resolved and not is_alone:
-            continue
-        corner = (mean - half, 0.0) if upright else (0.0, mean - half)
-        size = (2 * half, 1.0) if upright else (1.0, 2 * half)
-        band = Rectangle(
-            corner,
-            *size,
-            transform=transform,
-            facecolor=(colour, _ALPHA),
-            edgecolor=(colour, 2 * _ALPHA),
-            linewidth=0,
-            hatch=None if is_resolved else "//",
-            zorder=0.9,
-            label="" if is_resolved else _UNRESOLVED_BAND,
-        )
-        axes.add_artist(band)
-    unresolved = any(drawn.get_label() == _UNRESOLVED_LINE for drawn in axes.lines)
-    if not len(known) and not unresolved:
-        return ""
-    return "band: 95 % interval of the mean" + (
-        f"; {'hatched' if is_alone else 'no band'}: not resolved" * unresolved
-    )
+    has_line = means.resolved if look.mean is None else np.full(len(means.mean), look.mean)
+    has_band = has_line & means.resolved if look.band is None else np.full(len(has_line), look.band)
+    for k, colour in enumerate(colours[: len(COLOURS)]):
+        mean, half = float(means.mean[k]), float(means.half_width[k])
+        if has_line[k] and np.isfinite(mean):
+            middle = Line2D(
+                *(([mean, mean], [0.0, 1.0]) if upright else ([0.0, 1.0], [mean, mean])),
+                transform=transform,
+                color=colour,
+                linestyle="--",
+                linewidth=line_width(0.8),
+            )
+            axes.add_artist(middle)
+        if has_band[k] and np.isfinite(half):
+            band = Rectangle(
+                (mean - half, 0.0) if upright else (0.0, mean - half),
+                *((2 * half, 1.0) if upright else (1.0, 2 * half)),
+                transform=transform,
+                facecolor=(colour, _ALPHA),
+                linewidth=0,
+                zorder=0.9,
+            )
+            axes.add_artist(band)
 
 
 def convergence(
     lengths: NDArray[np.float64],
-    means: NDArray[np.float64],
-    half_widths: NDArray[np.float64],
+    means: Means,
     correlation_times: NDArray[np.float64],
-    resolved: NDArray[np.bool_],
     *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     quantity: str,
     unit: str,
-    title: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -137,56 +113,49 @@ def convergence(
     ----------
     lengths
         `(n,)`, lengths of the parts, in `unit`.
-    means, half_widths, correlation_times, resolved
+    means, correlation_times
         `(n, n_series)`: of each part, at most as many series as there are colours.
     labels
-        Name of each series.
-    quantity, title
-        Label of the y axis, and title.
+        Name of each series, of which only the first may be drawn.
+    quantity
+        Label of the y axis.
     unit
         "ps" or "frames".
     ax
         Axes for the means; None for a figure of its own with both.
     """
-    left, right = two_axes(ax, (9.0, 4.0), width_ratios=(3, 2))
+    check_axes(ax)
+    left, right = ax, None
+    if left is None:
+        figure = new_figure((9.0, 4.0), panels=2)
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     before = limits(left, "y")
     x, shown = lengths, unit
     if unit == "ps" and len(lengths):
         x, shown = lag_axis(left, lengths, float(np.ptp(lengths)))
     else:
         take_unit(left, "frame", "numbers of frames")
-    x_label = shared_label(left, "x", f"length of the series ({shown})")
-    names, colours = look.names(labels), look.colours(len(labels))
-    for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
-        mean, half = means[:, k], half_widths[:, k]
-        left.plot(x, mean, color=colour, label=shortened(label), marker=".", markersize=3)
-        low, high, clear = mean - half, mean + half, resolved[:, k]
-        if not clear.all():
-            edge = (colour, 2 * _ALPHA)
-            # Also between a length that is not resolved and one that is.
-            unclear = np.convolve(~clear, np.ones(3), "same") > 0
-            left.fill_between(
-                *(x, low, high, unclear), facecolor="none", edgecolor=edge, linewidth=0, hatch="//"
-            )
-        left.fill_between(x, low, high, where=clear, color=colour, alpha=_ALPHA, linewidth=0)
+    x_label = f"length of the series ({shown})"
+    n_series = means.mean.shape[1]
+    names, colours = look.names(labels[:n_series]), colours_in(left, look, n_series)
+    # Points of a curve stand for runs of other lengths: each has its interval, if it is resolved.
+    halves = look.intervals(means.mean, means.half_width, means.resolved, are_curves=False)
+    size = marker_size(3)
+    for k, (name, colour) in enumerate(zip(names, colours, strict=True)):
+        mean = means.mean[:, k]
+        left.plot(x, mean, color=colour, label=shortened(name), marker=".", markersize=size)
+        draw_band(left, x, mean, halves[:, k], colour)
         if right is not None:
-            right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=3)
-    _limit(left, means, half_widths, before)
-    hatched = "" if resolved.all() else "; hatched: not resolved"
-    label_below(left, x_label, f"band: 95 % interval of the mean{hatched}")
-    left.set_ylabel(wrapped(shared_label(left, "y", f"mean {quantity}"), height_of(left)))
-    titled(left, look.title(title))
+            right.plot(x, correlation_times[:, k], color=colour, marker=".", markersize=size)
+    _limit(left, means.mean, halves, before)
+    label_axes(left, x_label, f"mean {quantity}")
     left.margins(x=0)
-    bare(left)
-    if len(labels) > 1 or look.is_named:
-        legend_of(left, ax)
     if right is not None:
-        label_below(right, x_label, "")
-        right.set_ylabel(wrapped(f"correlation time ({unit})", height_of(right)))
+        label_axes(right, x_label, f"correlation time ({unit})")
         right.margins(x=0)
         show_range(right, correlation_times)
         bare(right)
-    return figure_of(left)
+    return finish(left, ax, look, note=first_of(len(labels)))
 
 
 def _limit(
@@ -212,23 +181,26 @@ def _limit(
 
 def histogram(
     values: NDArray[np.float64],
-    means: Means,
+    means: Means | None,
     *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     quantity: str,
-    title: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
     """Draw the distribution of series (`(n_frames, n_series)`), with their means as bands."""
     axes = axes_of(ax, (6.4, 4.0))
-    is_alone = not axes.has_data()
     take_unit(axes, "values", f"values, {quantity}")
     seen = values[np.isfinite(values)]
-    count = min(MOST_BINS, max(10, int(np.sqrt(len(values)))))
-    bins = np.histogram_bin_edges(seen, count).tolist()
-    names, colours = look.names(labels), look.colours(len(labels))
-    for k, (label, colour) in enumerate(zip(names, colours, strict=True)):
+    count = min(MAX_BINS, max(10, int(np.sqrt(len(values)))))
+    if (seen == np.round(seen)).all() and 0 < np.ptp(seen) < MAX_BINS:
+        # Each number of a count has a bin of its own.
+        bins = np.arange(seen.min() - 0.5, seen.max() + 1).tolist()
+    else:
+        bins = np.histogram_bin_edges(seen, count).tolist()
+    n_series = values.shape[1]
+    names, colours = look.names(labels[:n_series]), colours_in(axes, look, n_series)
+    for k, (name, colour) in enumerate(zip(names, colours, strict=True)):
         column = values[:, k]
         finite = column[np.isfinite(column)]
         if finite.size:
@@ -240,15 +212,11 @@ def histogram(
                 edgecolor=colour,
                 facecolor=(colour, 0.25),
                 linewidth=line_width(1.2),
-                label=shortened(label),
+                label=shortened(name),
             )
-    words = draw_bands(axes, means, colours, upright=True, is_alone=is_alone)
-    label_below(axes, shared_label(axes, "x", quantity), words)
-    axes.set_ylabel("density")
-    titled(axes, look.title(title))
+    if means is not None:
+        draw_means(axes, means, colours, look, upright=True)
+    label_axes(axes, quantity, "density")
     axes.margins(x=0)
     begin_at_zero(axes)
-    bare(axes)
-    if len(labels) > 1 or look.is_named:
-        legend_of(axes, ax)
-    return figure_of(axes)
+    return finish(axes, ax, look, note=first_of(len(labels)))

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.plots.drawable import Numbers, ResultAxis
 from trajet.plots.drawing import (
     axes_of,
     figure_of,
+    finish,
     height_of,
-    name_ticks,
+    label_axes,
     new_figure,
-    titled,
     width_of,
     wrapped,
 )
 from trajet.plots.look import PLAIN, Look
-from trajet.plots.residues import draw_chains_of_image
+from trajet.plots.residues import along, draw_chains_of_image, has_room, name_places, numbered
 from trajet.plots.shared_axes import even_time_axis, even_times
 
 if TYPE_CHECKING:
@@ -25,113 +26,127 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Frames of an image of pairs along each side, at most.
-MOST_PIXELS = 2000
+MAX_PIXELS = 2000
 
 
 def matrix(
     values: NDArray[np.float64],
-    rows: NDArray[np.str_],
-    columns: NDArray[np.str_],
+    sides: Sequence[ResultAxis],
+    labels: tuple[str, str],
     *,
     quantity: str,
-    axes: tuple[str, str],
     ax: "Axes | None" = None,
-    of: str = "atom",
     look: Look = PLAIN,
 ) -> "Figure":
     """Draw a matrix of pairs (`(n_rows, n_columns)`) as an image, the first row at the bottom.
 
     Parameters
     ----------
-    rows, columns
-        Labels of the atoms, or names of groups.
+    sides
+        The places of rows and columns: atoms, residues or groups.
+    labels
+        Labels of the axes of rows and columns.
     quantity
         Quantity of the colours.
-    axes
-        Selection of the rows and of the columns.
-    of
-        Noun for a row or a column.
     """
-    drawn = axes_of(ax, (5.6, 4.6))
-    image = drawn.imshow(
-        values,
+    # Compressed: the bar of colours is as high as the map beside it.
+    axes = axes_of(ax, (5.8, 4.8), layout="compressed")
+    _draw_image(axes, values, quantity, look.colour_map("viridis"))
+    _name_sides(axes, values.shape, sides, labels)
+    return finish(axes, ax, look, is_image=True)
+
+
+def _draw_image(
+    axes: "Axes",
+    values: NDArray[np.float64],
+    quantity: str,
+    colours: str,
+    highest: float | None = None,
+) -> None:
+    """Draw a matrix of pairs with a scale of its colours, from 0 to the `highest` if it is given.
+
+    Values that are not finite are grey.
+    """
+    axes.set_facecolor("0.85")
+    image = axes.imshow(
+        np.ma.masked_invalid(values),
         origin="lower",
-        cmap=look.colour_map("viridis"),
-        aspect="auto",
+        cmap=colours,
+        vmin=None if highest is None else 0,
+        vmax=highest,
+        aspect="equal" if _is_square(values.shape) else "auto",
         interpolation="nearest",
     )
-    titled(drawn, look.only_title(""))
-    drawn.figure.colorbar(image, ax=drawn, label=quantity)
-    for axis, atoms, label in (
-        (drawn.yaxis, rows, axes[0]),
-        (drawn.xaxis, columns, axes[1]),
-    ):
-        name_ticks(axis, atoms.tolist(), turned=axis is drawn.xaxis)
-        length = height_of(drawn) if axis is drawn.yaxis else width_of(drawn)
-        axis.set_label_text(wrapped(f"{of} ({label})", length))
-    return figure_of(drawn)
+    figure_of(axes).colorbar(image, ax=axes, label=wrapped(quantity, height_of(axes)))
+
+
+def _is_square(shape: tuple[int, ...]) -> bool:
+    """Return whether the pixels of an image are squares: not of one that is much too narrow."""
+    return max(shape) <= 3 * min(shape)
+
+
+def _name_sides(
+    axes: "Axes", shape: tuple[int, ...], sides: Sequence[ResultAxis], labels: tuple[str, str]
+) -> None:
+    """Name rows and columns of an image, and draw lines between chains."""
+    width, height = width_of(axes), height_of(axes)
+    if _is_square(shape):
+        pixel = min(width / shape[1], height / shape[0])
+        width, height = pixel * shape[1], pixel * shape[0]
+    # Names on one side beside numbers on the other would be read as something else.
+    of_axes = [(axes.yaxis, sides[0], height), (axes.xaxis, sides[1], width)]
+    has_names = all(has_room(*one) for one in of_axes)
+    are_numbered = [name_places(*one, has_names=has_names) for one in of_axes]
+    y, x = (
+        numbered(label) if has else label for label, has in zip(labels, are_numbered, strict=True)
+    )
+    draw_chains_of_image(axes, sides[0], "y")
+    draw_chains_of_image(axes, sides[1], "x")
+    label_axes(axes, x, y)
 
 
 def contact_map(
-    values: NDArray[np.float64],
-    row_names: Sequence[str],
-    column_names: Sequence[str],
-    *,
-    labels: tuple[str, str],
-    title: str,
-    of: str,
-    half_widths: NDArray[np.float64] | None = None,
-    ax: "Axes | None" = None,
-    look: Look = PLAIN,
+    result: Numbers, labels: tuple[str, str], ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
-    """Draw fractions of frames (`(n_rows, n_columns)`) as an image, the first row at the bottom.
+    """Draw fractions of frames (`(n_rows, n_columns)`) as an image, or those of one row as bars.
 
-    Pairs that are left out are grey.
+    Of many bars, those of pairs that are never in contact are left out. In images, pairs that are
+    left out are grey. Without `ax`, an image of intervals is beside that of the fractions, if some
+    are drawn.
 
     Parameters
     ----------
-    row_names, column_names
-        Names of the rows and columns, some of which are shown.
     labels
         Labels of the axes of rows and columns.
-    of
-        Noun for a row or a column: lines are drawn between chains of residues.
-    half_widths
-        Longer sides of the intervals of the fractions, in their shape, for a second image; grey
-        where they are not known. None, or `ax`, for no such image.
     """
-    if ax is None and half_widths is not None:
-        # Compressed: bars of colours are as high as the maps beside them.
-        figure = new_figure((10.6, 4.8), layout="compressed")
+    values = result.values
+    halves = look.intervals(values, result.half_widths, result.resolved, are_curves=False)
+    if 1 in values.shape:
+        one, others = result.axes if values.shape[0] == 1 else result.axes[::-1]
+        return along(
+            others,
+            np.nan_to_num(values.ravel()),
+            halves.ravel(),
+            quantity=f"fraction in contact with {one.labels()[0]}",
+            is_bars=True,
+            by_name=True,
+            highest=1.0,
+            ax=ax,
+            look=look,
+        )
+    if ax is None and np.isfinite(halves).any():
+        figure = new_figure((10.6, 4.8), panels=2, layout="compressed")
         panels = list(figure.subplots(1, 2, sharey=True))
     else:
         panels = [axes_of(ax, (5.8, 4.8), layout="compressed")]
-    drawn = [(values, look.colour_map("Blues"), 1.0, "fraction of frames")]
-    if len(panels) == 2 and half_widths is not None:
-        largest = float(np.nanmax(half_widths, initial=0.0)) or 1.0
-        drawn.append((half_widths, "Oranges", largest, "± 95 % of the fraction"))
-    for axes, (numbers, colours, most, bar) in zip(panels, drawn, strict=True):
-        axes.set_facecolor("0.85")
-        image = axes.imshow(
-            np.ma.masked_invalid(numbers),
-            origin="lower",
-            cmap=colours,
-            vmin=0,
-            vmax=most,
-            aspect="equal" if max(values.shape) <= 3 * min(values.shape) else "auto",
-            interpolation="nearest",
-        )
-        figure_of(axes).colorbar(image, ax=axes, label=bar)
-        sides = [(axes.xaxis, column_names, labels[1]), (axes.yaxis, row_names, labels[0])]
-        for axis, names, label in sides if axes is panels[0] else sides[:1]:
-            name_ticks(axis, names, turned=axis is axes.xaxis)
-            length = height_of(axes) if axis is axes.yaxis else width_of(axes)
-            axis.set_label_text(wrapped(label, length))
-            if of == "residue":
-                draw_chains_of_image(axes, names, "y" if axis is axes.yaxis else "x")
-    # A narrow map has room beside it.
-    titled(panels[0], look.only_title(title), figure_of(panels[0]).get_figwidth() / 2)
-    return figure_of(panels[0])
+    _draw_image(panels[0], values, "fraction of frames", look.colour_map("Blues"), 1.0)
+    for axes in panels[1:]:
+        _draw_image(axes, halves, "± 95 %", "Oranges", float(np.nanmax(halves)) or 1.0)
+    for axes in panels:
+        _name_sides(axes, values.shape, result.axes, labels)
+        if ax is None:
+            axes.label_outer()
+    return finish(panels, ax, look, is_image=True, half_widths=halves)
 
 
 def frame_pairs(
@@ -161,7 +176,7 @@ def frame_pairs(
     # Compressed: the bar of colours is as high as the image beside it.
     axes = axes_of(ax, (5.6, 4.6), layout="compressed")
     sides = [columns or rows, rows]
-    steps = [-(-len(frames) // MOST_PIXELS) or 1 for _, frames in sides]
+    steps = [-(-len(frames) // MAX_PIXELS) or 1 for _, frames in sides]
     shown = np.ma.masked_invalid(np.asarray(values[:: steps[1], :: steps[0]]))
     extent: list[float] = []
     for (times, frames), axis, label in zip(
@@ -185,5 +200,4 @@ def frame_pairs(
         vmin=0,
     )
     figure_of(axes).colorbar(image, ax=axes, label=quantity)
-    titled(axes, look.only_title("" if columns else f"pairs of frames, {labels[0]}"))
-    return figure_of(axes)
+    return finish(axes, ax, look, is_image=True)

@@ -1,4 +1,4 @@
-"""Figures of secondary structure and of hydrogen bonds."""
+"""Figures of secondary structure, of hydrogen bonds, and of lifetimes."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -6,39 +6,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.digits import in_digits
+from trajet.plots.drawable import Numbers, OfFrames
 from trajet.plots.drawing import (
-    LONGEST_TICK,
-    MOST_BINS,
-    abscissa,
+    MAX_BINS,
     axes_of,
-    bare,
+    colours_in,
+    draw_bars,
+    draw_counts,
     figure_of,
-    label_below,
-    legend_of,
-    line,
+    finish,
+    height_of,
+    label_axes,
     line_width,
-    new_figure,
     shortened,
-    show_range,
-    titled,
-    width_of,
 )
 from trajet.plots.look import PLAIN, Look
-from trajet.plots.residues import draw_chains_of_image
-from trajet.plots.shared_axes import (
-    OF_CHOICE,
-    even_time_axis,
-    lag_axis,
-    limit,
-    limits,
-    shared_label,
-    take_unit,
-)
+from trajet.plots.residues import draw_chains_of_image, name_places
+from trajet.plots.shared_axes import OF_CHOICE, even_time_axis, lag_axis, limit, limits, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
 
 # Colours of classes of secondary structure: helices are blue, strands orange.
 CLASS_COLOURS = {
@@ -51,44 +40,30 @@ CLASS_COLOURS = {
     "S": "#B5D99C",
     "-": "#F2F2F2",
 }
-# Width of the legend of classes.
-LEGEND_INCHES = 2.3
-# Least width of a figure that has this legend beside its axes.
-_LEAST_BESIDE = 6.0
-# Distance of a legend below axes.
-_BELOW_INCHES = 0.45
 # Pairs whose occupancies are drawn.
-MOST_BARS = 12
+MAX_BARS = 12
 # Most characters of the name of such a pair.
 LONGEST_PAIR = 48
 
 
 def secondary_structure(
+    result: OfFrames,
     codes: NDArray[np.uint8],
-    times: NDArray[np.float64],
-    frames: NDArray[np.int64],
-    *,
     classes: Mapping[str, str],
-    labels: tuple[str, ...],
-    title: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the class of each residue against time, with the share of each class in the legend.
+    """Draw the class of each residue against time.
 
     Parameters
     ----------
+    result
+        Its axes are frames and residues. If the steps between frames are not equal, the x axis
+        counts the chosen frames; else it is that of `series`.
     codes
         `(n_frames, n_residues)`, numbers of classes in their order.
-    times, frames
-        `(n_frames,)`, ps and frame numbers; the x axis is that of `series`. If the steps between
-        frames are not equal, it counts the chosen frames.
     classes
         Names of the classes by letters.
-    labels
-        Names of the residues, some of which are written beside the axis.
-    title
-        Title of the figure.
 
     Raises
     ------
@@ -96,224 +71,136 @@ def secondary_structure(
         If the given axes, or others that share their x axis, show something else along it.
     """
     from matplotlib.colors import ListedColormap
-    from matplotlib.patches import Patch
 
-    colours = {letter: CLASS_COLOURS[letter] for letter in classes}
+    colours = [CLASS_COLOURS[letter] for letter in classes]
     if look.color is not None:
-        colours = dict(zip(classes, look.colours(len(classes)), strict=True))
+        colours = look.colours(len(classes))
+    look.check_unnamed()
     axes = axes_of(ax, (9.0, 5.0))
-    x, x_label = even_time_axis(axes, times, frames)
+    x, x_label = even_time_axis(axes, result.times, result.frames)
     before = limits(axes, "x")
     # Each frame and each residue is a cell around its place.
     half = (x[-1] - x[0]) / (2 * (len(x) - 1)) if len(x) > 1 else 0.5
     ends = (x[0] - half, x[-1] + half) if len(x) else (0.0, 1.0)
-    axes.imshow(
-        codes.T,
+    # Only classes that occur have a colour.
+    seen = np.unique(codes)
+    image = axes.imshow(
+        np.searchsorted(seen, codes).T,
         aspect="auto",
         origin="lower",
         interpolation="nearest",
-        cmap=ListedColormap(list(colours.values())),
+        cmap=ListedColormap([colours[k] for k in seen]),
         vmin=-0.5,
-        vmax=len(classes) - 0.5,
+        vmax=max(1, len(seen)) - 0.5,
         extent=(*ends, -0.5, codes.shape[1] - 0.5),
     )
-    ticks = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), 12)).astype(int))
-    axes.set_yticks(ticks, [shortened(labels[k], LONGEST_TICK) for k in ticks])
-    draw_chains_of_image(axes, labels, "y")
+    bar = figure_of(axes).colorbar(image, ax=axes)
+    names = list(classes.values())
+    bar.set_ticks(list(range(len(seen))), labels=[names[k] for k in seen])
+    bar.ax.tick_params(length=0)
+    name_places(axes.yaxis, result.axes[1], height_of(axes))
+    draw_chains_of_image(axes, result.axes[1], "y")
     if len(x) > 1:
         # It begins at the first time; chosen frames are seen whole. Axes beside it may still grow.
         shown = ends if x_label == OF_CHOICE else (x[0], x[-1])
         limit(axes, "x", shown, before, keep_auto=True)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel("residue")
-    title = look.only_title(title)
-    is_wide = ax is None and figure_of(axes).get_figwidth() >= _LEAST_BESIDE
-    titled(axes, title, width_of(axes) - (LEGEND_INCHES if is_wide else 0))
-    shares = np.bincount(codes.ravel(), minlength=len(classes)) / max(1, codes.size)
-    handles = [
-        Patch(
-            facecolor=colours[letter],
-            edgecolor="0.6",
-            linewidth=0.6,
-            label=f"{letter}  {name}, {100 * share:.1f} %" if ax is None else letter,
-        )
-        for (letter, name), share in zip(classes.items(), shares, strict=True)
-        if share > 0
-    ]
-    if is_wide:
-        figure_of(axes).legend(handles=handles, loc="outside right upper", frameon=False)
-    elif ax is None:
-        figure_of(axes).legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
-    else:
-        _legend_below(axes, handles)
-    return figure_of(axes)
-
-
-def _legend_below(axes: "Axes", handles: "Sequence[Patch]") -> None:
-    """Add a legend of short names in one row below the label of the x axis."""
-    from matplotlib.transforms import ScaledTranslation
-
-    down = ScaledTranslation(0, -_BELOW_INCHES, figure_of(axes).dpi_scale_trans)
-    axes.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=axes.transAxes + down,
-        ncols=len(handles),
-        frameon=False,
-        fontsize="small",
-        handlelength=0.8,
-        handletextpad=0.3,
-        columnspacing=0.8,
-        borderpad=0,
-    )
-
-
-def hydrogen_bonds(
-    values: NDArray[np.float64],
-    times: NDArray[np.float64],
-    frames: NDArray[np.int64],
-    occupancies: NDArray[np.float64],
-    labels: Sequence[str],
-    lifetimes: tuple[NDArray[np.float64], Mapping[str, NDArray[np.float64]]] | None,
-    *,
-    title: str,
-    look: Look = PLAIN,
-) -> "Figure":
-    """Draw the number of hydrogen bonds (`(n_frames,)`) against time, and occupancies of pairs.
-
-    Parameters
-    ----------
-    occupancies
-        `(n_pairs,)`, descending.
-    labels
-        Names of the first pairs, which are drawn.
-    lifetimes
-        Lags (ps) and correlation functions, drawn below; or None.
-    """
-    rows = 1 if lifetimes is None else 2
-    figure = new_figure((10.0, 4.0 + 2.0 * (rows - 1)), panels=2)
-    grid = figure.add_gridspec(rows, 2, width_ratios=(3, 2))
-    left, right = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[:, 1])
-    if lifetimes is not None:
-        below = figure.add_subplot(grid[1, 0])
-        _correlations(below, *lifetimes, PLAIN)
-        legend_of(below, None)
-    x, x_label = abscissa(times, frames)
-    (colour,), (title,) = look.colours(1), look.names([title])
-    smoothed = line(left, x, values, "", colour, look=look)
-    bold = f"; bold: mean of {smoothed} neighbouring frames" if smoothed > 1 else ""
-    label_below(left, x_label + bold, "")
-    left.set_ylabel("hydrogen bonds")
-    titled(left, title)
-    left.margins(x=0)
-    show_range(left, values)
-    bare(left)
-    _bars(right, occupancies, labels, colour)
-    return figure
+    label_axes(axes, x_label, "residue")
+    return finish(axes, ax, look, is_image=True)
 
 
 def occupancies(
-    values: NDArray[np.float64],
-    labels: Sequence[str],
-    *,
-    title: str,
-    half_widths: NDArray[np.float64] | None = None,
-    ax: "Axes | None" = None,
-    look: Look = PLAIN,
+    result: Numbers, labels: Sequence[str], ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
     """Draw occupancies (`(n_pairs,)`, descending) of the pairs that have labels, with intervals."""
     axes = axes_of(ax, (6.4, 4.0))
-    _bars(axes, values, labels, *look.colours(1))
-    words = ""
-    if half_widths is not None:
-        n = len(labels)
-        bars = np.nan_to_num(half_widths[:n])
-        axes.errorbar(
-            values[:n], np.arange(n), xerr=bars, fmt="none", ecolor="0.2", linewidth=1, capsize=2
-        )
-        words = "bars: 95 % intervals"
-    titled(axes, look.only_title(title), words=words)
-    return figure_of(axes)
+    # Bars of other pairs would stand beside names that are not theirs.
+    take_unit(axes, ("occupancy", *labels), "pairs of atoms")
+    n = len(labels)
+    (colour,), (name,) = colours_in(axes, look, 1), look.names([""])
+    known, resolved = result.half_widths, result.resolved
+    halves = look.intervals(result.values, known, resolved, are_curves=False)[:n]
+    y = np.arange(n, dtype=np.float64)
+    draw_bars(axes, y, result.values[:n], halves, colour, name, is_lying=True)
+    shown = [shortened(label, LONGEST_PAIR) for label in labels]
+    axes.set_yticks(y, shown if ax is None else [])
+    axes.tick_params(axis="y", labelsize="small", length=0)
+    for k, label in enumerate([] if ax is None else shown):
+        # There may be no room beside the axes of a user.
+        axes.text(0.01, k, label, va="bottom", fontsize="small")
+    axes.set_ylim(max(n, 1) - 0.4, -0.6 if ax is None else -1.0)
+    axes.set_xlim(0, 1)
+    n_all = len(result.values)
+    axes.set_xlabel(f"occupancy of the first {n} of {n_all} pairs" if n < n_all else "occupancy")
+    return finish(axes, ax, look, has_grid=False, half_widths=halves)
 
 
 def correlations(
     times: NDArray[np.float64],
     curves: Mapping[str, NDArray[np.float64]],
-    *,
-    title: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
+    quantity: str = "correlation",
 ) -> "Figure":
     """Draw correlation functions (`(n_lags,)`, by name) against the lag (ps)."""
     axes = axes_of(ax, (6.4, 4.0))
-    _correlations(axes, times, curves, look)
-    titled(axes, look.title(title))
-    legend_of(axes, ax)
-    return figure_of(axes)
-
-
-def _correlations(
-    axes: "Axes",
-    times: NDArray[np.float64],
-    curves: Mapping[str, NDArray[np.float64]],
-    look: Look,
-) -> None:
-    """Draw correlation functions."""
     x, unit = lag_axis(axes, times)
     before = limits(axes, "y")
-    names, colours = look.names(list(curves)), look.colours(len(curves))
+    names, colours = look.names(list(curves)), colours_in(axes, look, len(curves))
     for label, colour, values in zip(names, colours, curves.values(), strict=True):
         axes.plot(x, values, color=colour, linewidth=line_width(1.5), label=shortened(label))
-    axes.set_xlabel(shared_label(axes, "x", f"lag ({unit})"))
-    axes.set_ylabel(shared_label(axes, "y", "correlation"))
+    label_axes(axes, f"lag ({unit})", quantity)
     axes.margins(x=0)
     limit(axes, "y", (0, 1.02), before)
-    bare(axes)
+    return finish(axes, ax, look)
 
 
-def _bars(axes: "Axes", values: NDArray[np.float64], labels: Sequence[str], colour: str) -> None:
-    """Draw horizontal bars, the first one on top."""
-    shown = values[: len(labels)]
-    # Bars of other pairs would stand beside names that are not theirs.
-    take_unit(axes, ("occupancy", *labels), "pairs of atoms")
-    axes.barh(np.arange(len(shown)), shown, color=colour, height=0.7)
-    axes.set_yticks(
-        np.arange(len(shown)),
-        [shortened(label, LONGEST_PAIR) for label in labels],
-        fontsize="small",
-    )
-    axes.set_ylim(max(len(shown), 1) - 0.4, -0.6)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel(f"occupancy of the first {len(shown)} of {len(values)} pairs")
-    axes.spines[["top", "right"]].set_visible(False)
+def dwell_times(
+    times: NDArray[np.float64],
+    values: NDArray[np.float64],
+    rates: tuple[float, float, float],
+    ax: "Axes | None" = None,
+    look: Look = PLAIN,
+) -> "Figure":
+    """Draw the distribution of dwell times, and that of the rate with its 95 % interval.
+
+    Parameters
+    ----------
+    times, values
+        `(n_ages,)`, ages in ps, and fractions that last longer.
+    rates
+        The rate and the ends of its interval, 1/ps.
+    """
+    axes = axes_of(ax, (6.4, 4.0))
+    x, unit = lag_axis(axes, times)
+    before = limits(axes, "y")
+    rate, low, high = rates
+    names = look.names(["Kaplan-Meier", f"rate {in_digits(rate, significant=3)} 1/ps"])
+    colours = colours_in(axes, look, 2)
+    width = line_width(1.5)
+    axes.plot(x, values, "-", color=colours[0], linewidth=width, label=shortened(names[0]))
+    axes.lines[-1].set_drawstyle("steps-post")
+    if np.isfinite(rate):
+        fit, label = np.exp(-rate * times), shortened(names[1])
+        axes.plot(x, fit, "--", color=colours[1], linewidth=width, label=label)
+        if look.band is not False:
+            fastest, slowest = np.exp(-high * times), np.exp(-low * times)
+            axes.fill_between(x, fastest, slowest, color=colours[1], alpha=0.2, linewidth=0)
+    label_axes(axes, f"dwell time ({unit})", "fraction that lasts longer")
+    axes.margins(x=0)
+    limit(axes, "y", (0, 1.02), before)
+    return finish(axes, ax, look)
 
 
 def hydrogen_bond_geometry(
     distances: NDArray[np.float64],
     angles: NDArray[np.float64],
-    *,
-    title: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
     """Draw how often distances (Å) and angles (degrees) of hydrogen bonds occur together."""
-    from matplotlib.colors import LogNorm
-
     axes = axes_of(ax, (5.6, 4.2))
-    bins = min(MOST_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
+    bins = min(MAX_BINS, max(10, int(np.sqrt(len(distances)) / 4)))
     counts, x, y = np.histogram2d(distances, angles, bins=bins)
-    norm = LogNorm(vmin=1, vmax=max(2.0, float(counts.max())))
-    mesh = axes.pcolormesh(
-        x,
-        y,
-        np.ma.masked_equal(counts.T, 0),
-        cmap=look.colour_map("viridis"),
-        norm=norm,
-        rasterized=True,
-    )
-    figure_of(axes).colorbar(mesh, ax=axes, label="count")
-    titled(axes, look.only_title(title))
-    axes.set_xlabel("distance (Å)")
-    axes.set_ylabel("angle D-H-A (degrees)")
-    return figure_of(axes)
+    draw_counts(axes, counts, (x, y), look.colour_map("viridis"))
+    label_axes(axes, "distance (Å)", "angle D-H-A (degrees)")
+    return finish(axes, ax, look, is_image=True)

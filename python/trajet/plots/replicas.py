@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    bare,
-    entitle,
-    figure_of,
-    height_of,
-    legend_of,
+    draw_band,
+    finish,
+    label_axes,
     line_width,
+    marker_size,
     panels_of,
     shortened,
     show_range,
-    wrapped,
+    whole_ticks,
 )
 from trajet.plots.look import PLAIN, Look
-from trajet.plots.shared_axes import PS_PER_NS, lowest_value, reveal, shared_label, take_unit
+from trajet.plots.residues import name_ticks
+from trajet.plots.shared_axes import PS_PER_NS, lowest_value, reveal, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,11 +31,9 @@ _UNITS = {"A": "Å", "A2": "Å²", "A3": "Å³", "degrees": "degrees", "ps": "ps
 # Words of names of columns that have capitals in figures.
 _CAPITALS = {"rmsd": "RMSD", "rmsf": "RMSF", "msd": "MSD", "sasa": "SASA", "rg": "Rg", "q": "Q"}
 # Colours of a difference, and of what is significant: groups have others.
-_CHANGE, _MARKED = "0.35", "black"
+CHANGE, MARKED = "0.35", "black"
 # Most significant points that are drawn large.
-_MOST_LARGE = 40
-# Most names beside the x axis.
-_MOST_NAMES = 12
+_MAX_LARGE = 40
 # Width of the points of one group beside one another, as a part of the distance of two names.
 _SPREAD = 0.5
 
@@ -132,11 +130,7 @@ class DifferencePanel:
 
 
 def replica_means(
-    panels: Sequence[ReplicaPanel],
-    *,
-    title: str,
-    ax: "Axes | None" = None,
-    look: Look = PLAIN,
+    panels: Sequence[ReplicaPanel], *, note: str, ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
     """Draw replicas as thin lines, and means with their intervals as bands.
 
@@ -144,8 +138,8 @@ def replica_means(
     ----------
     panels
         The quantities, one if `ax` is given.
-    title
-        Title of the figure.
+    note
+        Title of the legend.
     ax
         Axes to draw into; None for a figure of its own.
     look
@@ -154,10 +148,8 @@ def replica_means(
     drawn = panels_of(ax, len(panels))
     for axes, panel in zip(drawn, panels, strict=True):
         _replica_panel(axes, panel, look)
-    bands = f"{'bands' if panels[0].names is None else 'bars'}: 95 % between replicas"
-    entitle(drawn, [panel.name for panel in panels], look.title(title), ax, words=bands)
-    legend_of(drawn[0], ax)
-    return figure_of(drawn[0])
+    names, has_legend = [panel.name for panel in panels], len(panels[0].curves) > 1 or bool(note)
+    return finish(drawn, ax, look, names=names, has_legend=has_legend, note=note)
 
 
 def _replica_panel(axes: "Axes", panel: ReplicaPanel, look: Look) -> None:
@@ -169,24 +161,29 @@ def _replica_panel(axes: "Axes", panel: ReplicaPanel, look: Look) -> None:
     for k, (curve, colour) in enumerate(zip(curves, colours, strict=True)):
         n = len(curve.replicas)
         label = shortened(f"{labels[k]} ({n} replica{'s' * (n > 1)})")
+        half_width = look.intervals(curve.mean, curve.half_width, None)
         if panel.names is not None:
             shift = _SPREAD * ((k + 0.5) / len(curves) - 0.5)
-            _points(axes, curve, colour, label, shift)
+            _points(axes, curve, half_width, colour, label, shift)
             continue
         x = curve.x / per_unit
         for values in curve.replicas:
             axes.plot(x, values, color=colour, linewidth=line_width(0.5), alpha=0.45)
-        low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+        draw_band(axes, x, curve.mean, half_width, colour)
         reveal(axes, "x", x)
         axes.plot(x, curve.mean, color=colour, linewidth=line_width(1.6), label=label)
         axes.margins(x=0)
+    _show_replicas(axes, curves)
+    _name_x(axes, panel)
+    label_axes(axes, x_label, panel.quantity)
+
+
+def _name_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> None:
+    """Name the numbers below the x axis, or let residues have whole numbers."""
     if panel.names is not None:
         _name(axes, panel.names)
-    _show_replicas(axes, curves)
-    axes.set_xlabel(shared_label(axes, "x", x_label))
-    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
-    bare(axes)
+    elif panel.x_label == "residue":
+        whole_ticks(axes.xaxis)
 
 
 def _take_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> tuple[str, float]:
@@ -194,7 +191,7 @@ def _take_x(axes: "Axes", panel: ReplicaPanel | DifferencePanel) -> tuple[str, f
     if panel.names is not None:
         take_unit(axes, ("names", *panel.names), "quantities")
         return panel.x_label, 1.0
-    if panel.x_label.startswith("atom "):
+    if panel.x_label == "atom":
         curves = panel.curves if isinstance(panel, ReplicaPanel) else [panel]
         take_unit(axes, ("atoms", *(curve.x.tobytes() for curve in curves)), "atoms")
         return panel.x_label, 1.0
@@ -218,83 +215,108 @@ def _show_replicas(axes: "Axes", curves: Sequence[ReplicaCurve]) -> None:
 def replica_difference(
     panels: Sequence[DifferencePanel],
     *,
-    title: str,
-    n_replicas: tuple[int, int],
+    note: str,
     n_tests: int,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
     """Draw differences with their intervals; significant ones are marked.
 
-    The title has the numbers of replicas and of tests for which probabilities are corrected. No
-    colour is that of a group.
+    No colour is that of a group.
 
     Parameters
     ----------
     panels
         The quantities, one if `ax` is given.
+    note
+        Title of the legend.
+    n_tests
+        Number of tests for which probabilities are corrected.
     """
     drawn = panels_of(ax, len(panels))
-    marked = f"p < 0.05, corrected for {n_tests} tests" if n_tests > 1 else "p < 0.05"
+    marked = "p < 0.05, corrected" if n_tests > 1 else "p < 0.05"
     for axes, panel in zip(drawn, panels, strict=True):
         _difference_panel(axes, panel, marked, look)
-    counts = f"n = {n_replicas[0]} and {n_replicas[1]} replicas"
-    entitle(drawn, [panel.name for panel in panels], look.only_title(title), ax, words=counts)
-    # Only some panels may have significant differences.
-    first = next((k for k, one in enumerate(panels) if one.is_significant.any()), 0)
-    legend_of(drawn[first], ax)
-    return figure_of(drawn[0])
+    has_legend = any(one.is_significant.any() for one in panels) or bool(note)
+    names = [panel.name for panel in panels]
+    return finish(drawn, ax, look, names=names, has_legend=has_legend, note=note)
 
 
 def _difference_panel(axes: "Axes", panel: DifferencePanel, marked: str, look: Look) -> None:
     """Draw the differences of one quantity; the significant ones are `marked` in the legend."""
     x_label, per_unit = _take_x(axes, panel)
-    x, difference, half_width = panel.x / per_unit, panel.difference, panel.half_width
+    x, difference = panel.x / per_unit, panel.difference
+    half_width = look.intervals(difference, panel.half_width, None)
     axes.axhline(0.0, color="0.4", linewidth=0.8)
-    colour = _CHANGE if look.color is None else look.colours(1)[0]
-    interval = "95 % by Welch's t"
+    colour = CHANGE if look.color is None else look.colours(1)[0]
+    (name,) = look.names([""])
     if panel.names is None:
-        low, high = difference - half_width, difference + half_width
-        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, label=interval)
-        axes.plot(x, difference, color=colour, linewidth=line_width(1.2))
-        axes.margins(x=0)
+        draw_band(axes, x, difference, half_width, colour)
+        axes.plot(x, difference, color=colour, linewidth=line_width(1.2), label=shortened(name))
+        axes.margins(x=0.01)
     else:
-        axes.errorbar(x, difference, half_width, color=colour, fmt="o", capsize=3, label=interval)
-        _name(axes, panel.names)
+        _draw_points(axes, x, difference, half_width, colour, "o", shortened(name))
+    _name_x(axes, panel)
     known = panel.is_significant
-    if known.any():
-        axes.plot(
-            x[known],
-            difference[known],
-            linestyle="",
-            marker="o",
-            markersize=5 if known.sum() <= _MOST_LARGE else 2.5,
-            color=_MARKED,
-            label=marked,
-            zorder=3,
-        )
-    axes.set_xlabel(shared_label(axes, "x", x_label))
-    label = shared_label(axes, "y", f"change of {panel.quantity}")
-    axes.set_ylabel(wrapped(label, height_of(axes)))
-    bare(axes)
+    axes.plot(
+        x[known],
+        difference[known],
+        linestyle="",
+        marker="o",
+        markersize=marker_size(6 if known.sum() <= _MAX_LARGE else 3),
+        color=MARKED,
+        label=marked,
+        zorder=3,
+    )
+    label_axes(axes, x_label, panel.quantity)
 
 
-def _points(axes: "Axes", curve: ReplicaCurve, colour: str, label: str, shift: float) -> None:
+def _points(
+    axes: "Axes",
+    curve: ReplicaCurve,
+    half_width: NDArray[np.float64],
+    colour: str,
+    label: str,
+    shift: float,
+) -> None:
     """Draw the numbers of each replica as small points, and means with bars."""
     x = curve.x + shift
     for values in curve.replicas:
-        axes.plot(x, values, linestyle="", marker="o", markersize=3, color=colour, alpha=0.4)
-    half = np.where(np.isfinite(curve.half_width), curve.half_width, 0)
-    axes.errorbar(x, curve.mean, half, color=colour, fmt="D", markersize=5, capsize=4, label=label)
+        size = marker_size(4)
+        axes.plot(x, values, linestyle="", marker="o", markersize=size, color=colour, alpha=0.4)
+    _draw_points(axes, x, curve.mean, half_width, colour, "D", label)
+
+
+def _draw_points(
+    axes: "Axes",
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    half_width: NDArray[np.float64],
+    colour: str,
+    marker: str,
+    label: str,
+) -> None:
+    """Draw numbers as points, with bars where intervals are known."""
+    axes.errorbar(
+        x,
+        y,
+        np.nan_to_num(half_width),
+        color=colour,
+        fmt=marker,
+        markersize=marker_size(6),
+        elinewidth=line_width(1.2),
+        capsize=marker_size(3),
+        label=label,
+    )
 
 
 def _name(axes: "Axes", names: Sequence[str]) -> None:
-    """Name some of the numbers below the x axis."""
-    ticks = np.unique(np.linspace(0, len(names) - 1, min(len(names), _MOST_NAMES)).astype(int))
+    """Name some of the numbers below the x axis, at equal steps."""
     # Of "rmsf_A:31_rows" the part behind the quantity, which the y axis has with its unit.
-    shown = [names[k].partition(":")[2].replace("_", " ") or _words(names[k]) for k in ticks]
-    axes.set_xticks(ticks, [shortened(name, 24 if len(names) > 2 else 60) for name in shown])
-    if len(names) > 3:
-        for text in axes.get_xticklabels():
-            text.set(rotation=40, ha="right", rotation_mode="anchor")
+    parts = [name.partition(":")[2].replace("_", " ") for name in names]
+    most = 24 if len(names) > 2 else 60
+    shown = [shortened(part or _words(name), most) for part, name in zip(parts, names, strict=True)]
+    # A single quantity has its name beside the y axis.
+    known = [] if parts == [""] else shown
+    name_ticks(axes.xaxis, range(len(known)), known)
     axes.set_xlim(-0.5 - _SPREAD / 2, len(names) - 0.5 + _SPREAD / 2)

@@ -1,4 +1,4 @@
-"""Room for legends within axes: they cover no data."""
+"""Room for legends and warnings within axes: they cover no data."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
     from matplotlib.path import Path
+    from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
 # Gap between a legend and the data, as a part of the height of the axes.
@@ -18,15 +19,26 @@ _GAP = 0.03
 _MOST = 0.7
 
 
-def keep_clear(axes: "Axes", legend: "Legend") -> None:
-    """Move a legend above the data if it covers some of them, and let the y axis grow for it."""
+def lay_out(axes: "Axes") -> None:
+    """Compute where all artists of the figure of axes are."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
-    box = legend.get_window_extent()
-    if not covers_data(axes, box):
-        return
-    height = min(_MOST, box.height / axes.bbox.height + _GAP)
+
+
+def keep_clear(axes: "Axes", legend: "Legend") -> None:
+    """Move a legend above the data, and let the y axis grow for it."""
+    _make_room(axes, _height(axes, legend))
+    legend.set_loc("upper left")
+
+
+def _height(axes: "Axes", artist: "Artist") -> float:
+    """Return the height of a legend or a text with its gap, as a part of that of the axes."""
+    return min(_MOST, artist.get_window_extent().height / axes.bbox.height + _GAP)
+
+
+def _make_room(axes: "Axes", height: float) -> None:
+    """Let the y axis grow above the data, by a part of its new height."""
     transform = axes.transScale + axes.transLimits
     # Below the top, where margins may be: data take the whole height at most.
     ends = transform.inverted().transform([(0.0, 0.0), (0.0, 1 / (1 - height))])[:, 1]
@@ -37,7 +49,31 @@ def keep_clear(axes: "Axes", legend: "Legend") -> None:
         axes.set_ylim(bottom=low, auto=None)
     else:
         axes.set_ylim(low, high)
-    legend.set_loc("upper left")
+
+
+def find_corner(axes: "Axes", text: "Text") -> None:
+    """Move a text into a corner where it covers neither data nor the legend.
+
+    If there is none, the y axis grows for it: it is above the data, or below them if a legend is
+    within the axes.
+    """
+    legend = axes.get_legend()
+    for x, ha in ((0.01, "left"), (0.99, "right")):
+        for y, va in ((0.01, "bottom"), (0.99, "top")):
+            text.set(x=x, y=y, ha=ha, va=va)
+            box = text.get_window_extent().padded(_GAP * axes.bbox.height)
+            if not covers_data(axes, box) and not (
+                legend and legend.get_window_extent().overlaps(box)
+            ):
+                return
+    text.set(x=0.01, ha="left")
+    height = _height(axes, text)
+    if legend is None:
+        _make_room(axes, height)
+        return
+    text.set(y=0.01, va="bottom")
+    transform = (axes.transScale + axes.transLimits).inverted()
+    axes.set_ylim(bottom=float(transform.transform((0.0, height / (height - 1)))[1]), auto=None)
 
 
 def covers_data(axes: "Axes", box: "Bbox") -> bool:

@@ -8,40 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.plots.drawing import (
-    bare,
-    entitle,
-    figure_of,
-    height_of,
-    label_below,
-    legend_of,
+    finish,
+    label_axes,
     line,
     line_width,
+    marker_size,
     panels_of,
     shortened,
     show_range,
-    wrapped,
 )
-from trajet.plots.look import LINES, PLAIN, Look
-from trajet.plots.shared_axes import (
-    in_unit,
-    label_of_times,
-    shared_label,
-    take_time_unit,
-    take_unit,
-    words_on_averages,
-)
+from trajet.plots.look import COLOURS, LINES, PLAIN, Look
+from trajet.plots.residues import name_ticks
+from trajet.plots.shared_axes import in_unit, label_of_times, take_time_unit, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
 
-# Most runs that the legend of an overlay names; of more it names the groups.
-_MOST_NAMED = 12
 # Most values of a run from which a violin is made.
-_MOST_VALUES = 20_000
-# Names of violins are turned from this number on.
-_TURNED_FROM = 7
+_MAX_VALUES = 20_000
 
 
 @dataclass(frozen=True)
@@ -93,7 +79,7 @@ class RunPanel:
 
 
 def overlay(
-    panels: Sequence[RunPanel], *, title: str, ax: "Axes | None" = None, look: Look = PLAIN
+    panels: Sequence[RunPanel], *, note: str, ax: "Axes | None" = None, look: Look = PLAIN
 ) -> "Figure":
     """Draw all runs against time, groups in their colours, replicas in different lines.
 
@@ -103,8 +89,8 @@ def overlay(
     ----------
     panels
         The series, one if `ax` is given. All have the same runs.
-    title
-        Title of the figure.
+    note
+        Title of the legend.
     ax
         Axes to draw into; None for a figure of its own.
     look
@@ -113,17 +99,16 @@ def overlay(
     drawn = panels_of(ax, len(panels))
     for axes, panel in zip(drawn, panels, strict=True):
         _overlay(axes, panel, look)
-    entitle(drawn, [panel.name for panel in panels], look.title(title), ax)
-    legend_of(drawn[0], ax)
-    return figure_of(drawn[0])
+    names, has_legend = [panel.name for panel in panels], len(panels[0].runs) > 1 or bool(note)
+    return finish(drawn, ax, look, names=names, has_legend=has_legend, note=note)
 
 
 def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
     """Draw a series of all runs."""
     runs = panel.runs
     groups = list(dict.fromkeys(run.group for run in runs))
-    # Labels that users give for each run of one group are all shown.
-    is_named = len(runs) <= _MOST_NAMED or (look.is_named and len(groups) == 1)
+    # Of more runs the legend names the groups, but labels of users for each run of one are shown.
+    is_named = len(runs) <= len(COLOURS) or (look.is_named and len(groups) == 1)
     if len(groups) > 1:
         colours = look.colours_of([run.group for run in runs])
         named = dict(zip(groups, look.names(groups), strict=True))
@@ -137,29 +122,24 @@ def _overlay(axes: "Axes", panel: RunPanel, look: Look) -> None:
     unit = take_time_unit(axes, [run.times for run in runs])
     xs = [in_unit(run.times, run.frames, unit) for run in runs]
     seen: dict[str, int] = {}
-    smoothed = 1
     for run, x, colour, label in zip(runs, xs, colours, labels, strict=True):
         number = seen[run.group] = seen.get(run.group, -1) + 1
         shown = label if is_named else "" if number or is_alone else named[run.group]
         style = LINES[number % len(LINES)] if is_named and len(groups) > 1 else "-"
-        width = line(axes, x, run.values, shortened(shown), colour, style, look=look)
-        smoothed = max(smoothed, width)
+        line(axes, x, run.values, shortened(shown), colour, style, look=look)
     if is_alone and groups[0]:
         name = shortened(f"{groups[0]} ({len(runs)} runs)")
         axes.plot([], [], color="0.5", linewidth=line_width(1.2), label=name)
     show_range(axes, np.concatenate([run.values for run in runs]))
-    x_label = shared_label(axes, "x", label_of_times(unit))
-    label_below(axes, x_label + words_on_averages(axes, smoothed), "")
-    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
+    label_axes(axes, label_of_times(unit), panel.quantity)
     axes.margins(x=0)
-    bare(axes)
 
 
 def violins(
     panels: Sequence[RunPanel],
     *,
     x_label: str,
-    title: str,
+    note: str,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -169,8 +149,8 @@ def violins(
     ----------
     panels
         The series, one if `ax` is given; the runs of a group stand side by side.
-    x_label, title
-        Label of the x axis, and title.
+    x_label, note
+        Label of the x axis, and title of the legend.
     ax
         Axes to draw into; None for a figure of its own.
     look
@@ -178,15 +158,12 @@ def violins(
     """
     drawn = panels_of(ax, len(panels))
     for axes, panel in zip(drawn, panels, strict=True):
-        _violins(axes, panel, look)
-        axes.set_xlabel(x_label)
-    words = "bands: 95 % between replicas; points: means of runs"
-    entitle(drawn, [panel.name for panel in panels], look.title(title), ax, words=words)
-    legend_of(drawn[0], ax)
-    return figure_of(drawn[0])
+        _violins(axes, panel, x_label, look)
+    names, has_legend = [panel.name for panel in panels], len(panels[0].intervals) > 1 or bool(note)
+    return finish(drawn, ax, look, names=names, has_legend=has_legend, note=note)
 
 
-def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
+def _violins(axes: "Axes", panel: RunPanel, x_label: str, look: Look) -> None:
     """Draw the distributions of a series of all runs."""
     groups = [one.group for one in panel.intervals]
     colours = look.colours_of(groups)
@@ -201,7 +178,7 @@ def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
         for run, x in zip(own, places.tolist(), strict=True):
             _violin(axes, run.values, x, colour)
         ends = [places[0] - 0.45, places[-1] + 0.45]
-        if np.isfinite(interval.half_width):
+        if np.isfinite(interval.half_width) and look.band is not False:
             low, high = (interval.mean + sign * interval.half_width for sign in (-1, 1))
             axes.fill_between(ends, low, high, color=colour, alpha=0.2, linewidth=0, zorder=0.9)
         n = len(own)
@@ -211,13 +188,9 @@ def _violins(axes: "Axes", panel: RunPanel, look: Look) -> None:
         names += [run.name for run in own]
         ticks += places.tolist()
         place = places[-1] + 1.5
-    axes.set_xticks(ticks, [shortened(name, 24) for name in names])
-    if len(names) >= _TURNED_FROM and any(len(name) > 3 for name in names):
-        for text in axes.get_xticklabels():
-            text.set(rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_ylabel(wrapped(shared_label(axes, "y", panel.quantity), height_of(axes)))
+    name_ticks(axes.xaxis, ticks, [shortened(name, 24) for name in names])
+    label_axes(axes, x_label, panel.quantity)
     show_range(axes, np.concatenate([run.values for run in panel.runs]))
-    bare(axes)
 
 
 def _violin(axes: "Axes", values: NDArray[np.float64], x: float, colour: str) -> None:
@@ -226,11 +199,11 @@ def _violin(axes: "Axes", values: NDArray[np.float64], x: float, colour: str) ->
     if not finite.size:
         return
     if np.ptp(finite) > 0:
-        some = finite[:: -(-len(finite) // _MOST_VALUES)]
+        some = finite[:: -(-len(finite) // _MAX_VALUES)]
         drawn = axes.violinplot([some], positions=[x], widths=0.8, showextrema=False)
         for body in cast("list[PolyCollection]", drawn["bodies"]):
             body.set(facecolor=colour, edgecolor=colour, alpha=0.35, linewidth=0.8)
-    axes.plot([x], [finite.mean()], color=colour, marker="o", markersize=5, zorder=4)
+    axes.plot([x], [finite.mean()], color=colour, marker="o", markersize=marker_size(6), zorder=4)
 
 
 def _label(group: str, name: str) -> str:

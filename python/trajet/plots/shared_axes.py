@@ -170,28 +170,9 @@ def content_of(axes: "Axes") -> "AxesContent":
 def shared_label(axes: "Axes", side: Literal["x", "y"], label: str) -> str:
     """Return the labels of all results in axes for one of their sides, the last of them this."""
     labels = content_of(axes).labels[side]
-    if label not in labels:
+    if label and label not in labels:
         labels.append(label)
     return ", ".join(labels)
-
-
-def shared_title(axes: "Axes", title: str) -> str:
-    """Return the titles of all results in axes, the last of them this; none if it is empty."""
-    titles = content_of(axes).titles
-    if title and title not in titles:
-        titles.append(title)
-    return ", ".join(titles)
-
-
-def words_on_averages(axes: "Axes", width: int) -> str:
-    """Return words on the running averages in axes, the last of them of `width` frames."""
-    content = content_of(axes)
-    if width > 1:
-        content.smoothed.add(width)
-    if not content.smoothed:
-        return ""
-    widths = " or ".join(map(str, sorted(content.smoothed)))
-    return f"; bold: mean of {widths} neighbouring frames"
 
 
 def even_times(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trajet import advise
 from trajet._trajet import TrajetError
 from trajet.pools.overdue import Overdue, Watched
-from trajet.pools.task_batches import MOST_TASKS, BatchRule
+from trajet.pools.task_batches import MAX_TASKS, BatchRule
 
 # Attempts of a task whose storage fails.
 MAX_ATTEMPTS = 3
@@ -34,7 +34,7 @@ _BATCHES_OF_EACH = 2
 # Results after which the usual seconds of a task are known, with few workers.
 _SETTLED = 32
 # A worker begins no further task of a batch after so many times the usual seconds of the batch.
-_MOST_OF_USUAL = 2.0
+_MAX_OF_USUAL = 2.0
 # A storage that fails with one of these may answer the next time.
 _TRANSIENT = {
     errno.EIO,
@@ -511,7 +511,7 @@ class Dispatch:
             first = tasks.start
             n_frames = self._before[first + 1] - self._before[first]
             rate, slots = self._rates.median, max(1, self._slots)
-            largest = MOST_TASKS if self._is_settled() else self._largest
+            largest = MAX_TASKS if self._is_settled() else self._largest
             size = self._batches.size(rate, n_frames, slots, self._n_left, largest)
         if tasks[size:]:
             self._left.appendleft(tasks[size:])
@@ -572,7 +572,7 @@ class Dispatch:
         if state.n_tasks == 1:
             return Submit(copy, only, tuple(prefer))
         # Without a limit while all tasks so far took no time at all.
-        most = _MOST_OF_USUAL * self._rates.median * self.n_frames(copy) or math.inf
+        most = _MAX_OF_USUAL * self._rates.median * self.n_frames(copy) or math.inf
         return Submit(copy, only, tuple(prefer), state.n_tasks, most)
 
     def _cancel(self, copies: Sequence[Copy]) -> list[Instruction]:

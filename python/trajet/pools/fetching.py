@@ -12,10 +12,10 @@ from typing import NamedTuple
 from trajet.pools.dispatch import Copy
 
 # Bytes that are fetched from a worker at once, and from all workers.
-_MOST_OF_WORKER = 32 << 20
-_MOST_UNDER_WAY = 128 << 20
+_MAX_OF_WORKER = 32 << 20
+_MAX_UNDER_WAY = 128 << 20
 # Workers from which results are fetched at a time.
-_MOST_WORKERS = 64
+_MAX_WORKERS = 64
 
 
 class Request(NamedTuple):
@@ -63,7 +63,7 @@ class FetchQueue:
         while self._turns:
             worker, _ = self._turns.popitem(last=False)
             ready, copies, size = self._ready.pop(worker), list[Copy](), 0
-            while ready and size < _MOST_OF_WORKER:
+            while ready and size < _MAX_OF_WORKER:
                 copy, n_bytes = ready.pop()
                 if self._is_open(copy):
                     copies.append(copy)
@@ -88,4 +88,4 @@ class FetchQueue:
     def _are_enough(self) -> bool:
         """Return whether the requests that count are as many as may be under way."""
         counted = self._counted
-        return len(counted) >= _MOST_WORKERS or sum(counted.values()) >= _MOST_UNDER_WAY
+        return len(counted) >= _MAX_WORKERS or sum(counted.values()) >= _MAX_UNDER_WAY

@@ -44,7 +44,6 @@ class LocalPool(MappingPool, Pool):
     task_frames: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
         check_counts(threads=self.threads, task_frames=self.task_frames)
 
     @property

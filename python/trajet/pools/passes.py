@@ -20,7 +20,7 @@ from trajet.pools.timing import RunTiming
 from trajet.report_entries import RunReport
 
 # Largest size of the arrays of a task, which are in memory twice while they move.
-_MOST_BYTES = 2**26
+_MAX_BYTES = 2**26
 # Buffers begin at multiples of this many bytes, as the sections in them do.
 _ALIGNMENT = 64
 
@@ -66,7 +66,7 @@ class PassRun:
 
 def most_frames(pass_: _trajet.Pass) -> int:
     """Return the largest number of frames of a task, if the user gives none."""
-    return max(1, _MOST_BYTES // max(1, sum(pass_.entry_bytes)))
+    return max(1, _MAX_BYTES // max(1, sum(pass_.entry_bytes)))
 
 
 class TaskRuns(Sequence[Task]):
@@ -77,7 +77,6 @@ class TaskRuns(Sequence[Task]):
         self._borders = np.array([first for first, _ in runs] + [end for _, end in runs[-1:]])
 
     def __len__(self) -> int:
-        """Return the number of tasks."""
         return max(0, len(self._borders) - 1)
 
     @overload
@@ -87,7 +86,6 @@ class TaskRuns(Sequence[Task]):
     def __getitem__(self, which: slice) -> list[Task]: ...
 
     def __getitem__(self, which: int | slice) -> Task | list[Task]:
-        """Return a task, or several."""
         numbers = range(len(self))[which]
         if isinstance(numbers, range):
             return [self._task(number) for number in numbers]

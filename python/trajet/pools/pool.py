@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import Plan, Reader
+from trajet.hints import COUNTS
 from trajet.report_entries import RunReport
 
 if TYPE_CHECKING:
@@ -82,6 +83,15 @@ class PoolFacts:
 class Pool(ABC):
     """Runs the plan of an analysis over frames of a trajectory."""
 
+    def __new__(cls, *args: object, **_: object) -> Self:
+        """Return an empty pool, or raise a TypeError for a number without its name."""
+        if args and cls.__name__ in COUNTS:
+            raise TypeError(
+                f"{cls.__name__}() takes numbers by their names: write"
+                f" tj.{cls.__name__}({COUNTS[cls.__name__]}={args[0]!r})"
+            )
+        return super().__new__(cls)
+
     @property
     def facts(self) -> PoolFacts:
         """Facts about the pool; a subclass that has `n_threads` alone may leave them out."""
@@ -115,9 +125,10 @@ def facts_of(pool: object) -> PoolFacts:
         return pool.facts
     # A pool that writes files need not run analyses.
     if not any(callable(getattr(pool, name, None)) for name in ("run", "do_jobs")):
+        hint = f": write pool=tj.LocalPool(threads={pool})" if isinstance(pool, int) else ""
         raise TypeError(
-            "a pool is one of LocalPool(), ProcessPool(), DaskPool(client) and MpiPool(), not"
-            f" {pool!r}"
+            "a pool is one of tj.LocalPool(), tj.ProcessPool(), tj.DaskPool(client) and"
+            f" tj.MpiPool(), not {pool!r}{hint}"
         )
     return PoolFacts(n_threads=getattr(pool, "n_threads", 1))
 

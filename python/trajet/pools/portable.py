@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from trajet._trajet import MissingPackageError
+from trajet._trajet import MissingPackageError, WorkerError
 
 _T = TypeVar("_T")
 
@@ -28,6 +28,14 @@ def cloudpickle() -> ModuleType:
     return found
 
 
+def as_worker_error(error: BaseException) -> WorkerError:
+    """Return an error with type, text and notes of one that cannot be sent to another process."""
+    made = WorkerError(f"{type(error).__name__}: {error}")
+    for note in getattr(error, "__notes__", ()):
+        made.add_note(note)
+    return made
+
+
 @dataclass(frozen=True)
 class Portable(Generic[_T]):
     """Holds an object, and pickles it with cloudpickle: functions of scripts by their code.
@@ -41,7 +49,6 @@ class Portable(Generic[_T]):
     value: _T
 
     def __reduce__(self) -> "tuple[Callable[[bytes], Portable[object]], tuple[bytes]]":
-        """Return the object as bytes of cloudpickle, with the function that restores it."""
         return _restored, (cloudpickle().dumps(self.value),)
 
 

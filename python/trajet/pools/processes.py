@@ -87,7 +87,6 @@ class ProcessPool(MappingPool, Pool):
     fork: bool = False
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
         check_counts(workers=self.workers, threads=self.threads, task_frames=self.task_frames)
 
     @property
@@ -381,14 +380,12 @@ class _JobStream(Generic[Payload, Outcome]):
         self._lock = Lock()
 
     def __enter__(self) -> Self:
-        """Make the pipe by which other threads end a wait."""
         self._wakes = os.pipe()
         for end in self._wakes:
             os.set_blocking(end, False)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the pipe; no thread writes to a file that gets its number."""
         with self._lock:
             ends, self._wakes = self._wakes, None
         for end in ends or ():

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import NoReturn, ParamSpec, Protocol, TypeVar, cast, runtime_checkable
 
+from trajet.hints import add_hint
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -22,11 +24,9 @@ class RankPlaceholder:
         self._what = what
 
     def __repr__(self) -> str:
-        """Return a text that names rank 0."""
         return f"<{self._what} on rank 0>"
 
     def __bool__(self) -> bool:
-        """Return False."""
         return False
 
     def select(self, selection: object, *, updating: bool = False) -> "RankPlaceholder":
@@ -36,13 +36,11 @@ class RankPlaceholder:
         return RankPlaceholder("selection")
 
     def __enter__(self) -> "RankPlaceholder":
-        """Return the placeholder; rank 0 closes the trajectory at the end of the block."""
         if self._what != "trajectory":
             self._missing()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Do nothing."""
+    def __exit__(self, *_: object) -> None: ...
 
     def _transformed(self, *_: object, **__: object) -> "RankPlaceholder":
         """Return the placeholder of the transformed object; rank 0 transforms it."""
@@ -55,7 +53,6 @@ class RankPlaceholder:
 
     # Scripts use results; mypy must not take what follows for unreachable.
     def __getattr__(self, name: str) -> object:
-        """Raise AttributeError."""
         self._missing()
 
     def _missing(self, *_: object, **__: object) -> NoReturn:
@@ -80,14 +77,21 @@ class RootPool(Protocol):
 
 
 def root_only(what: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Decorate a function that takes a `pool`: ranks other than 0 ignore its arguments."""
+    """Decorate a function that takes a `pool`: ranks other than 0 ignore its arguments.
+
+    Errors on arguments that the function does not have end with hints.
+    """
 
     def make(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
         def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             pool = kwargs.get("pool")
             if not isinstance(pool, RootPool):
-                return function(*args, **kwargs)
+                try:
+                    return function(*args, **kwargs)
+                except TypeError as error:
+                    add_hint(error, function, args, kwargs)
+                    raise
             # Callers check for the placeholder, which the type does not show.
             return cast(_R, pool.lead(what, lambda: function(*args, **kwargs)))
 

@@ -9,7 +9,7 @@ so that workers end together.
 from dataclasses import dataclass
 
 # Largest number of tasks in a batch; the task table has 12 bits for it.
-MOST_TASKS = 4095
+MAX_TASKS = 4095
 # Seconds of the shortest batches, relative to those that messages call for.
 LEAST = 0.3
 # At most 1/SHARE of the tasks that are left for a worker are in its next batch.
@@ -17,7 +17,7 @@ SHARE = 4
 # A batch has at most so many times the tasks of the one before: one measurement may be wrong.
 _GROWTH = 4
 # Bytes of numbers and states of a batch, which are in memory until it ends.
-_MOST_BYTES = 2**26
+_MAX_BYTES = 2**26
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class BatchRule:
         for_messages = n_workers * self.message_seconds
         task_seconds = max(n_frames * rate, 1e-9)
         by_time = max(self.seconds, for_messages) / task_seconds
-        by_bytes = _MOST_BYTES / max(n_frames * self.frame_bytes, 1)
-        most = max(1, int(min(by_time, by_bytes, _GROWTH * largest, MOST_TASKS)))
+        by_bytes = _MAX_BYTES / max(n_frames * self.frame_bytes, 1)
+        most = max(1, int(min(by_time, by_bytes, _GROWTH * largest, MAX_TASKS)))
         least = round(LEAST * for_messages / task_seconds)
         return min(most, max(least, shared(most, left // n_workers)))
 
@@ -85,8 +85,8 @@ class BatchSizes:
     def add(self, n_tasks: int, seconds: float, n_bytes: int) -> None:
         """Note a batch that is done: its tasks, their seconds and bytes together."""
         by_time = n_tasks * self._seconds / max(seconds, 1e-9)
-        by_bytes = n_tasks * _MOST_BYTES / max(n_bytes, 1)
-        most = min(by_time, by_bytes, _GROWTH * n_tasks, MOST_TASKS)
+        by_bytes = n_tasks * _MAX_BYTES / max(n_bytes, 1)
+        most = min(by_time, by_bytes, _GROWTH * n_tasks, MAX_TASKS)
         self._size = max(1, int(most))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from trajet import advise
 from trajet.pools.dispatch import StragglerRule
-from trajet.pools.task_batches import MOST_TASKS, shared
+from trajet.pools.task_batches import MAX_TASKS, shared
 
 
 class Cells(Protocol):
@@ -69,7 +69,7 @@ _LEFT = OWN_CELLS
 _COUNTERS = _LEFT + 1
 _IDLE, _HELPS, _ENDED = -1, -2, -3
 _MANY = 2**40
-_BITS = MOST_TASKS.bit_length()
+_BITS = MAX_TASKS.bit_length()
 
 
 def _packed(tasks: range) -> int:
@@ -79,7 +79,7 @@ def _packed(tasks: range) -> int:
 
 def _unpacked(packed: int) -> range:
     """Return the tasks of a packed batch."""
-    return range(packed >> _BITS, (packed >> _BITS) + (packed & MOST_TASKS))
+    return range(packed >> _BITS, (packed >> _BITS) + (packed & MAX_TASKS))
 
 
 class TaskTable:
@@ -147,7 +147,7 @@ class TaskTable:
         """
         while self._source is not None:
             begin, end = self._border(self._source), self._border(self._source + 1)
-            count = shared(min(size, MOST_TASKS), self._left)
+            count = shared(min(size, MAX_TASKS), self._left)
             first = begin + self._cells.add(_COUNTERS + self._source, count)
             if first < end:
                 tasks = range(first, min(first + count, end))
@@ -227,7 +227,7 @@ class TaskTable:
         open_ = (cells[self._claims + first] == 0) & (cells[self._also + first] == 0)
         owners, packed, first = owners[open_], packed[open_], first[open_]
         seconds = 1e-9 * (now - since[owners])
-        n_frames = self._before[first + (packed & MOST_TASKS)] - self._before[first]
+        n_frames = self._before[first + (packed & MAX_TASKS)] - self._before[first]
         late = np.flatnonzero(self._rule.are_broken(limits, seconds, n_frames))
         if not len(late):
             return

@@ -90,7 +90,6 @@ class Worker:
     """Runs tasks of a pass in this process."""
 
     def __init__(self, worker_spec: WorkerSpec, before: "Worker | None" = None) -> None:
-        """Open nothing yet; files that the worker of the pass `before` has open stay open."""
         self.worker_spec = worker_spec
         if before is not None and before.worker_spec.worker_input == worker_spec.worker_input:
             self._trajectory: _trajet.WorkerTrajectory = before._trajectory

@@ -116,7 +116,6 @@ class WorkerTiming:
     )
 
     def __len__(self) -> int:
-        """Return the number of tasks whose results were taken."""
         return len(self.numbers["task"])
 
     def add(self, task: Task, done: TaskOutcome) -> None:

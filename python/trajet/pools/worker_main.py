@@ -27,7 +27,6 @@ class RemoteTraceback(Exception):
     """Traceback of an error in a worker, as the cause of the error in the calling process."""
 
     def __str__(self) -> str:
-        """Return the text of the traceback."""
         return f'\n"""\n{self.args[0]}"""'
 
 
@@ -112,8 +111,7 @@ def _answer(message: bytearray) -> bytes | None:
 
 def _portable(error: BaseException) -> object:
     """Return an error as an object that the calling process can unpickle."""
-    from trajet._trajet import WorkerError
-    from trajet.pools.portable import Portable
+    from trajet.pools.portable import Portable, as_worker_error
 
     candidates: list[Callable[[], object]] = [
         lambda: error,
@@ -127,7 +125,7 @@ def _portable(error: BaseException) -> object:
         except Exception:
             continue
         return candidate
-    return WorkerError(f"{type(error).__name__}: {error}")
+    return as_worker_error(error)
 
 
 def _end_after(parent: int) -> None:

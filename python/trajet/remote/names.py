@@ -65,19 +65,15 @@ class ObjectPath(PosixPath):
             super().__init__(shown)
 
     def __str__(self) -> str:
-        """Return the redacted URL."""
         return getattr(self, "_shown", None) or super().__str__()
 
     def __fspath__(self) -> str:
-        """Return the redacted URL, which no file has as its name."""
         return str(self)
 
     def __repr__(self) -> str:
-        """Return the class and the redacted URL."""
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[type["ObjectPath"], tuple[str, bool]]:
-        """Return what pickle keeps."""
         return type(self), (str(self), self.is_complete)
 
     def absolute(self) -> Self:

@@ -15,8 +15,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, cast
 
 from trajet._trajet import RemoteError
+from trajet.messages import Code, Message
 from trajet.remote.attempts import PAUSES, attempts, in_threads, is_left
-from trajet.remote.failures import Failure, Kind, exception_of, failure_of
+from trajet.remote.failures import LATER, Failure, exception_of, failure_of
 from trajet.remote.names import INDEX_SUFFIX, ObjectName, ObjectPath, StorageOptions, address_of
 from trajet.remote.stores import Opening, check_process, place_of
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = "Bytes | bytes | memoryview | Failure"
 IsLeft: TypeAlias = Callable[[], bool]
-# Redacted URL, key, size, ETag, remark, time of modification, and whether it was redirected.
-_Known: TypeAlias = tuple[str, str, int, str | None, str | None, datetime, bool]
+# Redacted URL, key, size, ETag, messages, time of modification, and whether it was redirected.
+_Known: TypeAlias = tuple[str, str, int, str | None, tuple[Message, ...], datetime, bool]
 
 # Bytes of the first request; the native module keeps as many of both ends.
 _END_BYTES = 64 * 1024
@@ -36,16 +37,30 @@ _PIECE = 256 * 1024
 # Least time between two requests for where a URL leads, seconds.
 _RENEWAL = 1.0
 # Objects of a trajectory that are opened at the same time.
-_MOST_OPENED = 16
+_MAX_OPENED = 16
 _WEAK = (
     "{} gives it no strong ETag: if another object of the same size takes its place, {}and the"
     " headers of frames (DCD has none) alone tell"
 )
 # Names under which fsspec filesystems give what changes with the contents of a file.
 _PROPERTIES = (
-    *("ETag", "etag", "e_tag", "md5Hash", "content_md5", "checksum", "sha", "generation"),
-    *("version_id", "VersionId", "LastModified", "last_modified", "mtime", "modified", "updated"),
-    *("created", "ino"),
+    "ETag",
+    "etag",
+    "e_tag",
+    "md5Hash",
+    "content_md5",
+    "checksum",
+    "sha",
+    "generation",
+    "version_id",
+    "VersionId",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "modified",
+    "updated",
+    "created",
+    "ino",
 )
 
 
@@ -75,15 +90,15 @@ class RemoteFile:
         Bytes.
     etag
         Its strong ETag; None if the server gives none.
-    remark
-        A remark on it for the user.
+    messages
+        Messages on it for the user.
     """
 
     path: ObjectPath
     key: str
     size: int
     etag: str | None
-    remark: str | None
+    messages: tuple[Message, ...]
     # Pauses before a request is made again after a transient failure, seconds.
     pauses: ClassVar[Sequence[float]] = PAUSES
 
@@ -196,7 +211,7 @@ class StoredObject(RemoteFile):
             found = store.get(self.key, options=options)
             return self._fault(found, start, end) or _body(found, end - start, is_left)
         except Exception as error:
-            return failure_of(error)
+            return failure_of(error, is_web=scheme_of(store) == "http")
 
     def _is_renewed(self, used: "ObjectStore") -> bool:
         """Return whether the server has redirected to another URL: signed ones expire soon."""
@@ -223,7 +238,7 @@ class StoredObject(RemoteFile):
         if not is_same or (self.etag is not None and meta["e_tag"] != self.etag):
             return "replaced", ""
         if (first := found.range) != (start, end):
-            return "transient", f"bytes {first[0]} to {first[1]} were sent"
+            return "transient", f"bytes {first[0]} to {first[1]} were sent{LATER}"
         return _compression(found)
 
     def _beside(self, suffix: str) -> RemoteFile | None:
@@ -237,7 +252,7 @@ class StoredObject(RemoteFile):
     def for_worker(self, secrets: bool) -> bytes:
         """Return the data from which a worker process opens it; empty if it cannot."""
         is_redirected = self.opening is not None and self.opening.target is not None
-        about = (self.size, self.etag, self.remark, self.modified, is_redirected)
+        about = (self.size, self.etag, self.messages, self.modified, is_redirected)
         known = (str(self.path), self.key, *about)
         if self.opening is None:
             return pickle.dumps((known, self.store)) if secrets else b""
@@ -269,13 +284,9 @@ class FilesystemObject(RemoteFile):
         except PermissionError:
             return "denied", "access is denied: renew the credentials of the filesystem"
         except Exception as error:
-            is_transient = isinstance(error, (OSError, TimeoutError))
-            name = type(error).__name__
-            return (
-                ("transient", name)
-                if is_transient
-                else ("refused", f"the filesystem failed ({name})")
-            )
+            what = f"the filesystem failed ({type(error).__name__})"
+            is_transient = isinstance(error, OSError)
+            return ("transient", f"{what}{LATER}") if is_transient else ("refused", what)
 
     def _beside(self, suffix: str) -> RemoteFile | None:
         """Open the file whose name has a further suffix."""
@@ -305,12 +316,12 @@ def _body(found: "GetResult", length: int, is_left: IsLeft | None = None) -> Ans
     for piece in found.stream(min_chunk_size=max(1, min(length, _PIECE))):
         received += len(piece)
         if received > length:
-            return "transient", "more bytes were sent than asked for"
+            return "transient", f"more bytes were sent than asked for{LATER}"
         if is_left is not None and is_left():
             return "transient", "nobody waits for it"
         pieces.append(piece)
     if received < length:
-        return "transient", f"{received} bytes were sent instead of {length}"
+        return "transient", f"{received} bytes were sent instead of {length}{LATER}"
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -333,10 +344,7 @@ def _opened(
         except RemoteError:
             raise
         except OSError as error:
-            from trajet.remote.redirects import BusyError
-
-            kind: Kind = "busy" if isinstance(error, BusyError) else "transient"
-            return kind, "the server is busy or failed, or the connection did"
+            return failure_of(error, is_web=True)
         return _answered(path, resolved.store(), key, resolved)
 
     answer = attempts(opened, RemoteFile.pauses, is_opened=False)
@@ -362,7 +370,7 @@ def _answered(
         first, last = found.range
         front = _body(found, last - first, is_left)
     except Exception as error:
-        failure = failure_of(error)
+        failure = failure_of(error, is_web=scheme_of(store) == "http")
         if failure[0] == "replaced":
             return "refused", (
                 "it is empty, or the server refuses ranges beyond its end (status 416): was the"
@@ -372,18 +380,19 @@ def _answered(
     meta = found.meta
     etag, size = meta["e_tag"], meta["size"]
     if isinstance(front, tuple) or (first, last) != (0, min(size, _END_BYTES)):
-        return "transient", "other bytes were sent than asked for"
+        return "transient", f"other bytes were sent than asked for{LATER}"
     if etag is not None and etag.startswith("W/"):
         etag = None
-    remarks = []
+    messages = []
     if etag is None:
-        remarks.append(_WEAK.format("the server", "the time of modification "))
+        text = _WEAK.format("the server", "the time of modification ")
+        messages.append(Message(Code.WEAK_VERSION, text))
     if opening is not None and opening.target is not None:
-        remarks.append(f"the server redirects to {opening.target.shown}, which is read")
-    remark = "; ".join(remarks) or None
+        text = f"the server redirects to {opening.target.shown}, which is read"
+        messages.append(Message(Code.REDIRECTED, text))
     modified = meta["last_modified"]
     held = memoryview(front)
-    return StoredObject(path, key, size, etag, remark, store, modified, opening, held)
+    return StoredObject(path, key, size, etag, tuple(messages), store, modified, opening, held)
 
 
 def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredObject:
@@ -392,7 +401,7 @@ def _open_url(url: str, options: StorageOptions, *, allow_http: bool) -> StoredO
     if address.scheme == "http" and not allow_http:
         raise ValueError(
             f"{address.shown}: plain HTTP is neither encrypted nor protected against changes on the"
-            " way: give https://, or allow_http=True (--allow-http)"
+            " way: give https://, or allow_http=True"
         )
     return open_address(Opening(address, dict(options), allow_http))
 
@@ -416,8 +425,9 @@ def open_in_store(store: object, key: str) -> RemoteFile:
         if not isinstance(size, int):
             raise RemoteError(f"{path}: the filesystem does not know its size: download it")
         compared = "".join(f"{name}, " for name in found if name != "size")
-        remark = _WEAK.format("an fsspec filesystem", compared)
-        return FilesystemObject(path, key, size, None, remark, filesystem, found)
+        text = _WEAK.format("an fsspec filesystem", compared)
+        weak = (Message(Code.WEAK_VERSION, text),)
+        return FilesystemObject(path, key, size, None, weak, filesystem, found)
     if hasattr(store, "get") and hasattr(store, "head"):
         check_process()
         return _opened(path, cast("ObjectStore", store), key, None)
@@ -472,7 +482,7 @@ def open_objects(
             return open_in_store(*name)
         return _open_url(os.fspath(name), options or {}, allow_http=allow_http)
 
-    return list(in_threads(opened, names, _MOST_OPENED))
+    return list(in_threads(opened, names, _MAX_OPENED))
 
 
 def open_in_worker(data: bytes) -> RemoteFile:
@@ -495,7 +505,7 @@ def open_in_worker(data: bytes) -> RemoteFile:
     found = load(data)
     if isinstance(found, RemoteFile):
         return found
-    (shown, key, size, etag, remark, modified, is_redirected), how = cast(
+    (shown, key, size, etag, messages, modified, is_redirected), how = cast(
         "tuple[_Known, Opening | ObjectStore]",
         found,
     )
@@ -507,10 +517,8 @@ def open_in_worker(data: bytes) -> RemoteFile:
             opening = how.resolved() if is_redirected else how
         except RemoteError:
             raise
-        except OSError:
-            raise RemoteError(
-                f"{shown}: cannot open it: the connection failed, or took too long"
-            ) from None
+        except OSError as error:
+            raise exception_of(shown, failure_of(error, is_web=True)) from None
         store = opening.store()
     path, front = ObjectPath(shown), memoryview(b"")
-    return StoredObject(path, key, size, etag, remark, store, modified, opening, front)
+    return StoredObject(path, key, size, etag, messages, store, modified, opening, front)

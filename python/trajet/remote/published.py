@@ -101,8 +101,7 @@ class TagFile(RemoteFile):
     _opening: Lock = field(default_factory=Lock)
 
     def __reduce__(self) -> tuple[type["TagFile"], tuple[object, ...]]:
-        """Return what pickle keeps: the ETag, once it is known, without the open object."""
-        about = (self.path, self.key, self.size, self.etag, None, self.folder)
+        about = (self.path, self.key, self.size, self.etag, (), self.folder)
         return TagFile, about
 
     def _file(self) -> RemoteFile:
@@ -150,7 +149,7 @@ class TagFile(RemoteFile):
         folder = self.folder if secrets else self.folder.without_secrets()
         if folder is None:
             return b""
-        about = (self.path, self.key, self.size, self.etag, None, folder)
+        about = (self.path, self.key, self.size, self.etag, (), folder)
         return pickle.dumps(TagFile(*about))
 
 
@@ -239,7 +238,7 @@ class PublishedDataset:
         for file in files:
             below = f"{TIERS}/{file['tier']}/{file['path']}"
             path = ObjectPath(f"{self.folder.shown}/{below}", is_complete=False)
-            objects[folder / below] = TagFile(path, below, file["size"], None, None, self.folder)
+            objects[folder / below] = TagFile(path, below, file["size"], None, (), self.folder)
         return folder, name, objects
 
     def manifest(self) -> tuple[bytes, "Manifest"]:

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 from trajet._trajet import StaleIndexError
 from trajet.remote.attempts import attempts, in_threads, is_left
-from trajet.remote.failures import Failure, exception_of
+from trajet.remote.failures import LATER, Failure, exception_of
 from trajet.remote.objects import RemoteFile
 
 # Bytes of a block that `RangeFile` keeps, and of all of them.
 BLOCK = 64 * 1024
 _KEPT = 16 * 1024 * 1024
 # Most blocks that are fetched for an inner node, and how many at the same time.
-_MOST_FETCHED = 128
+_MAX_FETCHED = 128
 _NODES_AT_ONCE = 32
 # Bytes of the head of a node and of an offset, and the children that a node has room for.
 _NODE_HEAD = 24
@@ -25,7 +25,7 @@ _CHILDREN = 64
 # Bytes of all requests for a whole object that wait at the same time, least bytes of one, and their
 # number.
 _IN_MEMORY = 64 * 1024 * 1024
-_LEAST_PIECE = 256 * 1024
+_MIN_PIECE = 256 * 1024
 _AT_ONCE = 8
 
 
@@ -46,7 +46,7 @@ def read_range(file: RemoteFile, start: int, end: int) -> bytes:
             return answer
         data = bytes(answer)
         if len(data) != end - start:
-            return "transient", "fewer bytes were sent than asked for"
+            return "transient", f"fewer bytes were sent than asked for{LATER}"
         return data
 
     answer = attempts(ask, file.pauses)
@@ -76,7 +76,7 @@ def pieces(file: RemoteFile, start: int = 0, connections: int = _AT_ONCE) -> Ite
     StaleIndexError, PermissionError, FileNotFoundError, RemoteError
         As `read_range`.
     """
-    size = max(_LEAST_PIECE, _IN_MEMORY // connections)
+    size = max(_MIN_PIECE, _IN_MEMORY // connections)
     starts = range(start, file.size, size)
 
     def piece(begin: int) -> bytes:
@@ -143,7 +143,6 @@ class RangeFile(io.RawIOBase):
         self.error: BaseException | None = None
 
     def __repr__(self) -> str:
-        """Return the redacted URL, which h5py takes for the name of the file."""
         return str(self._file.path)
 
     __str__ = __repr__
@@ -191,7 +190,7 @@ class RangeFile(io.RawIOBase):
         """Fetch the blocks of nodes at the same time; those that fail are fetched when read."""
         ends = [end for at in offsets if at + size <= self.size for end in (at, at + size - 1)]
         numbers = {end // BLOCK for end in ends}
-        missing = sorted(numbers - self._blocks.keys())[:_MOST_FETCHED]
+        missing = sorted(numbers - self._blocks.keys())[:_MAX_FETCHED]
         if len(missing) < 2:
             return
 

@@ -18,6 +18,7 @@ from http.client import (
     HTTPMessage,
     HTTPResponse,
     HTTPSConnection,
+    RemoteDisconnected,
 )
 from typing import IO, TYPE_CHECKING, cast
 from urllib.error import HTTPError, URLError
@@ -33,20 +34,20 @@ from urllib.request import (
 )
 
 from trajet._trajet import RemoteError
-from trajet.remote.failures import untrusted
+from trajet.remote.failures import StatusError, untrusted
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
 # Seconds that a server may be silent, if no option says so.
 _SILENCE = 30.0
-_MOST_REDIRECTS = 5
+_MAX_REDIRECTS = 5
 # Interim answers (100 Continue) before the answer, and seconds until all its headers are there.
-_MOST_INTERIM = 10
+_MAX_INTERIM = 10
 _HEADERS = 60.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Answers of servers that are busy.
-_BUSY = frozenset({408, 425, 429, 503})
+# Answers of servers that are busy; from 500 on, they have failed.
+_BUSY = frozenset({408, 425, 429})
 # Codes of OpenSSL for certificates that are refused, and what failures.py calls these reasons.
 _REASONS = {
     **dict.fromkeys((2, 7, 18, 19, 20, 21), "UnknownIssuer"),
@@ -56,10 +57,6 @@ _REASONS = {
 }
 # Characters of a URL that stay as they are.
 _SAFE = "%/:?=&;,+$@!~*'()[]#"
-
-
-class BusyError(ConnectionError):
-    """A server asks to be asked later."""
 
 
 class UntrustedError(ConnectionError):
@@ -116,7 +113,7 @@ class _Answer(HTTPResponse):
 
     def _read_status(self) -> tuple[str, int, str]:
         self._n_heads += 1
-        if self._n_heads > _MOST_INTERIM:
+        if self._n_heads > _MAX_INTERIM:
             raise HTTPException("interim answers without end")
         found: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
         return found
@@ -174,7 +171,7 @@ def resolve(
     """
     opener, silence = _opener(client), _seconds(client.get("read_timeout"))
     now, is_same = url, True
-    for _ in range(_MOST_REDIRECTS + 1):
+    for _ in range(_MAX_REDIRECTS + 1):
         try:
             location = _location(opener, now, headers if is_same else {}, silence)
         except UntrustedError as error:
@@ -183,7 +180,7 @@ def resolve(
             return None if now == url else Target(now, _host(now), is_same)
         now = _checked(shown, url, now, location)
         is_same = is_same and _server(now) == _server(url)
-    raise RemoteError(f"{shown}: more than {_MOST_REDIRECTS} redirects: check the URL")
+    raise RemoteError(f"{shown}: more than {_MAX_REDIRECTS} redirects: check the URL")
 
 
 def _opener(client: Mapping[str, object]) -> OpenerDirector:
@@ -267,15 +264,15 @@ def _location(
     except HTTPError as error:
         location = error.headers.get("Location")
         error.close()
-        if error.code in _BUSY:
-            raise BusyError(f"status {error.code}") from None
-        if error.code >= 500:
-            raise ConnectionError(f"status {error.code}") from None
+        if error.code in _BUSY or error.code >= 500:
+            raise StatusError(error.code) from None
         return location if error.code in _REDIRECTS else None
     except URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             why = error.reason
             raise UntrustedError(_REASONS.get(why.verify_code, why.verify_message)) from None
+        raise error.reason if isinstance(error.reason, OSError) else error from None
+    except RemoteDisconnected:
         raise
     except (HTTPException, ValueError) as error:
         raise ConnectionError(type(error).__name__) from None

@@ -38,7 +38,6 @@ class Applied(Table):
     shapes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the arrays have as many numbers as a frame."""
         super().__post_init__()
         shapes = self._shapes()
         sizes = [math.prod(shape) for shape in shapes]
@@ -92,17 +91,7 @@ class Applied(Table):
             raise ValueError(
                 f"values of shape {self.values.shape} are not a few time series: draw them yourself"
             )
-        return plots.series(
-            self.values.reshape(len(self.frames), self.n_columns()),
-            self.times,
-            self.frames,
-            labels=self.columns,
-            quantity=self.name,
-            title=self.name,
-            means=self._means(),
-            ax=ax,
-            look=look,
-        )
+        return super()._draw(ax, look)
 
     def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
         """Return the name of each number of a frame in the header of a CSV file."""
@@ -111,7 +100,7 @@ class Applied(Table):
             return places
         return ["_".join(filter(None, [quantity or self.name, place])) for place in places]
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return the shape of the values; see `Table.summary`."""
         return Summary(self._about())
 

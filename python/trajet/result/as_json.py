@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError, __version__
+from trajet.messages import Message, as_entries
 from trajet.parsing import ParseError, parsed
 from trajet.result.report import Report, json_object, plain
 from trajet.result.summary import Column, Summary
 
 FORMAT = "trajet result"
-VERSION = 1
+VERSION = 2
+_GIVE = "give a file that result.save or -o wrote"
 
 # Texts for the numbers that JSON does not have.
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 # Bytes of an array of texts for each character: fewer than a long text among short ones needs.
-_MOST_PADDING = 64
+_MAX_PADDING = 64
 
 
 class Described(Protocol):
@@ -29,6 +31,10 @@ class Described(Protocol):
     @property
     def report(self) -> Report:
         """Timings and counters of the run."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """Warnings and notes on its numbers."""
 
     def summary(self, limit: int | None = None) -> Summary:
         """Return the table that the terminal shows."""
@@ -69,7 +75,7 @@ def document(result: Described, *, outputs: Iterable[object] = ()) -> dict[str, 
         },
         **(_statistics(errors) if errors.columns else {}),
         "parameters": report.get("parameters", {}),
-        "remarks": report.get("remarks", []),
+        **as_entries(result.messages),
         "inputs": report.get("inputs", []),
     }
     return found | ({"outputs": [str(path) for path in outputs]} if outputs else {})
@@ -141,9 +147,7 @@ def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
     except ParseError as error:
         raise FormatError(f"{path}: not a JSON file: {error}") from error
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
-        raise FormatError(
-            f"{path}: JSON, but not a result: give a file that result.save or -o wrote"
-        )
+        raise FormatError(f"{path}: JSON, but not a result: {_GIVE}")
     if entries.get("version") != VERSION:
         raise FormatError(
             f"{path}: a result of version {entries.get('version')!r}; this trajet reads version"
@@ -151,10 +155,7 @@ def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
         )
     fields = entries.get("fields")
     if not isinstance(fields, dict):
-        raise FormatError(
-            f"{path}: a result without its fields, as --json prints it: save it with -o or"
-            " result.save"
-        )
+        raise FormatError(f"{path}: a printed result, without its fields: {_GIVE}")
     found = {str(name): _decoded(value, f"{path}: field {name}") for name, value in fields.items()}
     found["kind"] = np.array(str(entries.get("kind")))
     found["report"] = np.array(json.dumps(entries.get("report")).encode())
@@ -189,7 +190,7 @@ def _array(
     if dtype.kind == "U":
         texts = [str(one) for one in _flat(data)]
         longest, characters = max(map(len, texts), default=0), sum(len(one) + 4 for one in texts)
-        is_padded = dtype.itemsize * len(texts) > _MOST_PADDING * characters
+        is_padded = dtype.itemsize * len(texts) > _MAX_PADDING * characters
         if len(texts) != math.prod(shape) or longest > dtype.itemsize // 4 or is_padded:
             raise ValueError(f"{len(texts)} texts of up to {longest} characters as {dtype} {shape}")
         return np.array(texts, dtype).reshape(shape)

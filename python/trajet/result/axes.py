@@ -111,6 +111,19 @@ KINDS: Mapping[str, Kind] = {
     "hydrogen bonds": Kind("pair", has_members=True),
     # Each bond of each frame.
     "bonds": Kind("bond", {"frame": "frame"}, required=("frame",), has_members=True),
+    # Kinds of interactions; pairs by kind; the pairs of each frame; and all of each frame.
+    "kinds": Kind("interaction", is_named=True, identity=_LABEL, required=_LABEL),
+    "interactions": Kind(
+        "pair",
+        {"interaction": "kind", "label": "label"},
+        identity=("interaction",),
+        required=("interaction",),
+        has_members=True,
+    ),
+    "bits": Kind("bit", {"frame": "frame"}, required=("frame",)),
+    "interaction list": Kind(
+        "interaction", {"frame": "frame"}, required=("frame", "interaction"), has_members=True
+    ),
     "components": Kind("component", is_named=True, identity=_LABEL, required=_LABEL),
     "clusters": Kind("cluster", {"number": "cluster"}, required=("number",)),
     # Those of the columns of a matrix.
@@ -153,7 +166,6 @@ class Axis:
     is_reference: bool = False
 
     def __len__(self) -> int:
-        """Return the number of places."""
         if self.members is not None:
             return len(self.members)
         return len(next(iter(self.columns.values())))

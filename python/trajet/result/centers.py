@@ -40,5 +40,4 @@ class Centers(Table):
 
         if ax is not None:
             raise ValueError("centres are drawn in three panels: leave ax out")
-        labels = tuple(self.axes[1].labels())
-        return plots.coordinates(self.values, self.times, self.frames, labels=labels, look=look)
+        return plots.coordinates(self, self.axes[1].labels(), look)

@@ -32,8 +32,7 @@ class SavedFrame(Protocol):
 class SavedAtoms(Protocol):
     """Atoms whose frames can be saved; see `trajet.Selection`."""
 
-    def __getitem__(self, number: int, /) -> SavedFrame:
-        """Return a frame."""
+    def __getitem__(self, number: int, /) -> SavedFrame: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +72,6 @@ class Clusters(Table):
     }
 
     def __post_init__(self) -> None:
-        """Check that there are clusters of all numbers."""
         super().__post_init__()
         clusters = self.parts.get("clusters")
         if clusters is None or "medoid" not in clusters.also or clusters.values.ndim != 1:
@@ -152,18 +150,10 @@ class Clusters(Table):
         return self.save_medoids(path, force=True)
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the cluster of each frame against time, and the sizes of the clusters."""
+        """Draw the cluster of each frame against time."""
         from trajet import plots
 
-        return plots.clusters(
-            self.labels,
-            self.sizes,
-            self.times,
-            self.frames,
-            title=f"clusters of {self.selections[0]}, {self.method}",
-            ax=ax,
-            look=look,
-        )
+        return plots.clusters(self, self.labels, len(self.sizes), ax, look)
 
     def scalars(self) -> dict[str, object]:
         """Return number, sizes and medoids of the clusters; see `Table.scalars`."""
@@ -173,7 +163,7 @@ class Clusters(Table):
             "medoids": self.medoids.tolist(),
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return size and medoid of each cluster; see `Table.summary`."""
         count, sizes = len(self.sizes), self.sizes[:limit]
         columns = (

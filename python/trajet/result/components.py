@@ -59,7 +59,6 @@ class PrincipalComponents(Table):
     }
 
     def __post_init__(self) -> None:
-        """Check that variances, components and average structure fit the projections."""
         super().__post_init__()
         shapes = [self.parts[name].values.shape for name in self.TABLES if name in self.parts]
         (n_all,), (n, *structure), mean = shapes if len(shapes) == 3 else ((0,), (0,), ())
@@ -194,18 +193,10 @@ class PrincipalComponents(Table):
         return [self.save_extremes(path, n_structures=_MODELS)]
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the projections on the first two components, coloured by time, and the variances."""
+        """Draw the projections on the first two components, coloured by time."""
         from trajet import plots
 
-        return plots.components(
-            self.projections,
-            self.times,
-            self.frames,
-            variances=self.variances,
-            title=f"principal components of {self.selections[0]}",
-            ax=ax,
-            look=look,
-        )
+        return plots.components(self, self.variances, ax, look)
 
     def scalars(self) -> dict[str, object]:
         """Return the total variance, and how many components there are; see `Table.scalars`."""
@@ -215,7 +206,7 @@ class PrincipalComponents(Table):
             "n_components_in_all": len(self.variances),
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return variance and cosine content of each component; see `Table.summary`."""
         count = len(self.components)
         variances = self.variances[:count]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from trajet.result.axes import Axis
 from trajet.result.columns import Columns, names_column
-from trajet.result.summary import Column, Summary
-from trajet.result.table import Table
+from trajet.result.lifetimes import WithLifetimes
+from trajet.result.summary import Column, Summary, with_half_widths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ContactMap(Table):
+class ContactMap(WithLifetimes):
     """Fraction of the frames in which two residues, or two atoms, are in contact.
 
     CSV files have the columns row and column, each with name and number of its residue, fraction
@@ -61,25 +61,11 @@ class ContactMap(Table):
         return self.axes[0].kind.removesuffix("s")
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the map, with names of some residues along both axes; see `Table.plot`.
-
-        Without `ax`, the longer sides of the intervals are drawn beside it, if they are known.
-        """
+        """Draw the map, or one row as bars, with known intervals; see `Table.plot`."""
         from trajet import plots
 
-        rows, columns = self.axes
         first, second = self.selections[0], self.selections[-1]
-        return plots.contact_map(
-            self.values,
-            rows.labels(),
-            columns.labels(),
-            labels=(f"{self.of} ({first})", f"{self.of} ({second})"),
-            title=f"contacts within {self.cutoff:g} Å",
-            of=self.of,
-            half_widths=self.half_widths,
-            ax=ax,
-            look=look,
-        )
+        return plots.contact_map(self, (f"{self.of} ({first})", f"{self.of} ({second})"), ax, look)
 
     def pairs(self) -> Iterator[tuple[str, str, float, int]]:
         """Yield the pairs that are in contact in any frame, those within one group once.
@@ -110,22 +96,27 @@ class ContactMap(Table):
             "n_contacts": len(self.in_contact()[0]),
             "n_neighbors": self._n_neighbors(),
             "cutoff_A": self.cutoff,
+            **super().scalars(),
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return the pairs that are most often in contact; see `Table.summary`."""
-        pairs = sorted(self.pairs(), key=lambda pair: -pair[2])
-        some = pairs[:limit]
+        i, j = self.in_contact()
+        order = np.argsort(-self.values[i, j], kind="stable")
+        most = i[order[:limit]], j[order[:limit]]
+        one, other = (axis["label"][at] for axis, at in zip(self.axes, most, strict=True))
+        fractions = Column("fraction", self.values[most], ".3f")
         columns = (
-            names_column(f"pair of {self.of}s", (f"{one} - {other}" for one, other, *_ in some)),
-            Column("fraction", [fraction for _, _, fraction, _ in some], ".3f"),
-            Column("frames", [count for *_, count in some]),
+            names_column(f"pair of {self.of}s", map("{} - {}".format, one, other)),
+            *with_half_widths(
+                fractions, None if self.half_widths is None else self.half_widths[most]
+            ),
+            Column("frames", self.counts[most]),
         )
         near = self._n_neighbors()
         of_these = f", {near} of neighbours in sequence" if near else ""
-        return Summary(
-            f"{len(pairs)} contacts within {self.cutoff:g} Å{of_these}", columns, len(pairs)
-        )
+        title = f"{len(i)} contacts within {self.cutoff:g} Å{of_these}"
+        return Summary(title, columns, len(i), tuple([part.line() for part in self._lasting()]))
 
     def _indices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the indices in the topology of rows and columns."""

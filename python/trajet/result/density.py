@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet.quoting import quoted
 from trajet.result.columns import SUFFIXES, Part, names_column
-from trajet.result.summary import Column, Summary
+from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.table import Table
 
 if TYPE_CHECKING:
@@ -52,27 +52,21 @@ class LinearDensity(Table):
         """Draw the density of each selection along the axis; see `Table.plot`."""
         from trajet import plots
 
-        return plots.density_profile(
-            self.edges,
-            self._by_column(self.values),
-            labels=self.columns,
-            axis=self.direction,
-            quantity=self.quantity,
-            half_widths=None if self.half_widths is None else self._by_column(self.half_widths),
-            ax=ax,
-            look=look,
-        )
+        return plots.over_bins(self, f"{self.direction} (Å)", self.quantity, ax=ax, look=look)
 
     def _about(self) -> str:
         return f"{self.name} along {self.direction}, values {self.values.shape} {self.units}"
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return mean and extremes of each profile; see `Table.summary`."""
         values = self._by_column(self.values)
+        rows, most = np.arange(len(values)), values.argmax(axis=1)
+        widths = None if self.half_widths is None else self._by_column(self.half_widths)[rows, most]
         columns = (
             names_column("selection", self.columns),
-            *(Column(k, getattr(values, k)(axis=1), ".4g") for k in ("mean", "min", "max")),
-            Column("at (Å)", self.position[values.argmax(axis=1)], ".3f"),
+            *(Column(k, getattr(values, k)(axis=1), ".4g") for k in ("mean", "min")),
+            *with_half_widths(Column("max", values[rows, most], ".4g"), widths),
+            Column("at (Å)", self.position[most], ".3f"),
         )
         title = f"{self.name} along {self.direction} ({self.units})"
         return Summary(title, columns, len(self.columns))
@@ -131,15 +125,11 @@ class Density(Table):
         """Draw the mean density along each of the three axes; into given axes, that along z."""
         from trajet import plots
 
-        return plots.projections(
-            self.values,
-            self.edges,
-            quantity=self.name,
-            unit=self.units,
-            title=f"{self.name} of {self.columns[0]}",
-            ax=ax,
-            look=look,
-        )
+        if look.band:
+            raise ValueError(
+                "means over planes of voxels are drawn, which have no intervals: leave band out"
+            )
+        return plots.projections(self, self.name, self.units, ax, look)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write OpenDX (`.dx`), or as `Table.save`.
@@ -200,15 +190,16 @@ class Density(Table):
             "units": self.units,
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return the mean and the highest voxel; see `Table.summary`."""
         highest = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
         at = self.origin + np.array(highest) * self.spacing
+        half = None if self.half_widths is None else self.half_widths[highest]
         columns = (
             names_column("selection", self.columns),
             Column("voxels", [" x ".join(map(str, self.values.shape))]),
             Column("mean", [float(self.values.mean())], ".4g"),
-            Column("max", [float(self.values.max())], ".4g"),
+            *with_half_widths(Column("max", [float(self.values.max())], ".4g"), half),
             Column("at (Å)", [", ".join(f"{x:.2f}" for x in at.tolist())]),
         )
         return Summary(self.quantity, columns, 1)

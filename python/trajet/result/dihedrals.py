@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.columns import column_name, names_column
-from trajet.result.summary import Column, Summary
+from trajet.result.mean_errors import lines_of_errors
+from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.table import Table
 
 if TYPE_CHECKING:
@@ -63,14 +64,10 @@ class Dihedrals(Table):
 
         if self.backbone:
             angles = self.angles
-            title = f"φ and ψ of {angles.shape[1] // 2} residues, {len(self.frames)} frames"
-            return plots.ramachandran(
-                angles[:, ::2], angles[:, 1::2], title=title, ax=ax, look=look
-            )
-        labels = tuple(self._labels())
-        return plots.angles(self.angles, self.times, self.frames, labels=labels, ax=ax, look=look)
+            return plots.ramachandran(angles[:, ::2], angles[:, 1::2], ax, look)
+        return plots.angles(self, self.angles, self._labels(), ax, look)
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return circular mean and standard deviation of each angle; see `Table.summary`."""
         names = self._labels()
         angles = self.angles[:, :limit]
@@ -81,17 +78,17 @@ class Dihedrals(Table):
         with np.errstate(divide="ignore"):
             spreads = np.degrees(np.sqrt(-2 * np.log(np.minimum(1.0, np.abs(centres)))))
         texts = names[:limit]
-        from trajet.result.mean_errors import half_widths, lines_of_errors
-
         stats = self._statistics_of(angles)
         columns = (
             names_column("angle", texts),
-            Column("mean", np.degrees(np.angle(centres)), ".1f"),
-            half_widths(stats, ".1f"),
+            *with_half_widths(
+                Column("mean", np.degrees(np.angle(centres)), ".1f"), stats.estimates.half_width
+            ),
             Column("std", spreads, ".1f"),
             Column("last", angles[-1], ".1f"),
         )
-        return Summary(title, columns, len(names), lines_of_errors(stats, texts, "degrees"))
+        lines = lines_of_errors(stats, texts, "degrees")
+        return Summary(title, columns, len(names), lines.always, lines.verbose)
 
     @property
     def period(self) -> float | None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.digits import in_digits
+from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result.columns import names_column
 from trajet.result.displacement_errors import Errors, errors_of_blocks, errors_of_groups
-from trajet.result.report import analysis_of
 from trajet.result.summary import Column, Summary
 from trajet.result.table import Table
+from trajet.uncertainty.statistics import with_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +28,7 @@ CM2_PER_S = 1e-4
 DEFAULT_FIT = (0.1, 0.5)
 # An MSD whose exponent differs by more from 1 is not that of free diffusion.
 _DIFFUSIVE = 0.2
-# The fewest lags to which a line is fitted without a remark.
+# The fewest lags to which a line is fitted without a message.
 _FEWEST_LAGS = 4
 
 
@@ -68,7 +70,7 @@ class MeanSquaredDisplacement(Table):
     Errors of the MSD at each lag and of the coefficient are standard errors of those of `groups`,
     which are taken as independent. Of fewer than five particles, they are those of `blocks` of time
     origins, one after the other, by the estimator of `trajet.statistics`; they are not resolved at
-    lags of which the trajectory has few windows, which a remark in `report` says.
+    lags of which the trajectory has few windows, which a message in `report` says.
 
     CSV files have the columns lag_ps, msd_A2, n_windows, standard_error_A2 and half_width_95_A2.
 
@@ -108,7 +110,6 @@ class MeanSquaredDisplacement(Table):
     _HAS_MEAN: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check that the groups are those of the lags, and have sizes."""
         super().__post_init__()
         for name, part in self.parts.items():
             if [one.kind for one in part.axes] != ["lag", "parts"] or not np.array_equal(
@@ -198,8 +199,8 @@ class MeanSquaredDisplacement(Table):
         # A slice may lack the lags of the fit before.
         is_fitted = len(_within(self.lags, self.fit_first, self.fit_last)) > 1
         before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
-        of_before = fit_remarks(before, self.lags)
-        kept = [one for one in analysis_of(self.report)["remarks"] if one not in of_before]
+        of_before = fit_messages(before, self.lags)
+        kept = [one for one in self.messages if one not in of_before]
         fitted = replace(
             self,
             fit_first=found.first,
@@ -210,7 +211,7 @@ class MeanSquaredDisplacement(Table):
             exponent=found.exponent,
             diffusion_half_width=found.half_width,
             report=self.report.changed(
-                remarks=[*kept, *fit_remarks(found, self.lags)],
+                messages=[*kept, *fit_messages(found, self.lags)],
                 parameters={"fit_range": [found.first, found.last]},
             ),
         )
@@ -222,13 +223,11 @@ class MeanSquaredDisplacement(Table):
         from trajet import plots
 
         return plots.displacement(
-            self.values,
+            self,
             self.lags,
             fit=(self.fit_first, self.fit_last),
             line=(self.intercept, 2 * len(self.directions) * self.diffusion),
-            legend=f"D = {self._coefficient()}\n({self._interval()})",
-            half_widths=self.half_widths,
-            title=f"MSD of {self.selections[0]}, {self._moving()} along {self.directions}",
+            legend=f"fit, {plots.unbroken(f'D = {self._coefficient()}')}",
             ax=ax,
             look=look,
         )
@@ -245,20 +244,11 @@ class MeanSquaredDisplacement(Table):
         n = self.groups.shape[1]
         return f"from {n} groups of particles" if n > 1 else "unknown"
 
-    def _interval(self) -> str:
-        """Return what the error of the coefficient is, for the legend."""
-        is_known = np.isfinite(self.diffusion_half_width)
-        return f"95 %, {self.error_is}" if is_known else "its error is unknown"
-
     def _coefficient(self) -> str:
         """Return the diffusion coefficient with its error as text."""
         if np.isnan(self.diffusion):
             return "not fitted"
-        value, error = self.diffusion_cm2_per_s, self.diffusion_half_width_cm2_per_s
-        power = int(np.floor(np.log10(abs(value)))) if value else 0
-        if np.isnan(error):
-            return f"{value / 10.0**power:.3f}e{power} cm²/s"
-        return f"({value / 10.0**power:.3f} ± {error / 10.0**power:.3f})e{power} cm²/s"
+        return with_error(self.diffusion_cm2_per_s, self.diffusion_half_width_cm2_per_s, "cm²/s")
 
     def _about(self) -> str:
         return (
@@ -283,7 +273,7 @@ class MeanSquaredDisplacement(Table):
             "n_particles": self.n_particles,
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return the diffusion coefficient, its error and the fit; see `Table.summary`."""
         columns = (
             names_column("selection", [self.selections[0]]),
@@ -291,7 +281,7 @@ class MeanSquaredDisplacement(Table):
             Column("D (1e-5 cm²/s)", [self.diffusion_cm2_per_s * 1e5], ".4f"),
             Column("± 95 %", [self.diffusion_half_width_cm2_per_s * 1e5], ".4f"),
             Column("± is", [self.error_is]),
-            Column("fit (ps)", [f"{self.fit_first:g} - {self.fit_last:g}"]),
+            Column("fit (ps)", [f"{in_digits(self.fit_first)} - {in_digits(self.fit_last)}"]),
             Column("exponent", [self.exponent], ".2f"),
         )
         return Summary(f"MSD along {self.directions}", columns, 1)
@@ -313,9 +303,10 @@ def range_of_fit(
         return first, last
     if fit is None:
         return None
+    step = float(lags[1] - lags[0]) if len(lags) > 1 else 0.0
     raise ValueError(
-        f"a fit from {first:g} to {last:g} ps has fewer than two lags: lags go from 0 to"
-        f" {longest:g} ps in steps of {lags[1] - lags[0] if len(lags) > 1 else 0:g} ps"
+        f"a fit from {in_digits(first)} to {in_digits(last)} ps has fewer than two lags: lags go"
+        f" from 0 to {in_digits(longest)} ps in steps of {in_digits(step)} ps"
     )
 
 
@@ -391,29 +382,44 @@ def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
     return slopes
 
 
-def fit_remarks(found: Diffusion, lags: NDArray[np.float64]) -> list[str]:
-    """Return remarks if the fitted part of the MSD is short, or not that of free diffusion."""
+def fit_messages(found: Diffusion, lags: NDArray[np.float64]) -> list[Message]:
+    """Return messages if the fitted part of the MSD is short, or not that of free diffusion."""
     if np.isnan(found.coefficient):
         return [
-            "the diffusion coefficient is not fitted: there are too few lags: choose more frames"
+            Message(
+                Code.FIT,
+                "the diffusion coefficient is not fitted: there are too few lags",
+                "choose more frames",
+            )
         ]
     few = []
     n_fitted = int(((lags >= found.first) & (lags <= found.last)).sum())
     if n_fitted < _FEWEST_LAGS:
         few = [
-            f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says little:"
-            " choose more frames, or a longer fit_range= (--fit-range)"
+            Message(
+                Code.FIT,
+                f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says"
+                " little",
+                "choose more frames, or a longer fit_range=",
+            )
         ]
     if found.reason:
         few.append(
-            f"the error of the diffusion coefficient is not resolved: {found.reason}: choose a"
-            " shorter fit_range= (--fit-range), or a longer trajectory"
+            Message(
+                Code.NOT_RESOLVED,
+                f"the error of the diffusion coefficient is not resolved: {found.reason}",
+                "choose a shorter fit_range=, or a longer trajectory",
+            )
         )
     if not abs(found.exponent - 1) > _DIFFUSIVE:
         return few
     return [
         *few,
-        f"the MSD grows with the power {found.exponent:.2f} of the lag from {found.first:g} to"
-        f" {found.last:g} ps, and not in proportion to it: the diffusion coefficient means little;"
-        " choose another range with fit_range= (--fit-range), or a longer trajectory",
+        Message(
+            Code.FIT,
+            f"the MSD grows with the power {found.exponent:.2f} of the lag from"
+            f" {in_digits(found.first)} to {in_digits(found.last)} ps, and not in proportion to"
+            " it: the diffusion coefficient means little",
+            "choose another range with fit_range=, or a longer trajectory",
+        ),
     ]

@@ -72,29 +72,17 @@ class Distances(Table):
 
         is_of_atoms = self._sides()[0].kind == "atoms"
         if self.n_columns() <= len(plots.COLOURS):
-            title = "distance of centres" if self.n_columns() > 1 else self.columns[0]
-            return plots.series(
-                self._by_column(self.values).T,
-                self.times,
-                self.frames,
-                labels=self.columns,
-                means=self._means(),
-                quantity=self.quantity,
-                title=" to ".join(self.selections) if is_of_atoms else title,
-                ax=ax,
-                look=look,
-            )
+            return super()._draw(ax, look)
         one, other = self._sides()
         names = self.selections[0], self.selections[-1] + " (reference)" * other.is_reference
         if not is_of_atoms and len(self.selections) > 1:
             names = f"{len(one)} groups", f"{len(other)} groups"
+        of = "atom" if is_of_atoms else "group"
         return plots.matrix(
             self._mean_matrix(),
-            np.array(one.labels()),
-            np.array(replace(other, is_reference=False).labels()),
+            (one, replace(other, is_reference=False)),
+            (f"{of} ({names[0]})", f"{of} ({names[1]})"),
             quantity=f"mean {self.name}{'' if is_of_atoms else ' of centres'} ({self.units})",
-            axes=names,
-            of="atom" if is_of_atoms else "group",
             ax=ax,
             look=look,
         )
@@ -112,7 +100,7 @@ class Distances(Table):
         square[np.triu_indices(n, 1)] = mean
         return square + square.T
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of each distance; see `Table.summary`."""
         of = "atoms" if self._sides()[0].kind == "atoms" else "groups"
         title = f"{self.n_columns()} distances{' of centres' * (of == 'groups')} ({self.units})"

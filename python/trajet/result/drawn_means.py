@@ -1,12 +1,14 @@
 """Figures of means with their errors, of all results with values per frame."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import plots
-from trajet.uncertainty.estimates import LEAST_FRAMES
+from trajet.plots.drawable import OfFrames
+from trajet.uncertainty.estimates import MIN_FRAMES
 from trajet.uncertainty.even_times import clock_of
 from trajet.uncertainty.statistics import Statistics, statistics_of_frames
 
@@ -16,6 +18,15 @@ if TYPE_CHECKING:
 
 # Lengths at which a mean is computed.
 _LENGTHS = 30
+# Quantities that are distances from a structure, whose means over time say little.
+_WITHOUT_MEAN = ("RMSD",)
+
+
+def are_drawn(name: str, look: plots.Look) -> bool:
+    """Return whether figures of a quantity have means over time; see `Table.plot`."""
+    if look.mean or look.band:
+        return True
+    return look.mean is None and name not in _WITHOUT_MEAN
 
 
 def means_of(stats: Statistics) -> plots.Means:
@@ -25,11 +36,9 @@ def means_of(stats: Statistics) -> plots.Means:
 
 
 def convergence(
+    result: OfFrames,
     values: NDArray[np.float64],
-    times: NDArray[np.float64],
-    frames: NDArray[np.int64],
-    *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     quantity: str,
     period: float | None,
     ax: "Axes | None",
@@ -39,10 +48,10 @@ def convergence(
 
     Parameters
     ----------
+    result
+        The result with the frames.
     values
-        `(n_frames, n_series)`.
-    times, frames
-        `(n_frames,)`, ps and frame numbers.
+        `(n_frames, n_series)`, of which as many as there are colours are drawn.
     labels
         Name of each series.
     quantity
@@ -55,12 +64,11 @@ def convergence(
     ValueError
         If there are too few frames.
     """
-    if len(values) < 2 * LEAST_FRAMES:
+    if len(values) < 2 * MIN_FRAMES:
         raise ValueError(f"{len(values)} frames are too few to draw how their mean converges")
-    clock, values, frames = clock_of(times, frames).ascending(values, frames)
-    most = len(plots.COLOURS)
-    values = values[:, :most]
-    ends = np.unique(np.linspace(LEAST_FRAMES, len(values), _LENGTHS).astype(int))
+    clock = clock_of(result.times, result.frames)
+    clock, values, frames = clock.ascending(values[:, : len(plots.COLOURS)], result.frames)
+    ends = np.unique(np.linspace(MIN_FRAMES, len(values), _LENGTHS).astype(int))
     parts = [
         statistics_of_frames(values[:end], clock, frames[:end], period=period).estimates
         for end in ends.tolist()
@@ -68,25 +76,24 @@ def convergence(
     means = np.array([part.mean for part in parts])
     return plots.convergence(
         ends * clock.step,
-        means if period is None else np.unwrap(means, axis=0, period=period),
-        np.array([part.half_width for part in parts]),
+        plots.Means(
+            means if period is None else np.unwrap(means, axis=0, period=period),
+            np.array([part.half_width for part in parts]),
+            np.array([part.is_resolved for part in parts]),
+        ),
         np.array([part.correlation_steps for part in parts]) * clock.step,
-        np.array([part.is_resolved for part in parts]),
-        labels=labels[:most],
+        labels=labels,
         quantity=quantity,
         unit=clock.unit,
-        title=_title("convergence", labels),
         ax=ax,
         look=look,
     )
 
 
 def histogram(
+    result: OfFrames,
     values: NDArray[np.float64],
-    times: NDArray[np.float64],
-    frames: NDArray[np.int64],
-    *,
-    labels: tuple[str, ...],
+    labels: Sequence[str],
     quantity: str,
     period: float | None,
     ax: "Axes | None",
@@ -101,23 +108,9 @@ def histogram(
     """
     if not np.isfinite(values).any():
         raise ValueError("there are no values to draw")
-    most = len(plots.COLOURS)
-    values = values[:, :most]
-    stats = statistics_of_frames(values, clock_of(times, frames), frames, period=period)
-    return plots.histogram(
-        values,
-        means_of(stats),
-        labels=labels[:most],
-        quantity=quantity,
-        title=_title("distribution", labels),
-        ax=ax,
-        look=look,
-    )
-
-
-def _title(what: str, labels: tuple[str, ...]) -> str:
-    """Return the title of a figure, which says how many series are shown."""
-    most = len(plots.COLOURS)
-    if len(labels) == 1:
-        return f"{what}: {labels[0]}"
-    return f"{what} of the first {most} of {len(labels)} series" if len(labels) > most else what
+    values = values[:, : len(plots.COLOURS)]
+    means = None
+    if are_drawn(result.name, look):
+        clock = clock_of(result.times, result.frames)
+        means = means_of(statistics_of_frames(values, clock, result.frames, period=period))
+    return plots.histogram(values, means, labels=labels, quantity=quantity, ax=ax, look=look)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.hints import with_hints
+from trajet.messages import Message, Messages, emit, in_figures, repr_of
 from trajet.result.columns import write_csv
-from trajet.result.group_mean import group_mean
+from trajet.result.group_mean import group_mean, messages_of_members
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns, with_chains_of_first
 from trajet.result.profiles import Profile, common_profiles
 from trajet.result.replica_differences import ReplicaDifference
@@ -20,10 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from trajet.plots import FigureSize
+
 _R_co = TypeVar("_R_co", bound=Table, covariant=True)
 
 
-class EnsembleResult(Generic[_R_co]):
+class EnsembleResult(Messages, Generic[_R_co]):
     """The results of one analysis of the members of an ensemble.
 
     Its tables are tidy: the keys of the member, then the columns of the result.
@@ -48,25 +52,26 @@ class EnsembleResult(Generic[_R_co]):
         self.name = name
         self.outcomes = tuple(outcomes)
 
+    @property
+    def messages(self) -> list[Message]:
+        """Warnings and notes of the results of members, one for each code with its count."""
+        return messages_of_members(self.outcomes)
+
     def __repr__(self) -> str:
-        """Return the analysis, and the numbers of members and failures."""
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<EnsembleResult of {self.name}: {len(self.outcomes)} members{failed}>"
+        about = f"<EnsembleResult of {self.name}: {len(self.outcomes)} members{failed}>"
+        return about + repr_of(self.messages)
 
     def __len__(self) -> int:
-        """Return the number of results."""
         return len(self.results)
 
     def __bool__(self) -> bool:
-        """Return True, also without a result."""
         return True
 
     def __iter__(self) -> Iterator[_R_co]:
-        """Iterate over the results of the members that did not fail."""
         return iter(self.results)
 
     def __getitem__(self, number: int) -> _R_co:
-        """Return the result of a member that did not fail."""
         return self.results[number]
 
     @property
@@ -148,7 +153,8 @@ class EnsembleResult(Generic[_R_co]):
         >>> mean = tj.rmsf(tj.ensemble(rows).select("name CA"), align="same").mean()
         >>> mean
         <ReplicaMeans of rmsf: all members of 2>
-        >>> mean.remarks
+        1 warning: all members: all replicas have the same numbers: are they copies of one file?
+        >>> mean.messages
         ['all members: all replicas have the same numbers: are they copies of one file?']
         """
         names = [by] if isinstance(by, str) else by
@@ -162,7 +168,7 @@ class EnsembleResult(Generic[_R_co]):
         for one, profile in zip(outcomes, profiles, strict=True):
             key = tuple(one.keys[name] for name in names)
             groups.setdefault(key, []).append((one, profile))
-        return ReplicaMeans(
+        means = ReplicaMeans(
             self.name,
             [
                 group_mean(
@@ -174,6 +180,8 @@ class EnsembleResult(Generic[_R_co]):
                 for values, members in groups.items()
             ],
         )
+        emit(means.messages)
+        return means
 
     def difference(
         self, first: Key, second: Key, *, by: str = "system", match: Literal["residue"] = "residue"
@@ -217,6 +225,9 @@ class EnsembleResult(Generic[_R_co]):
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure": ...
     @overload
     def plot(
@@ -228,7 +239,11 @@ class EnsembleResult(Generic[_R_co]):
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Axes": ...
+    @with_hints
     def plot(
         self,
         ax: "Axes | None" = None,
@@ -238,6 +253,9 @@ class EnsembleResult(Generic[_R_co]):
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure | Axes":
         """Draw the means over replicas, see `ReplicaMeans.plot`, or the values of all frames.
 
@@ -256,6 +274,8 @@ class EnsembleResult(Generic[_R_co]):
             Names and colours of the groups; of an overlay of one group, those of the runs.
         smooth
             Frames of the running average of an overlay; see `Table.plot`.
+        band, title, size
+            See `Table.plot`.
 
         Returns
         -------
@@ -279,20 +299,25 @@ class EnsembleResult(Generic[_R_co]):
         >>> result.plot(kind="violin", series="resid 30:59").axes[0].get_ylabel()
         'RMSD (Å)'
         """
-        from trajet.plots import Look
+        from trajet import plots
         from trajet.result.member_figures import KINDS, draw_runs
 
-        if kind is None:
-            if smooth is not None:
-                raise ValueError('smooth is of kind="overlay": leave it out')
-            means = self.mean()
-            return means._draw(ax, series, Look(label, color))
-        if kind not in KINDS:
+        if kind is None and smooth is not None:
+            raise ValueError('smooth is of kind="overlay": leave it out')
+        if kind not in (None, *KINDS):
             raise ValueError(f"kind is one of {', '.join(map(repr, KINDS))}, or None, not {kind!r}")
-        look = Look(label, color, smooth)
-        outcomes = [one for one in with_chains_of_first(self.outcomes) if one.result is not None]
-        figure = draw_runs(self.name, outcomes, self.mean(), kind, series, ax, look)
-        return figure if ax is None else ax
+        warning, means = in_figures(self.messages), self.mean()
+        look = plots.Look(label, color, smooth, band=band, title=title, warning=warning)
+
+        def draw() -> "Figure":
+            if kind is None:
+                return means._draw(ax, series, look)
+            outcomes = [
+                one for one in with_chains_of_first(self.outcomes) if one.result is not None
+            ]
+            return draw_runs(self.name, outcomes, means, kind, series, ax, look)
+
+        return plots.for_user(draw, ax, size)
 
     def _check_keys(self, names: Iterable[str]) -> None:
         for name in names:

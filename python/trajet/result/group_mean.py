@@ -1,6 +1,5 @@
 """Mean over the replicas of one group, with the error between them and that within them."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -8,6 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.messages import Code, Message, Messages, by_code, messages_in
 from trajet.result.member_outcome import Key, MemberOutcome
 from trajet.result.profiles import Aligned, Profile, aligned, circular
 from trajet.result.report import analysis_of
@@ -20,12 +20,12 @@ from trajet.uncertainty.student_t import quantile
 _SAME_START = 0.01
 # Ratio of the errors between and within replicas above which they disagree.
 _DISAGREE = 2.0
-# Most values of a key that a remark names.
-_MOST_NAMED = 5
+# Most values of a key that a message names.
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
-class GroupMean:
+class GroupMean(Messages):
     """Mean over the replicas of one group, such as a system.
 
     Attributes
@@ -41,7 +41,7 @@ class GroupMean:
         not known.
     period
         Period of values on a circle, such as 360 of angles; None for other values.
-    remarks
+    messages
         What makes the numbers doubtful.
     lengths, labels
         Number of frames and label of each replica.
@@ -54,7 +54,7 @@ class GroupMean:
     members: NDArray[np.float64]
     within: NDArray[np.float64]
     period: float | None = None
-    remarks: tuple[str, ...] = field(repr=False, default=())
+    messages: tuple[Message, ...] = field(repr=False, default=())
     lengths: tuple[int, ...] = field(repr=False, default=())
     labels: tuple[str, ...] = field(repr=False, default=())
     is_rmsf: bool = False
@@ -68,6 +68,11 @@ class GroupMean:
     def label(self) -> str:
         """The keys as text."""
         return ", ".join(f"{name}={value}" for name, value in self.keys.items()) or "all members"
+
+    @property
+    def short_label(self) -> str:
+        """The values of the keys as text, for figures."""
+        return ", ".join(map(str, self.keys.values())) or self.label
 
     @property
     def n_replicas(self) -> int:
@@ -154,68 +159,90 @@ def group_mean(
         is_rmsf=is_rmsf,
     )
     renamed = {at: names for one in profiles for at, names in one.rows.renamed.items()}
-    remarks = [*_remarks(made, found, members, renamed), *_unresolved(profiles, members)]
-    return replace(made, remarks=tuple(remarks))
+    messages = [*_messages(made, found, members, renamed), *_unresolved(profiles, members)]
+    return replace(made, messages=tuple(messages))
 
 
-def _remarks(
+def _messages(
     mean: GroupMean,
     found: Aligned,
     members: Sequence[MemberOutcome[Table]],
     renamed: Mapping[tuple[str, ...], tuple[str, str]],
-) -> Iterator[str]:
+) -> Iterator[Message]:
     """Yield what makes a mean doubtful."""
-    yield from found.remarks
+    yield from found.messages
     if renamed:
         own, name = next(iter(renamed.values()))
         yield (
-            "labels of residues that differ between members, as after a mutation, are those of the"
-            f" first member: {len(renamed)}, the first is {name} for {own}"
+            Message(
+                Code.RENAMED_RESIDUES,
+                "labels of residues that differ between members, as after a mutation, are those of"
+                f" the first member: {len(renamed)}, the first is {name} for {own}",
+            )
         )
     for one in members:
         if one.chains_of:
             pairs = ", ".join(f"{own} with {name}" for own, name in one.chains_of.items())
             yield (
-                f"{one.label}: no chain has the name of a chain of the first member: chains are"
-                f" matched in their order, {pairs}"
+                Message(
+                    Code.RENAMED_CHAINS,
+                    f"{one.label}: no chain has the name of a chain of the first member: chains are"
+                    f" matched in their order, {pairs}",
+                )
             )
-    yield from remarks_of_members(members)
+    yield from messages_of_members(members)
     yield from _mixed(mean.keys, members)
     n = mean.n_replicas
     if n == 1:
         yield (
-            "one replica: there is no error between replicas, and that within it does not see"
-            " states that it has never visited"
+            Message(
+                Code.ONE_REPLICA,
+                "one replica: there is no error between replicas, and that within it does not see"
+                " states that it has never visited",
+            )
         )
         return
     lengths = mean.lengths
     if mean.is_rmsf and max(lengths) > min(lengths):
         yield (
-            f"replicas have {min(lengths)} to {max(lengths)} frames: fluctuations of shorter runs"
-            " come out smaller; compare runs of equal length"
+            Message(
+                Code.UNEQUAL_LENGTHS,
+                f"replicas have {min(lengths)} to {max(lengths)} frames: fluctuations of shorter"
+                " runs come out smaller",
+                "compare runs of equal length",
+            )
         )
     labels = [one.label for one in members]
     if (mean.members == mean.members[0]).all() and _tell_members_apart(mean.members[0]):
-        yield "all replicas have the same numbers: are they copies of one file?"
+        yield Message(
+            Code.EQUAL_REPLICAS,
+            "all replicas have the same numbers",
+            "are they copies of one file?",
+        )
     elif (copies := first_copies(mean.members, mean.members, labels, labels)) is not None:
         yield copies
     elif _started_together(members):
-        yield (
+        yield Message(
+            Code.SAME_START,
             f"all {n} replicas started from one place: that they agree does not mean that they are"
-            " equilibrated"
+            " equilibrated",
         )
     ratios = mean.ratio[np.isfinite(mean.ratio)]
     if len(ratios) and np.median(ratios) > _DISAGREE:
         yield (
-            f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
-            " explain: runs are shorter than their slowest motions; take the error between replicas"
+            Message(
+                Code.REPLICAS_DIFFER,
+                f"replicas differ {np.median(ratios):.1f} times as much as their own fluctuations"
+                " explain: runs are shorter than their slowest motions",
+                "take the error between replicas",
+            )
         )
 
 
 def _unresolved(
     profiles: Sequence[Profile], members: Sequence[MemberOutcome[Table]]
-) -> Iterator[str]:
-    """Yield a remark on members whose means over time are not resolved."""
+) -> Iterator[Message]:
+    """Yield a note on members whose means over time are not resolved."""
     wrong = [
         (one.label, profile.unresolved)
         for one, profile in zip(members, profiles, strict=True)
@@ -223,27 +250,22 @@ def _unresolved(
     ]
     if wrong:
         label, reason = wrong[0]
-        yield (
+        yield Message(
+            Code.NOT_RESOLVED,
             f"means over time are not resolved in {len(wrong)} of {len(members)} members, the first"
-            f" is {label}: {reason}: their errors within the runs are not reliable"
+            f" is {label}: {reason}: their errors within the runs are not reliable",
         )
 
 
-def remarks_of_members(members: Sequence[MemberOutcome[Table]]) -> list[str]:
-    """Return the remarks of the results of members; those that differ in numbers once."""
-    kinds: dict[str, tuple[str, str, int]] = {}
+def messages_of_members(members: Sequence[MemberOutcome[Table]]) -> list[Message]:
+    """Return the messages of the results of members, one for each code."""
+    results = []
     for one in members:
-        if one.result is None:
-            continue
-        remarks = analysis_of(one.result.report)["remarks"]
-        seen = {re.sub(r"[\d.]+", "#", remark): remark for remark in remarks}
-        for kind, remark in seen.items():
-            text, label, count = kinds.get(kind, (remark, one.label, 0))
-            kinds[kind] = (text, label, count + 1)
-    return [
-        f"in {count} of {len(members)} members, the first is {label}: {text}"
-        for text, label, count in kinds.values()
-    ]
+        if one.result is not None:
+            entries = analysis_of(one.result.report)
+            has_any = entries["warnings"] or entries["notes"]
+            results.append((one.label, messages_in(entries) if has_any else []))
+    return by_code(results, "members")
 
 
 def first_copies(
@@ -251,13 +273,15 @@ def first_copies(
     others: NDArray[np.float64],
     labels: Sequence[str],
     other_labels: Sequence[str],
-) -> str | None:
-    """Return a remark on two members with the same numbers, `(n_members, n_rows)`; or None."""
+) -> Message | None:
+    """Return a message on two members with the same numbers, `(n_members, n_rows)`; or None."""
     for label, own in zip(labels, values, strict=True):
         for other_label, other in zip(other_labels, others, strict=True):
             if label != other_label and np.array_equal(own, other) and _tell_members_apart(own):
-                return (
-                    f"{label} and {other_label} have the same numbers: are they copies of one file?"
+                return Message(
+                    Code.EQUAL_REPLICAS,
+                    f"{label} and {other_label} have the same numbers",
+                    "are they copies of one file?",
                 )
     return None
 
@@ -267,15 +291,18 @@ def _tell_members_apart(values: NDArray[np.float64]) -> bool:
     return bool((values != np.rint(values)).any())
 
 
-def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Table]]) -> Iterator[str]:
-    """Yield a remark on a key, other than the replica, that differs within a group."""
+def _mixed(keys: Mapping[str, Key], members: Sequence[MemberOutcome[Table]]) -> Iterator[Message]:
+    """Yield a message on a key, other than the replica, that differs within a group."""
     for name in members[0].keys:
         values = list(dict.fromkeys([one.keys[name] for one in members]))
         if name not in keys and name != "replica" and len(values) > 1:
-            few = ", ".join(map(str, values[:_MOST_NAMED]))
+            few = ", ".join(map(str, values[:_MAX_NAMED]))
             yield (
-                f"members with different {name} ({few}) count as replicas: choose one with"
-                f" where({name}=...), or group by it, too"
+                Message(
+                    Code.MIXED_MEMBERS,
+                    f"members with different {name} ({few}) count as replicas",
+                    f"choose one with where({name}=...), or group by it, too",
+                )
             )
 
 

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from trajet.result.axes import Axis
 from trajet.result.columns import Columns, Part, count_of_frames, names_column, residue_columns
-from trajet.result.summary import Column, Summary, mean_and_spread
+from trajet.result.lifetimes import WithLifetimes
+from trajet.result.mean_errors import lines_of_errors
+from trajet.result.report import analysis_of
+from trajet.result.summary import Column, Summary, mean_and_spread, with_half_widths
 from trajet.result.table import Table
 
 if TYPE_CHECKING:
@@ -63,7 +66,6 @@ class HydrogenBondPairs(Table):
     ALSO: ClassVar[tuple[str, ...]] = ("frames",)
 
     def __post_init__(self) -> None:
-        """Check that the atoms or residues of the axis ascend, by which bonds find them."""
         super().__post_init__()
         of = self.axes[0].elements
         if (np.diff(of[of.kind.removesuffix("s")].astype(np.int64)) <= 0).any():
@@ -110,14 +112,7 @@ class HydrogenBondPairs(Table):
         """Draw the occupancies of the most frequent pairs."""
         from trajet import plots
 
-        return plots.occupancies(
-            self.values,
-            self.labels(plots.MOST_BARS),
-            title=self._about(),
-            half_widths=self.half_widths,
-            ax=ax,
-            look=look,
-        )
+        return plots.occupancies(self, self.labels(plots.MAX_BARS), ax, look)
 
     def of_bonds(
         self, bonds: "HydrogenBondList", rows: NDArray[np.int64], n_frames: int
@@ -226,9 +221,7 @@ class HydrogenBondList(Table):
         """Draw how often distances and angles occur together."""
         from trajet import plots
 
-        return plots.hydrogen_bond_geometry(
-            self.values, self.angles, title=self._about(), ax=ax, look=look
-        )
+        return plots.hydrogen_bond_geometry(self.values, self.angles, ax, look)
 
     def _about(self) -> str:
         return f"{len(self)} hydrogen bonds"
@@ -243,93 +236,7 @@ class HydrogenBondList(Table):
 
 
 @dataclass(frozen=True, repr=False)
-class HydrogenBondLifetimes(Table):
-    """Correlation functions of pairs that form hydrogen bonds, and lifetimes from them.
-
-    `values` are `(n_lags, 2)`, float64: the intermittent and the continuous correlation. CSV files
-    have one row per lag. Lifetimes are NaN in a slice whose lags do not begin at 0 and ascend.
-
-    Attributes
-    ----------
-    intermittency
-        Longest gap, in frames, that does not end a bond in `continuous`.
-    """
-
-    intermittency: int = 0
-
-    AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("time", "groups"),)
-
-    @property
-    def times(self) -> NDArray[np.float64]:
-        """The lags, from 0 on, `(n_lags,)`, float64, ps."""
-        return self._column("time", "time").astype(np.float64, copy=False)
-
-    @property
-    def intermittent(self) -> NDArray[np.float64]:
-        """Fraction of the pairs bonded in a frame that are bonded after the lag, `(n_lags,)`.
-
-        Whatever happens between. NaN without any bond.
-        """
-        return self.values[:, 0]
-
-    @property
-    def continuous(self) -> NDArray[np.float64]:
-        """Fraction of these pairs that are bonded throughout the lag, `(n_lags,)`, float64."""
-        return self.values[:, 1]
-
-    @property
-    def intermittent_lifetime(self) -> float:
-        """Integral of the intermittent correlation up to the largest lag, ps, by trapezoids."""
-        return self._integral(self.intermittent)
-
-    @property
-    def continuous_lifetime(self) -> float:
-        """Integral of the continuous correlation up to the largest lag, ps, by trapezoids."""
-        return self._integral(self.continuous)
-
-    def scalars(self) -> dict[str, object]:
-        """Return both lifetimes and the longest lag; see `Table.scalars`."""
-        return {
-            "intermittent_lifetime_ps": self.intermittent_lifetime,
-            "continuous_lifetime_ps": self.continuous_lifetime,
-            "longest_lag_ps": float(self.times[-1]) if len(self.times) else float("nan"),
-        }
-
-    def _integral(self, values: NDArray[np.float64]) -> float:
-        # Without the first lags, or in another order, it is not the integral from 0.
-        if not len(self) or self.times[0] != 0 or (np.diff(self.times) <= 0).any():
-            return float("nan")
-        return float(((values[1:] + values[:-1]) / 2 * np.diff(self.times)).sum())
-
-    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw both correlation functions against the lag."""
-        from trajet import plots
-
-        return plots.correlations(
-            self.times, self.curves, title="lifetimes of hydrogen bonds", ax=ax, look=look
-        )
-
-    @property
-    def curves(self) -> dict[str, NDArray[np.float64]]:
-        """The correlation functions, by names with their lifetimes."""
-        return {
-            f"intermittent, {self.intermittent_lifetime:.3g} ps": self.intermittent,
-            f"continuous, {self.continuous_lifetime:.3g} ps": self.continuous,
-        }
-
-    def _about(self) -> str:
-        return (
-            f"lifetimes of hydrogen bonds, {self.intermittent_lifetime:.3g} ps (intermittent) and"
-            f" {self.continuous_lifetime:.3g} ps (continuous), {len(self.times)} lags"
-        )
-
-    def names(self, quantity: str | None = None, units: str | None = None) -> list[str]:
-        """Return the name of each function in the header of a CSV file."""
-        return list(self.columns)
-
-
-@dataclass(frozen=True, repr=False)
-class HydrogenBonds(Table):
+class HydrogenBonds(WithLifetimes):
     """The number of hydrogen bonds in each frame, with pairs and, on request, bonds and lifetimes.
 
     `values` are `(n_frames,)`, float64 holding integers; CSV files are those of `Table`, and NPZ
@@ -343,18 +250,17 @@ class HydrogenBonds(Table):
     CLASSES: ClassVar[Mapping[str, type[Table]]] = {
         "pairs": HydrogenBondPairs,
         "bonds": HydrogenBondList,
-        "lifetimes": HydrogenBondLifetimes,
+        **WithLifetimes.LASTING,
     }
 
     PARTS: ClassVar[Mapping[str, Part]] = {
         "pairs": Part("the pairs with their occupancies"),
         "bonds": Part("every bond of every frame, with distance and angle", needs="list_bonds"),
-        "lifetimes": Part("the correlation functions of the pairs", needs="lifetimes"),
+        **WithLifetimes.PARTS,
     }
     TABLE_PART = "pairs"
 
     def __post_init__(self) -> None:
-        """Check that the pairs are those of the frames."""
         super().__post_init__()
         if self.pairs is not None and self.pairs.n_frames != len(self.values):
             raise ValueError(
@@ -373,34 +279,6 @@ class HydrogenBonds(Table):
     def bonds(self) -> HydrogenBondList | None:
         """Every hydrogen bond of every frame; None unless it was asked for."""
         return cast(HydrogenBondList | None, self.parts.get("bonds"))
-
-    @property
-    def lifetimes(self) -> HydrogenBondLifetimes | None:
-        """Correlation functions and lifetimes of the pairs.
-
-        None unless they were asked for, and in a slice of some frames.
-        """
-        return cast(HydrogenBondLifetimes | None, self.parts.get("lifetimes"))
-
-    def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the number of hydrogen bonds against time, and the most frequent pairs.
-
-        With `ax` only the number of hydrogen bonds is drawn; see `Table.plot`.
-        """
-        from trajet import plots
-
-        if ax is not None or self.pairs is None:
-            return super()._draw(ax, look)
-        return plots.hydrogen_bonds(
-            self.values,
-            self.times,
-            self.frames,
-            self.pairs.occupancies,
-            self.pairs.labels(plots.MOST_BARS),
-            None if (found := self.lifetimes) is None else (found.times, found.curves),
-            title=f"hydrogen bonds of {self.columns[0]}",
-            look=look,
-        )
 
     def _about(self) -> str:
         mean = f", {self.values.mean():.1f} a frame" if len(self.values) else ""
@@ -434,30 +312,46 @@ class HydrogenBonds(Table):
         numbers: dict[str, object] = {"mean_bonds": mean, "std_bonds": std}
         if self.pairs is not None:
             numbers["n_pairs"] = len(self.pairs)
-        return numbers if self.lifetimes is None else numbers | self.lifetimes.scalars()
+        return numbers | super().scalars()
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return numbers of bonds, lifetimes and the most frequent pairs; see `Table.summary`."""
         values, pairs = self.values, self.pairs
         if not len(values):
             return Summary("hydrogen bonds")
         mean, std = mean_and_spread(values)
-        line = f"{mean:.1f} a frame (std {std:.1f}, {values.min():.1f} to {values.max():.1f})"
-        from trajet.result.mean_errors import lines_of_errors
+        from trajet.uncertainty.statistics import with_error
 
-        errors = lines_of_errors(self.statistics(), ("",), "a frame")
+        stats = self.statistics()
+        half = float(stats.estimates.half_width[0])
+        text = f"{mean:.1f} a frame"
+        if np.isfinite(half):
+            text = f"{with_error(mean, half)} a frame (95 %)"
+        line = f"{text}, std {std:.1f}, from {values.min():.0f} to {values.max():.0f}"
+        errors = lines_of_errors(stats, ("",), "a frame")
+        if pairs is not None:
+            line += f", {len(pairs)} different pairs"
+        lines = [line, *self._criterion(), *errors.always]
         if pairs is None:
-            return Summary("hydrogen bonds", (), 0, (line, *errors))
-        lines = [f"{line}, {len(pairs)} different pairs", *errors]
-        if (found := self.lifetimes) is not None:
-            lines.append(
-                f"lifetimes: {found.intermittent_lifetime:.3g} ps (intermittent),"
-                f" {found.continuous_lifetime:.3g} ps (continuous), of lags up to"
-                f" {found.times[-1]:.4g} ps"
-            )
+            return Summary("hydrogen bonds", (), 0, tuple(lines), errors.verbose)
+        lines += [part.line() for part in self._lasting()]
         columns = (
             names_column("pair", pairs.labels(limit)),
             Column("frames", pairs.counts[:limit]),
-            Column("occupancy", pairs.occupancies[:limit], ".3f"),
+            *with_half_widths(
+                Column("occupancy", pairs.occupancies[:limit], ".3f"), pairs.half_widths
+            ),
         )
-        return Summary("hydrogen bonds", columns, len(pairs), tuple(lines))
+        return Summary("hydrogen bonds", columns, len(pairs), tuple(lines), errors.verbose)
+
+    def _criterion(self) -> list[str]:
+        """Return the largest distance and the least angle of a bond as a line, if known."""
+        used = analysis_of(self.report).get("parameters", {})
+        distance = str(used.get("distance", "")).replace("_", "-")
+        limits = {
+            f"{distance} ≤ {{:g}} Å": used.get("cutoff"),
+            "angle ≥ {:g}°": used.get("angle"),
+            "angle at the donor ≤ {:g}°": used.get("donor_angle"),
+        }
+        texts = [text.format(limit) for text, limit in limits.items() if limit]
+        return [f"criterion: {', '.join(texts)}"] if texts else []

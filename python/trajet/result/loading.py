@@ -14,21 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FormatError
+from trajet.hints import with_hints
 from trajet.memory import check_memory, in_bytes
 from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.axes import KINDS as AXES
 from trajet.result.axes import Axis, Kind
+from trajet.result.chemistry import Chemistry
 from trajet.result.report import Report
 from trajet.result.table import RESULTS, Table
 
 # Errors of classes of results whose fields are others than they wrote.
 _UNFIT = (
-    *(ValueError, TypeError, KeyError, OverflowError, AttributeError, IndexError),
+    ValueError,
+    TypeError,
+    KeyError,
+    OverflowError,
+    AttributeError,
+    IndexError,
     RecursionError,
 )
 # Memory that arrays may take: bytes in any case, and bytes per byte of the file.
-_LEAST, _MOST_COMPRESSED = 2**24, 48
+_LEAST, _MAX_COMPRESSED = 2**24, 48
 # Kinds of the numbers of fields; columns of axes may have texts, too.
 _TABLE_TYPES = {"standard_errors": "f", "half_widths": "f", "resolved": "b"}
 # Kinds of numbers of columns in files; of others any.
@@ -59,8 +66,9 @@ _COLUMN_TYPES: Mapping[str, str] = {
 _QUOTED = 100
 
 
-def load(path: str | os.PathLike[str]) -> Table:
-    """Read a result that was saved as NPZ or JSON, with its report.
+@with_hints
+def load(path: str | os.PathLike[str]) -> Table | Chemistry:
+    """Read a result that was saved as NPZ or JSON, with its report, or the chemistry of atoms.
 
     Parameters
     ----------
@@ -69,8 +77,8 @@ def load(path: str | os.PathLike[str]) -> Table:
 
     Returns
     -------
-    Table
-        A result of the class that was saved, with the same numbers.
+    Table or Chemistry
+        An object of the class that was saved, with the same numbers.
 
     Raises
     ------
@@ -88,6 +96,18 @@ def load(path: str | os.PathLike[str]) -> Table:
     ('name CA',)
     """
     path = Path(path)
+    chemistry = Chemistry.load(path)
+    return load_table(path) if chemistry is None else chemistry
+
+
+def load_table(path: Path) -> Table:
+    """Read a result; see `load`.
+
+    Raises
+    ------
+    FileNotFoundError, FormatError
+        As `load`.
+    """
     arrays = _arrays_of(path)
     if "kind" not in arrays:
         names = ", ".join(sorted(arrays)) or "nothing"
@@ -137,8 +157,9 @@ def _arrays_of(path: Path) -> dict[str, NDArray[np.generic]]:
 
                 return arrays_of(b"{" + file.read(), path)
             raise FormatError(
-                f"{path}: neither an NPZ nor a JSON file: give a file that result.save wrote as"
-                " .npz or .json"
+                f"{path}: neither an NPZ nor a JSON file: give a file that result.save or"
+                " -o wrote as .npz or .json; trajectories are opened by"
+                " tj.open('top.psf', 'traj.xtc')"
             )
         file.seek(0)
         try:
@@ -168,7 +189,7 @@ def _check_sizes(members: Sequence[zipfile.ZipInfo], path: Path) -> None:
         If there is no memory for them.
     """
     in_memory, on_disk = sum(one.file_size for one in members), path.stat().st_size
-    if in_memory > _LEAST + _MOST_COMPRESSED * on_disk:
+    if in_memory > _LEAST + _MAX_COMPRESSED * on_disk:
         raise FormatError(
             f"{path}: a file of {in_bytes(on_disk)} whose arrays would take {in_bytes(in_memory)}:"
             " result.save does not compress, so that another program wrote it; save the result"

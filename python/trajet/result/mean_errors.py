@@ -1,17 +1,34 @@
 """Errors of means in summaries: what commands print, and what JSON files hold."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.summary import Column, statistics
+from trajet.result.summary import HALF_WIDTH, Column, statistics, with_half_widths
 
 if TYPE_CHECKING:
     from trajet.uncertainty.statistics import Statistics
 
-_HALF_WIDTH = "± 95 %"
+_ABOUT = f"{HALF_WIDTH}: longer side of the interval of the mean"
+
+
+@dataclass(frozen=True)
+class ErrorLines:
+    """Sentences of a summary on the errors of means.
+
+    Attributes
+    ----------
+    always
+        Which means are not resolved; empty if all are.
+    verbose
+        Each mean with its interval, correlation time, effective frames and equilibration.
+    """
+
+    always: tuple[str, ...] = ()
+    verbose: tuple[str, ...] = ()
 
 
 def with_errors(
@@ -21,8 +38,8 @@ def with_errors(
     form: str,
     names: Sequence[str],
     unit: str,
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Return mean, longer side of its interval, deviation and extremes, and a line on the errors.
+) -> tuple[tuple[Column, ...], ErrorLines]:
+    """Return mean, longer side of its interval, deviation and extremes, and lines on the errors.
 
     Parameters
     ----------
@@ -33,34 +50,34 @@ def with_errors(
     form
         How the numbers are shown.
     names
-        Names of the series, for the line.
+        Names of the series, for the lines.
     unit
         Unit of the values.
     """
     mean, *others = statistics(values, form, limit=None)
-    return (mean, half_widths(stats, form), *others), lines_of_errors(stats, names, unit)
+    mean_and_half = with_half_widths(mean, stats.estimates.half_width)
+    return (*mean_and_half, *others), lines_of_errors(stats, names, unit)
 
 
-def half_widths(stats: "Statistics", form: str) -> Column:
-    """Return the column of longer sides of 95 % intervals; None where they are unknown."""
-    widths = stats.estimates.half_width.tolist()
-    return Column(_HALF_WIDTH, [width if np.isfinite(width) else None for width in widths], form)
-
-
-def lines_of_errors(stats: "Statistics", names: Sequence[str], unit: str) -> tuple[str, ...]:
-    """Return a line on the errors of the means: a sentence on one, or a count of several."""
-    n_series = len(stats.estimates.mean)
+def lines_of_errors(stats: "Statistics", names: Sequence[str], unit: str) -> ErrorLines:
+    """Return lines on the errors of the means of series with these names, in a unit."""
+    reasons = list(map(str, stats.estimates.reasons))
+    n_series = len(reasons)
     if not n_series or not stats.estimates.n_frames.any():
-        return ()
+        return ErrorLines()
+    sentences = stats.sentences(unit)
+    wrong = [k for k, reason in enumerate(reasons) if reason]
     if n_series == 1:
-        return (stats.sentences(unit)[0],)
-    wrong = [k for k, reason in enumerate(stats.estimates.reasons) if reason]
-    about = f"{_HALF_WIDTH}: longer side of the interval of the mean"
+        always = tuple(f"mean not resolved: {reasons[k]}" for k in wrong)
+        return ErrorLines(always, (sentences[0].removesuffix(f"; not resolved: {reasons[0]}"),))
+    named = (f"{name}: {text}" for name, text in zip(names, sentences, strict=True))
+    verbose = (_ABOUT, *named)
     if not wrong:
-        return (f"{about}; all {n_series} means are resolved",)
-    first = f"{names[wrong[0]]}: {stats.estimates.reasons[wrong[0]]}"
+        return ErrorLines(verbose=verbose)
     verb = "are" if len(wrong) > 1 else "is"
-    return (f"{about}; {len(wrong)} of {n_series} means {verb} not resolved ({first})",)
+    first = f"{names[wrong[0]]}: {reasons[wrong[0]]}"
+    line = f"{len(wrong)} of {n_series} means {verb} not resolved ({first})"
+    return ErrorLines((line,), verbose)
 
 
 def table_of_errors(stats: "Statistics", names: Sequence[str]) -> tuple[Column, ...]:

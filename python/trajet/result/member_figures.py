@@ -86,13 +86,11 @@ def draw_runs(
             runs.append(run)
         quantity, label = _names_of_series(first, one.columns[0])
         panels.append(plots.RunPanel(label or one.name, quantity, runs, [*intervals.values()]))
-    title = f"{name} of {panels[0].name}" if len(common) == 1 or len(panels) == 1 else name
-    if len(shown) < len(chosen):
-        title += f", the first {len(shown)} of {len(chosen)} series: choose others by series="
+    note = plots.first_of(len(chosen))
     if kind == "overlay":
-        return plots.overlay(panels, title=title, ax=ax, look=look)
+        return plots.overlay(panels, note=note, ax=ax, look=look)
     x_label = of_run[0] if is_short else ""
-    return plots.violins(panels, x_label=x_label, title=title, ax=ax, look=look)
+    return plots.violins(panels, x_label=x_label, note=note, ax=ax, look=look)
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,14 @@ def _with_frames(name: str, kind: str, result: Table | None) -> Table:
     Raises
     ------
     ValueError
-        If it has none.
+        If it has none, or means of something else.
     """
     if is_of_frames(result):
+        if not is_of_frames(result.averaged()):
+            raise ValueError(
+                f'kind="{kind}" draws values per frame, and means of {name} are those of pairs:'
+                " leave kind out"
+            )
         return result
     raise ValueError(
         f'kind="{kind}" draws values per frame, which results of {name} do not have: leave kind out'
@@ -166,7 +169,9 @@ def _chosen(
 def _interval(group: GroupMean, series: _Series) -> plots.GroupInterval:
     """Return the mean of a series over the replicas of a group, with its interval."""
     row = int(np.flatnonzero(group.rows.keys == series.key)[0])
-    return plots.GroupInterval(group.label, float(group.mean[row]), float(group.half_width[row]))
+    return plots.GroupInterval(
+        group.short_label, float(group.mean[row]), float(group.half_width[row])
+    )
 
 
 def _names_of_series(result: Table, column: int) -> tuple[str, str]:

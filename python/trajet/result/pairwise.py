@@ -91,7 +91,7 @@ class PairwiseRmsd(Table):
             "max_A": float(pairs.max()),
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of all pairs; see `Table.summary`."""
         numbers = self.scalars()
         columns = (

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
+from trajet.messages import Code, Message
+from trajet.plots import first_of
 from trajet.result.axes import IdentityKey
 from trajet.result.columns import Columns
 from trajet.result.member_outcome import MemberOutcome
@@ -47,7 +49,7 @@ _ADVICE = {
 # Beginning of the names of columns with errors within a run.
 _STANDARD_ERROR = "standard_error"
 # Angles whose mean direction is shorter than this part of one have no useful mean.
-_LEAST_RESULTANT = 0.5
+_MIN_RESULTANT = 0.5
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,15 @@ class Aligned:
         `(n_results, n_rows)`; see `Profile`. Values on a circle are near the first one.
     period
         See `Profile`.
-    remarks
-        Remarks on rows that some results do not have.
+    messages
+        Messages on rows that some results do not have.
     """
 
     rows: Rows
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     period: float | None
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
 
 
 # Rows and columns of some pairs of a contact map.
@@ -120,7 +122,36 @@ def common_profiles(outcomes: Sequence[MemberOutcome[Table]]) -> list[Profile]:
         pairs = _pairs_of_any(maps, chains, [one.label for one in outcomes])
     profiles = list(map(profile_of, results, pairs))
     common = with_common_keys([one.rows for one in profiles], chains)
-    return [replace(one, rows=rows) for one, rows in zip(profiles, common, strict=True)]
+    matched = [replace(one, rows=rows) for one, rows in zip(profiles, common, strict=True)]
+    return _filled(matched) if results[0].IS_SPARSE else matched
+
+
+def _filled(profiles: Sequence[Profile]) -> list[Profile]:
+    """Return profiles with the rows of all of them, whose values are 0 where one lacks them.
+
+    Rows are in the order of residues.
+    """
+    rows = [one.rows for one in profiles]
+    keys, first = np.unique(np.concatenate([one.keys for one in rows]), return_index=True)
+    every = {
+        name: np.concatenate([one.shown[name] for one in rows])[first] for name in rows[0].shown
+    }
+    identity = {
+        key: np.concatenate([one.identity[key] for one in rows])[first]
+        for key in rows[0].identity
+        if all(key in one.identity for one in rows)
+    }
+    # By quantity, then by residues, then by kind.
+    by = sorted(identity, key=lambda key: (key.column != QUANTITY, not key.members, key.members))
+    order = np.lexsort([identity[key] for key in reversed(by)])
+    found = []
+    for one in profiles:
+        at = np.searchsorted(keys, one.rows.keys)
+        values, errors = np.zeros(len(keys)), np.full(len(keys), np.nan)
+        values[at], errors[at] = one.values, one.errors
+        of_all = replace(one.rows, shown=every, identity=identity, keys=keys).some(order)
+        found.append(replace(one, rows=of_all, values=values[order], errors=errors[order]))
+    return found
 
 
 def _pairs_of_any(
@@ -260,7 +291,7 @@ def _of_frames(numbers: FrameNumbers, clock: FrameClock) -> Profile:
     """Return the means over time of numbers per frame."""
     names, period = numbers.names, numbers.period
     found = statistics_of_frames(numbers.values, clock, period=period).estimates
-    # Constants, such as contacts that never form, need no remark.
+    # Constants, such as contacts that never form, need no message.
     wrong = [k for k, why in enumerate(found.reasons.tolist()) if why and found.std[k] != 0]
     text = ""
     if wrong:
@@ -301,9 +332,9 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
         As `check_distances` and `matched_rows`.
     """
     first = profiles[0]
-    remarks = check_distances([one.rows.shown for one in profiles], labels)
+    messages = check_distances([one.rows.shown for one in profiles], labels)
     rows, left_out = matched_rows([one.rows for one in profiles], labels)
-    remarks += left_out
+    messages += left_out
     values = np.stack([one.values[own] for one, own in zip(profiles, rows, strict=True)])
     if first.period is not None:
         # Around their circular mean, so that the order of results does not matter.
@@ -311,15 +342,19 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
         towards = np.exp(1j * turn * values).mean(axis=0)
         centre = np.angle(towards) / turn
         values = centre + circular(values - centre, first.period)
-        spread = int((np.abs(towards) < _LEAST_RESULTANT).sum())
+        spread = int((np.abs(towards) < _MIN_RESULTANT).sum())
         if spread:
-            remarks = (
-                *remarks,
-                f"{spread} of {len(towards)} angles point in opposite directions in different"
-                " members, so that their mean and its interval say little: look at each member",
+            messages = (
+                *messages,
+                Message(
+                    Code.REPLICAS_DIFFER,
+                    f"{spread} of {len(towards)} angles point in opposite directions in different"
+                    " members, so that their mean and its interval say little",
+                    "look at each member",
+                ),
             )
     common = first.rows.some(rows[0])
-    if any(_SLICES in remark for remark in remarks):
+    if any(message.code is Code.SLICES_BY_NUMBER for message in messages):
         of_all = [
             profile.rows.shown[_SLICES][own].astype(np.float64)
             for profile, own in zip(profiles, rows, strict=True)
@@ -330,7 +365,7 @@ def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:
         values,
         np.stack([one.errors[own] for one, own in zip(profiles, rows, strict=True)]),
         first.period,
-        remarks,
+        messages,
     )
 
 
@@ -341,10 +376,10 @@ def circular(differences: NDArray[np.float64], period: float) -> NDArray[np.floa
 
 def check_distances(
     axes: Sequence[Mapping[str, NDArray[np.generic]]], labels: Sequence[str]
-) -> tuple[str, ...]:
+) -> tuple[Message, ...]:
     """Raise an error if distances or lags of results differ, unless one has only more of them.
 
-    Slices of cells of nearly the same height are a remark.
+    Slices of cells of nearly the same height are a message.
     """
     most = 0.0
     for name, axis in axes[0].items():
@@ -370,8 +405,11 @@ def check_distances(
     if not most:
         return ()
     return (
-        f"{_SLICES}: slices are matched by their number, as heights of cells differ by up to"
-        f" {100 * most:.2g} %",
+        Message(
+            Code.SLICES_BY_NUMBER,
+            f"{_SLICES}: slices are matched by their number, as heights of cells differ by up to"
+            f" {100 * most:.2g} %",
+        ),
     )
 
 
@@ -517,7 +555,7 @@ def _abscissa_of(
         residues = axes["resid"][rows].astype(np.float64) if "resid" in axes else None
         if residues is not None and (np.diff(residues) > 0).all():
             return Abscissa(rows, residues, "residue", name)
-        return Abscissa(rows, np.arange(len(rows), dtype=np.float64), "atom of the selection", name)
+        return Abscissa(rows, np.arange(len(rows), dtype=np.float64), "atom", name)
     if len(others) > 1:
         raise ValueError(
             f"numbers by {', '.join(others)} are no curve: draw them yourself, from to_dataframe()"
@@ -531,7 +569,7 @@ def chosen_series(
     *,
     most: int | None = None,
 ) -> tuple[list[str], str]:
-    """Return the quantities to draw, and words on those that are left out.
+    """Return the quantities to draw, and words for a legend on those that are left out.
 
     Parameters
     ----------
@@ -565,8 +603,7 @@ def chosen_series(
     if not names:
         raise ValueError("series is empty: name one, or leave it out for all")
     if most is not None and len(names) > most and any(len(one) > 1 for one in axes):
-        words = f", the first {most} of {len(names)} series: choose others by series="
-        return names[:most], words
+        return names[:most], first_of(len(names))
     return names, ""
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.result.columns import Columns, names_column
-from trajet.result.summary import Column, Summary
+from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.table import Table
 
 if TYPE_CHECKING:
@@ -79,16 +79,7 @@ class RadialDistribution(Table):
         """Draw g of each pair against the distance; see `Table.plot`."""
         from trajet import plots
 
-        names = self.columns
-        return plots.radial(
-            self.edges,
-            self._by_column(self.g),
-            labels=[""] if not self.named_axes() else names,
-            title=f"RDF of {names[0]}" if len(names) == 1 else "RDF",
-            half_widths=None if self.half_widths is None else self._by_column(self.half_widths),
-            ax=ax,
-            look=look,
-        )
+        return plots.over_bins(self, "r (Å)", "g(r)", level=1.0, ax=ax, look=look)
 
     def scalars(self) -> dict[str, object]:
         """Return the highest g of a single pair, its distance and the number of pairs."""
@@ -102,16 +93,18 @@ class RadialDistribution(Table):
             "density_per_A3": self.number_density,
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return the highest g of each pair, and its distance; see `Table.summary`."""
         is_one = not self.named_axes()
         names = [" - ".join(self.selections)] if is_one else self.columns
         g, counts = self._by_column(self.g)[:limit], self._by_column(self.counts)[:limit]
+        rows, most = np.arange(len(g)), g.argmax(axis=1)
+        widths = None if self.half_widths is None else self._by_column(self.half_widths)[rows, most]
         columns = (
             names_column("groups", names[:limit]),
             Column("pairs counted", counts.sum(axis=1)),
-            Column("highest g", g.max(axis=1), ".3f"),
-            Column("at r (Å)", self.r[g.argmax(axis=1)], ".3f"),
+            *with_half_widths(Column("highest g", g[rows, most], ".3f"), widths),
+            Column("at r (Å)", self.r[most], ".3f"),
         )
         return Summary("RDF" if is_one else f"{len(names)} RDFs", columns, len(names))
 

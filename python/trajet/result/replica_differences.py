@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
+from trajet.hints import with_hints
+from trajet.messages import Code, Message, Messages, in_figures, repr_of
+from trajet.result import drawn_pairs
 from trajet.result.columns import write_csv
 from trajet.result.group_mean import GroupMean, first_copies
 from trajet.result.profiles import abscissas_of, check_distances, chosen_series, circular
@@ -25,11 +28,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+    from trajet.plots import FigureSize, Look
+
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class ReplicaDifference:
+class ReplicaDifference(Messages):
     """Difference of the means of two groups of replicas; made by `EnsembleResult.difference`.
 
     Welch's test, with probabilities and intervals that hold for small groups of unequal sizes, if
@@ -55,7 +60,7 @@ class ReplicaDifference:
         `(n_rows,)`: the same, corrected for the number of rows.
     n_replicas
         Replicas of the first and of the second group.
-    remarks
+    messages
         What makes the numbers doubtful.
     """
 
@@ -69,13 +74,13 @@ class ReplicaDifference:
     p: NDArray[np.float64]
     p_adjusted: NDArray[np.float64]
     n_replicas: tuple[int, int]
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the groups, and how many rows differ."""
         return (
             f"<ReplicaDifference of {self.name}: {self.second} minus {self.first},"
             f" {int(self.is_significant.sum())} of {len(self.difference)} rows differ>"
+            + repr_of(self.messages)
         )
 
     @property
@@ -156,6 +161,9 @@ class ReplicaDifference:
         series: str | Sequence[str] | None = None,
         label: str | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure": ...
     @overload
     def plot(
@@ -165,7 +173,11 @@ class ReplicaDifference:
         series: str | Sequence[str] | None = None,
         label: str | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Axes": ...
+    @with_hints
     def plot(
         self,
         ax: "Axes | None" = None,
@@ -173,6 +185,9 @@ class ReplicaDifference:
         series: str | Sequence[str] | None = None,
         label: str | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure | Axes":
         """Draw the differences with their intervals, and mark those that are significant.
 
@@ -184,7 +199,9 @@ class ReplicaDifference:
             The series to draw: names of columns, or their labels; None for all that groups have in
             common, the first six at most, each in a panel. Into given axes, one is drawn.
         label, color
-            Title of the figure, and colour of what is not significant.
+            Name in the legend, and colour of what is not significant.
+        band, title, size
+            See `Table.plot`.
 
         Returns
         -------
@@ -199,11 +216,33 @@ class ReplicaDifference:
         """
         from trajet import plots
 
-        names, words = chosen_series([self.axes], series, most=len(plots.COLOURS))
+        warning = in_figures(self.messages)
+        look = plots.Look(label, color, band=band, title=title, warning=warning)
+        return plots.for_user(lambda: self._draw(ax, series, look), ax, size)
+
+    def _draw(
+        self, ax: "Axes | None", series: str | Sequence[str] | None, look: "Look"
+    ) -> "Figure":
+        """Draw the differences; see `plot`."""
+        from trajet import plots
+
+        groups = plots.unbroken(f"{_values_of(self.second)} − {_values_of(self.first)}")
+        n_tests = int(np.isfinite(self.p).sum())
+        if drawn_pairs.are_pairs(self.axes):
+            numbers = self.difference, self.half_width, self.is_significant
+            return drawn_pairs.draw_difference(
+                *(self.axes, *numbers),
+                groups=groups,
+                n_tests=n_tests,
+                series=series,
+                ax=ax,
+                look=look,
+            )
+        names, note = chosen_series([self.axes], series, most=len(plots.COLOURS))
         panels = [
             plots.DifferencePanel(
                 place.name,
-                plots.column_label(place.quantity),
+                f"{plots.column_label(place.quantity)}, {groups}",
                 plots.column_label(place.label),
                 place.x,
                 self.difference[place.rows],
@@ -213,15 +252,7 @@ class ReplicaDifference:
             )
             for place in abscissas_of(self.axes, names)
         ]
-        figure = plots.replica_difference(
-            panels,
-            title=f"{self.name}: {self.second} minus {self.first}{words}",
-            n_replicas=self.n_replicas,
-            n_tests=int(np.isfinite(self.p).sum()),
-            ax=ax,
-            look=plots.Look(label, color),
-        )
-        return figure if ax is None else ax
+        return plots.replica_difference(panels, note=note, n_tests=n_tests, ax=ax, look=look)
 
     def _columns(self) -> dict[str, NDArray[np.generic]]:
         low, high = self.interval
@@ -249,9 +280,9 @@ def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDiff
                 f"{one.label} has one replica: a difference needs at least two of each group"
             )
     labels = [first.label, second.label]
-    remarks = check_distances([first.axes, second.axes], labels)
+    messages = check_distances([first.axes, second.axes], labels)
     rows, left_out = matched_rows([first.rows, second.rows], labels)
-    remarks += left_out
+    messages += left_out
     a, b = first.members[:, rows[0]], second.members[:, rows[1]]
     sizes = first.n_replicas, second.n_replicas
     (mean_a, variance_a), (mean_b, variance_b) = mean_and_variance(a), mean_and_variance(b)
@@ -275,33 +306,45 @@ def difference_of(name: str, first: GroupMean, second: GroupMean) -> ReplicaDiff
         p,
         adjusted(p),
         sizes,
-        tuple(_remarks(first, second, remarks, is_known)),
+        tuple(_messages(first, second, messages, is_known)),
     )
 
 
-def _remarks(
-    first: GroupMean, second: GroupMean, remarks: tuple[str, ...], is_known: NDArray[np.bool_]
-) -> Iterator[str]:
+def _messages(
+    first: GroupMean, second: GroupMean, messages: tuple[Message, ...], is_known: NDArray[np.bool_]
+) -> Iterator[Message]:
     """Yield what makes a difference doubtful."""
-    yield from remarks
+    yield from messages
     for one in (first, second):
-        for remark in one.remarks:
-            yield f"{one.label}: {remark}"
+        for message in one.messages:
+            yield message.prefixed(f"{one.label}: ")
     lengths = {*first.lengths, *second.lengths}
     if first.is_rmsf and len({*first.lengths}) == len({*second.lengths}) == 1 < len(lengths):
         yield (
-            f"runs of {first.label} have {first.lengths[0]} frames and those of {second.label}"
-            f" {second.lengths[0]}: fluctuations of shorter runs come out smaller; compare runs of"
-            " equal length"
+            Message(
+                Code.UNEQUAL_LENGTHS,
+                f"runs of {first.label} have {first.lengths[0]} frames and those of {second.label}"
+                f" {second.lengths[0]}: fluctuations of shorter runs come out smaller",
+                "compare runs of equal length",
+            )
         )
     if first.members.shape[1] == second.members.shape[1]:
         copies = first_copies(first.members, second.members, first.labels, second.labels)
         yield from [] if copies is None else [copies]
     if not is_known.all():
         yield (
-            f"{int((~is_known).sum())} of {len(is_known)} rows have the same number in all replicas"
-            " of both groups, or one that is not finite: no probability is given for them"
+            Message(
+                Code.NO_NUMBERS,
+                f"{int((~is_known).sum())} of {len(is_known)} rows have the same number in all"
+                " replicas of both groups, or one that is not finite: no probability is given for"
+                " them",
+            )
         )
+
+
+def _values_of(group: str) -> str:
+    """Return the name of a group without those of its keys: "system=mutant" as "mutant"."""
+    return ", ".join(part.rpartition("=")[2] for part in group.split(", "))
 
 
 def adjusted(p: NDArray[np.float64]) -> NDArray[np.float64]:

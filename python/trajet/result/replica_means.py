@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, overload
 
 from trajet import output
 from trajet._trajet import MissingPackageError
+from trajet.hints import with_hints
+from trajet.messages import Message, Messages, emit, in_figures, repr_of
+from trajet.result import drawn_pairs
 from trajet.result.columns import write_csv
 from trajet.result.group_mean import GroupMean
 from trajet.result.member_outcome import Key, key_columns
@@ -20,12 +23,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-    from trajet.plots import Look
+    from trajet.plots import FigureSize, Look
 
 _COLUMNS = ("replicas", "mean", "low", "high", "standard_error", "within", "ratio")
 
 
-class ReplicaMeans:
+class ReplicaMeans(Messages):
     """Means over replicas with 95 % intervals; made by `EnsembleResult.mean`.
 
     Attributes
@@ -41,16 +44,13 @@ class ReplicaMeans:
         self.groups = tuple(groups)
 
     def __repr__(self) -> str:
-        """Return the analysis and the groups."""
         sizes = ", ".join(f"{one.label} of {one.n_replicas}" for one in self.groups)
-        return f"<ReplicaMeans of {self.name}: {sizes}>"
+        return f"<ReplicaMeans of {self.name}: {sizes}>{repr_of(self.messages)}"
 
     def __iter__(self) -> Iterator[GroupMean]:
-        """Iterate over the groups."""
         return iter(self.groups)
 
     def __len__(self) -> int:
-        """Return the number of groups."""
         return len(self.groups)
 
     def __getitem__(self, group: Key | tuple[Key, ...]) -> GroupMean:
@@ -70,9 +70,11 @@ class ReplicaMeans:
         raise KeyError(f"{group!r}: there is no such group; the groups are {known}")
 
     @property
-    def remarks(self) -> list[str]:
+    def messages(self) -> list[Message]:
         """What makes the numbers doubtful, with the group."""
-        return [f"{one.label}: {remark}" for one in self.groups for remark in one.remarks]
+        return [
+            message.prefixed(f"{one.label}: ") for one in self.groups for message in one.messages
+        ]
 
     def over(self, **chosen: ChosenRows) -> "ReplicaMeans":
         """Return the means over some rows, such as the residues of a loop, with their errors.
@@ -120,7 +122,9 @@ class ReplicaMeans:
         AnalysisError
             If a group has one replica, or the numbers cannot be matched.
         """
-        return difference_of(self.name, self[first], self[second])
+        found = difference_of(self.name, self[first], self[second])
+        emit(found.messages)
+        return found
 
     def sentences(self) -> list[str]:
         """Return a sentence for each group and number: the mean with its interval and method."""
@@ -168,6 +172,9 @@ class ReplicaMeans:
         series: str | Sequence[str] | None = None,
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure": ...
     @overload
     def plot(
@@ -177,7 +184,11 @@ class ReplicaMeans:
         series: str | Sequence[str] | None = None,
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Axes": ...
+    @with_hints
     def plot(
         self,
         ax: "Axes | None" = None,
@@ -185,10 +196,14 @@ class ReplicaMeans:
         series: str | Sequence[str] | None = None,
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure | Axes":
         """Draw each replica as a thin line, and the means with their intervals as bands.
 
-        Numbers that are no function of a residue, distance or lag are points with bars.
+        Numbers that are no function of a residue, distance or lag are points with bars. Those of
+        interactions are bars of pairs, with replicas as points.
 
         Parameters
         ----------
@@ -199,6 +214,8 @@ class ReplicaMeans:
             common, the first six at most, each in a panel. Into given axes, one is drawn.
         label, color
             Names and colours of the groups.
+        band, title, size
+            See `Table.plot`.
 
         Returns
         -------
@@ -211,17 +228,21 @@ class ReplicaMeans:
             If the numbers have several axes, such as pairs of residues or voxels, or there is no
             such series.
         """
-        from trajet.plots import Look
+        from trajet import plots
 
-        return self._draw(ax, series, Look(label, color))
+        warning = in_figures(self.messages)
+        look = plots.Look(label, color, band=band, title=title, warning=warning)
+        return plots.for_user(lambda: self._draw(ax, series, look), ax, size)
 
     def _draw(
         self, ax: "Axes | None", series: str | Sequence[str] | None, look: "Look"
-    ) -> "Figure | Axes":
+    ) -> "Figure":
         """Draw the means; see `plot`."""
         from trajet import plots
 
-        names, words = chosen_series(
+        if all(drawn_pairs.are_pairs(one.axes) for one in self.groups):
+            return drawn_pairs.draw_means(self.groups, series, ax, look)
+        names, note = chosen_series(
             [one.axes for one in self.groups], series, most=len(plots.COLOURS)
         )
         of_groups = abscissas_of_groups([one.axes for one in self.groups], names)
@@ -229,7 +250,7 @@ class ReplicaMeans:
         for places in zip(*of_groups, strict=True):
             curves = [
                 plots.ReplicaCurve(
-                    one.label,
+                    one.short_label,
                     place.x,
                     one.members[:, place.rows],
                     one.mean[place.rows],
@@ -247,9 +268,7 @@ class ReplicaMeans:
                     first.names,
                 )
             )
-        title = f"{self.name}, mean over replicas{words}"
-        figure = plots.replica_means(panels, title=title, ax=ax, look=look)
-        return figure if ax is None else ax
+        return plots.replica_means(panels, note=note, ax=ax, look=look)
 
     def _axes(self) -> list[str]:
         return list(dict.fromkeys(name for one in self.groups for name in one.axes))

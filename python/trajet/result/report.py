@@ -17,15 +17,16 @@ from trajet import advise, machine, output
 from trajet._trajet import INSTRUCTION_SET, FormatError, __version__, available_threads
 from trajet._types import Json
 from trajet.advise.task_columns import TaskColumns
+from trajet.messages import Message, as_entries, messages_in
 from trajet.parsing import ParseError, parsed
 from trajet.report_entries import (
     AnalysisEntries,
-    BeforeName,
     CountingEntry,
     CountName,
     Entries,
     MeasuredBefore,
     OpeningEntry,
+    OutsideName,
     PlaceBytes,
     RunReport,
     StageName,
@@ -35,48 +36,61 @@ from trajet.report_entries import (
     WorkerEntry,
     finite_ratio,
 )
+from trajet.startup import import_seconds
 
 if TYPE_CHECKING:
     from typing import IO
 
     from trajet.advise import Allocation
 
-SCHEMA = 3
-# Schema 2 differs by a `sample` in every report, null where there was none.
-_READABLE = (2, SCHEMA)
+SCHEMA = 4
 REPORT_SUFFIXES = (".json", ".html")
 STAGES: tuple[StageName, ...] = get_args(StageName)
 COUNTS: tuple[CountName, ...] = get_args(CountName)
 _COUNTING_STAGES: tuple[Literal["t_open", "t_read", "t_decode", "t_comp"], ...] = (
-    *("t_open", "t_read"),
-    *("t_decode", "t_comp"),
+    "t_open",
+    "t_read",
+    "t_decode",
+    "t_comp",
 )
 _BYTES_BY_PLACE: tuple[Literal["bytes_by_tier", "bytes_by_tag"], ...] = (
     "bytes_by_tier",
     "bytes_by_tag",
 )
-# Times outside of t_total. Reports of older versions lack them.
-BEFORE: tuple[BeforeName, ...] = get_args(BeforeName)
+# Times outside of t_total, and the sum of all.
+OUTSIDE: tuple[OutsideName, ...] = get_args(OutsideName)
 # Entries that `Report.load` requires, in the report itself and in its lists.
 _NAMES = (
-    *("analysis", "parameters", "inputs", "stages", "averages", "requests", "bytes_read", "frames"),
-    *(
-        "r_comp_io",
-        "threads",
-        "ranks_per_node",
-        "workers",
-        "tasks",
-        "stragglers",
-        "retried",
-        "repeated",
-    ),
-    *("advice", "versions", "cpu", "instruction_set", "host", "platform"),
+    "analysis",
+    "parameters",
+    "inputs",
+    "warnings",
+    "notes",
+    "stages",
+    "averages",
+    "requests",
+    "bytes_read",
+    "frames",
+    "r_comp_io",
+    "threads",
+    "ranks_per_node",
+    "workers",
+    "tasks",
+    "stragglers",
+    "retried",
+    "repeated",
+    "advice",
+    "versions",
+    "cpu",
+    "instruction_set",
+    "host",
+    "platform",
 )
 _NUMBER = (int, float)
 _TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("requests", "bytes_read", "frames", "threads"), _NUMBER),
     **dict.fromkeys(("stages", "averages", "versions", "parameters"), dict),
-    **dict.fromkeys(("workers", "tasks", "advice", "inputs"), list),
+    **dict.fromkeys(("workers", "tasks", "advice", "inputs", "warnings", "notes"), list),
 }
 _OF_WORKER = (*STAGES, "worker", "thread", "host", "tasks", "frames", "requests", "opens")
 _OF_TASK = ("pass", "task", "worker", "thread", "first", "frames", "t_begin", "t_end")
@@ -118,9 +132,7 @@ class Report(Mapping[str, object]):
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise FormatError(
-                f"{path}: not a text file: give a file that --report wrote"
-            ) from error
+            raise FormatError(f"{path}: not a text file: give the .json report of a run") from error
         return cls.from_json(text, str(path))
 
     @classmethod
@@ -136,24 +148,24 @@ class Report(Mapping[str, object]):
             entries = parsed(json.loads, text)
         except ParseError as error:
             raise FormatError(
-                f"{path}: not a report: {error}; give a file that --report wrote"
+                f"{path}: not a report: {error}; give the .json report of a run"
             ) from error
         schema = entries.get("schema") if isinstance(entries, dict) else None
         if schema is None:
-            raise FormatError(f"{path}: JSON, but not a report: give a file that --report wrote")
-        if schema not in _READABLE:
+            raise FormatError(f"{path}: JSON, but not a report: give the .json report of a run")
+        if schema != SCHEMA:
             raise FormatError(
-                f"{path}: a report of schema {schema}; this version of trajet reads schemas"
-                f" {' and '.join(map(str, _READABLE))}: run the analysis again"
+                f"{path}: a report of schema {schema}; this version of trajet reads schema"
+                f" {SCHEMA}: run the analysis again"
             )
         if mistyped := next(_mistyped(entries), None):
             raise FormatError(
-                f"{path}: a report whose entry {mistyped} has the wrong type: give a file that"
-                " --report wrote"
+                f"{path}: a report whose entry {mistyped} has the wrong type: give the .json"
+                " report of a run"
             )
         if missing := sorted(_missing(entries)):
             raise FormatError(
-                f"{path}: a report without the entry {missing[0]}: give a file that --report wrote"
+                f"{path}: a report without the entry {missing[0]}: give the .json report of a run"
             )
         return cls(entries)
 
@@ -172,36 +184,32 @@ class Report(Mapping[str, object]):
         return self._recorded
 
     def __getitem__(self, name: str) -> object:
-        """Return one entry; the list of tasks is made when it is read."""
         entries: Mapping[str, object] = self._recorded
         found = entries[name] if name in entries else self._entries[name]  # type: ignore[literal-required]
         return list(found) if isinstance(found, TaskColumns) else found
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the entries."""
         return iter(self._entries)
 
     def __len__(self) -> int:
-        """Return the number of entries."""
         return len(self._entries)
 
     def __repr__(self) -> str:
-        """Return a table of the stages, the most important counters, and the remarks."""
         entries = self._entries
         stages = entries["stages"]
         lines = [f"{name:<12}{stages[name]:>12.4f} s" for name in STAGES if stages[name] > 0]
-        lines += [f"{name:<12}{entries[name]:>12.4f} s" for name in BEFORE if name in entries]
+        lines += [f"{name:<12}{entries[name]:>12.4f} s" for name in OUTSIDE if name in entries]
         ratio = entries["r_comp_io"]
         lines.append(
             f"{entries['frames']} frames, {entries['requests']} requests,"
             f" {entries['bytes_read']} bytes, {entries['threads']} threads"
             f"{'' if ratio is None else f', R_comp/IO {ratio:.3f}'}"
         )
-        lines += [f"note: {remark}" for remark in entries["remarks"]]
+        lines += [f"{one.label}: {one}" for one in self.messages]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return stages, counters and remarks as a table, which notebooks show."""
+        """Return stages, counters and messages as a table, which notebooks show."""
         from trajet.html.facts import facts
 
         entries = self._entries
@@ -209,7 +217,7 @@ class Report(Mapping[str, object]):
         rows: list[tuple[str, object]] = [
             (name, f"{stages[name]:.4f} s") for name in STAGES if stages[name] > 0
         ]
-        rows += [(name, f"{entries[name]:.4f} s") for name in BEFORE if name in entries]
+        rows += [(name, f"{entries[name]:.4f} s") for name in OUTSIDE if name in entries]
         rows += [
             ("frames", entries["frames"]),
             ("requests", entries["requests"]),
@@ -218,7 +226,7 @@ class Report(Mapping[str, object]):
         ]
         if (ratio := entries["r_comp_io"]) is not None:
             rows.append(("R_comp/IO", f"{ratio:.3f}"))
-        return facts(f"Report of {entries['analysis']}", rows, entries["remarks"])
+        return facts(f"Report of {entries['analysis']}", rows, self.messages)
 
     def scaling(
         self, workers: Iterable[int], storage: str | os.PathLike[str] | None = None
@@ -249,14 +257,18 @@ class Report(Mapping[str, object]):
         return advise.allocate(self._entries, workers, environment)
 
     def changed(
-        self, *, remarks: list[str], parameters: Mapping[str, object], analysis: str | None = None
+        self,
+        *,
+        messages: list[Message],
+        parameters: Mapping[str, object],
+        analysis: str | None = None,
     ) -> "Report":
-        """Return a report with other remarks, some other parameters, and another analysis if given.
+        """Return a report with other messages, some parameters, and another analysis if given.
 
         It shares everything else with this one.
         """
         changed = Report(self._recorded, self._conclude)
-        changed._recorded["remarks"] = remarks
+        changed._record(messages)
         changed._recorded["parameters"] = {**self._recorded["parameters"], **parameters}
         if analysis is not None:
             changed._recorded["analysis"] = analysis
@@ -266,9 +278,38 @@ class Report(Mapping[str, object]):
         """Add the numbers that describe the whole result, when they are known."""
         self._recorded["scalars"] = json_object(scalars)
 
-    def record_remarks(self, remarks: Sequence[str]) -> None:
-        """Add remarks on the numbers of the result, before the others."""
-        self._recorded["remarks"] = [*remarks, *self._recorded["remarks"]]
+    @property
+    def seconds_of_run(self) -> float:
+        """Seconds of the run: those of all that are not outside of it."""
+        entries = self._recorded
+        seconds = entries.get("t_command", 0.0)
+        for name in OUTSIDE[:-1]:
+            seconds -= entries.get(name, 0.0)
+        return seconds
+
+    def record_seconds(self, name: OutsideName, seconds: float) -> None:
+        """Add seconds to an entry on the time outside of the run, and to their sum."""
+        for entry in (name, "t_command"):
+            self._recorded[entry] = self._recorded.get(entry, 0.0) + seconds
+
+    def record_imports(self) -> None:
+        """Count what imports have taken since the report was made."""
+        self.record_seconds("t_import", import_seconds() - self._recorded.get("t_import", 0.0))
+
+    def record_messages(self, messages: Sequence[Message]) -> None:
+        """Add messages on the numbers of the result, before the others."""
+        if messages:
+            self._record([*messages, *self.messages])
+
+    def _record(self, messages: Iterable[Message]) -> None:
+        """Replace the messages."""
+        entries = as_entries(messages)
+        self._recorded["warnings"], self._recorded["notes"] = entries["warnings"], entries["notes"]
+
+    @property
+    def messages(self) -> list[Message]:
+        """Warnings and notes, which need no conclusions."""
+        return messages_in(self._recorded)
 
     def to_json(self) -> str:
         """Return the report as JSON text."""
@@ -390,7 +431,7 @@ def entries_of(report: Report) -> Entries:
 
 
 def analysis_of(report: Report) -> AnalysisEntries:
-    """Return the entries on the analysis, its inputs and remarks, which need no conclusions."""
+    """Return the entries on the analysis, its inputs and messages, which need no conclusions."""
     return report._recorded
 
 

@@ -22,7 +22,7 @@ def mean_over_rows(
 
     See `ReplicaMeans.over`.
     """
-    rows, remarks = matched_rows([one.rows for one in groups], [one.label for one in groups])
+    rows, messages = matched_rows([one.rows for one in groups], [one.label for one in groups])
     first = groups[0]
     axes = {name: column[rows[0]] for name, column in first.axes.items()}
     picked = np.flatnonzero(_mask(axes, chosen))
@@ -40,7 +40,10 @@ def mean_over_rows(
             within=np.array(
                 [one.within[own[part[0]]] if len(part) == 1 else np.nan for part in parts]
             ),
-            remarks=(*one.remarks, *(remark for remark in remarks if remark not in one.remarks)),
+            messages=(
+                *one.messages,
+                *(message for message in messages if message not in one.messages),
+            ),
         )
         for one, own in zip(groups, rows, strict=True)
     ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
+from trajet.messages import Code, Message
 from trajet.result.axes import Axis, IdentityKey
 
 # The column of the names of the numbers.
@@ -53,7 +54,6 @@ class Rows:
     renamed: Mapping[tuple[str, ...], tuple[str, str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.shown[QUANTITY])
 
     def some(self, rows: "NDArray[np.generic] | slice") -> Self:
@@ -297,8 +297,8 @@ def check_distinct(rows: Rows, keys: NDArray[np.int64], label: str) -> None:
 
 def matched_rows(
     members: Sequence[Rows], labels: Sequence[str]
-) -> tuple[list[NDArray[np.int64]], tuple[str, ...]]:
-    """Return the rows of several members that all of them have, and a remark on the others.
+) -> tuple[list[NDArray[np.int64]], tuple[Message, ...]]:
+    """Return the rows of several members that all of them have, and a message on the others.
 
     Parameters
     ----------
@@ -326,12 +326,15 @@ def matched_rows(
             " select atoms that all members have"
         )
     n_all = len(np.unique(np.concatenate([one.keys for one in members])))
-    remark = f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them"
+    message = Message(
+        Code.ROWS_LEFT_OUT,
+        f"{n_all - len(common)} of {n_all} rows are left out, as some members do not have them",
+    )
     rows = []
     for one in members:
         order = np.argsort(one.keys, kind="stable")
         rows.append(order[np.searchsorted(one.keys, common, sorter=order)])
-    return rows, (remark,) if n_all > len(common) else ()
+    return rows, (message,) if n_all > len(common) else ()
 
 
 def row_names(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:

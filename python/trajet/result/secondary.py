@@ -78,7 +78,6 @@ class SecondaryStructure(Table):
     _HAS_TIMES: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check that all letters are those of classes."""
         super().__post_init__()
         if self.values.dtype != np.dtype("U1"):
             raise ValueError(f"letters of classes are of the type {self.values.dtype}")
@@ -140,16 +139,7 @@ class SecondaryStructure(Table):
         """Draw residues against time, each class in its colour."""
         from trajet import plots
 
-        return plots.secondary_structure(
-            self.codes,
-            self.times,
-            self.frames,
-            classes=self._names(),
-            labels=self.columns,
-            title=f"secondary structure of {self.selections[0]}",
-            ax=ax,
-            look=look,
-        )
+        return plots.secondary_structure(self, self.codes, self._names(), ax, look)
 
     def _names(self) -> dict[str, str]:
         """Return the names of the classes by their letters."""
@@ -163,7 +153,7 @@ class SecondaryStructure(Table):
             for name, shares in zip(content.columns, content.values.T, strict=True)
         }
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of the share of each class; see `Table.summary`."""
         content = self.content()
         labels = map(" ".join, zip(content.letters, content.columns, strict=True))

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from trajet.plots import quantity_and_unit
 from trajet.result.group_mean import GroupMean
 from trajet.result.rows import QUANTITY, row_names
-from trajet.uncertainty.statistics import digits_of_error
+from trajet.uncertainty.statistics import with_error
 
 # Most rows of a quantity that have a sentence each.
 _FEW = 4
 # Smallest probability that is written as a number.
-_LEAST_P = 1e-4
+_MIN_P = 1e-4
 
 
 def sentences_of_mean(group: GroupMean) -> Iterator[str]:
@@ -88,21 +88,11 @@ def sentences_of_difference(
         yield text
 
 
-def with_error(value: float, half_width: float, unit: str, *, sign: bool = False) -> str:
-    """Return a number with half of its interval: "1.23 ± 0.11 Å"."""
-    plus = "+" if sign else ""
-    after = f" {unit}" if unit else ""
-    if not math.isfinite(half_width):
-        return f"{value:{plus}.4g}{after}"
-    form = f".{digits_of_error(half_width)}f"
-    return f"{value:{plus}{form}} ± {half_width:{form}}{after}"
-
-
 def probability(p: float) -> str:
     """Return a probability as text: "p = 0.012"."""
     if not math.isfinite(p):
         return "no probability"
-    return f"p < {_LEAST_P:g}" if p < _LEAST_P else f"p = {p:.2g}"
+    return f"p < {_MIN_P:g}" if p < _MIN_P else f"p = {p:.2g}"
 
 
 def _named(axes: Mapping[str, NDArray[np.generic]]) -> Iterator[tuple[str, str]]:

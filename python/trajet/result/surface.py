@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from trajet.plots import Look
 
+# Most residues or atoms whose areas are drawn as bars: more would merge.
+_MAX_BARS = 60
+
 
 @dataclass(frozen=True, repr=False)
 class SurfaceAreas(Table):
@@ -28,7 +31,9 @@ class SurfaceAreas(Table):
     """
 
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = (
-        *(("frames",), ("frames", "residues"), ("frames", "atoms")),
+        ("frames",),
+        ("frames", "residues"),
+        ("frames", "atoms"),
     )
 
     @property
@@ -44,20 +49,18 @@ class SurfaceAreas(Table):
         )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the total against time, or mean and deviation of each residue or atom."""
+        """Draw the total against time, or the mean of each residue or atom, with its error."""
         if self.by == "total":
             return super()._draw(ax, look)
         from trajet import plots
 
-        chains, labels = self.axes[1].without_chains()
-        return plots.mean_profile(
-            self.values,
-            labels=labels,
-            chains=chains,
-            along=self.by,
-            quantity=f"{self.name} ({self.units})",
-            title=f"{self.name} by {self.by} of {self.selections[0]},"
-            f" mean of {len(self.frames)} frames",
+        of = self.statistics().estimates
+        return plots.along(
+            self.axes[1],
+            of.mean,
+            look.intervals(of.mean, of.half_width, of.is_resolved),
+            quantity=self.quantity,
+            is_bars=len(of.mean) <= _MAX_BARS,
             ax=ax,
             look=look,
         )
@@ -67,7 +70,7 @@ class SurfaceAreas(Table):
         mean, std = mean_and_spread(self._by_column(self.values).T.sum(axis=1))
         return {"mean_total_A2": mean, "std_total_A2": std}
 
-    def summary(self, limit: int | None = None) -> Summary:
+    def _summary(self, limit: int | None = None) -> Summary:
         """Return mean, spread and extremes of the areas; see `Table.summary`."""
         values, names = self._by_column(self.values).T, list(self.columns[:limit])
         some = values[:, :limit]

@@ -27,6 +27,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from trajet import output
 from trajet._trajet import MissingPackageError
+from trajet.digits import ROUNDING, decimals_within
+from trajet.hints import Hinted, with_hints
+from trajet.messages import Message, Messages, in_figures, repr_of
 from trajet.quoting import quoted
 from trajet.result.axes import Axis
 from trajet.result.columns import (
@@ -40,15 +43,15 @@ from trajet.result.columns import (
     write_csv,
 )
 from trajet.result.report import Report, analysis_of
-from trajet.result.summary import Column, Summary
-from trajet.result.times import ROUNDING, decimals_within, shortest_times
+from trajet.result.summary import Column, Summary, with_half_widths
+from trajet.result.times import shortest_times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
-    from trajet.plots import Look, Means
+    from trajet.plots import FigureSize, Look, Means
     from trajet.uncertainty.estimates import Discard
     from trajet.uncertainty.statistics import Statistics
 
@@ -61,14 +64,16 @@ Row: TypeAlias = "np.generic | NDArray[np.generic]"
 
 _KINDS = ("convergence", "histogram")
 # Most numbers of which statistics are shown.
-_MOST_SHOWN = 10**7
+_MAX_SHOWN = 10**7
+# Share of the largest value below which an extreme is shown as 0.
+_NEGLIGIBLE = 1e-12
 
 # All classes of results by name, from which `load` takes the one that a file names.
 RESULTS: "dict[str, type[Table]]" = {}
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class Table(Messages, Hinted):
     """Values with an axis for each dimension: frames, series, atoms, residues, pairs.
 
     All results are tables, or subclasses with methods of their own. A result is a sequence of rows:
@@ -137,6 +142,8 @@ class Table:
     # Whether files have only some places as rows, such as pairs that are ever in contact, and the
     # values of others are 0. Such a class has `in_contact` and `table_of`.
     IS_PARTIAL: ClassVar[bool] = False
+    # Whether averaged rows that a run lacks, and others have, have the value 0.
+    IS_SPARSE: ClassVar[bool] = False
     # Kinds of the types of the values: numbers or texts.
     VALUES: ClassVar[str] = "iuf"
     # Kinds of the axes, further arrays and parts that files of a subclass must have; any if empty.
@@ -149,7 +156,6 @@ class Table:
     REQUIRED: ClassVar[tuple[str, ...]] = ("values", "name", "units", "selections", "label")
 
     def __init_subclass__(cls, *, is_base: bool = False, **options: object) -> None:
-        """Register a class of results, so that `load` finds it by name, but no further base."""
         super().__init_subclass__(**options)
         if not is_base:
             RESULTS[cls.__name__] = cls
@@ -168,19 +174,21 @@ class Table:
                 raise ValueError(f"{name} have the shape {np.shape(array)}, and the axes {shape}")
 
     def __repr__(self) -> str:
-        """Return a summary of one line: quantity, shape, mean and extremes."""
-        return f"<{type(self).__name__}: {', '.join([self._about(), *self._statistics()])}>"
+        about = f"<{type(self).__name__}: {', '.join([self._about(), *self._statistics()])}>"
+        return about + repr_of(self.messages)
+
+    @property
+    def messages(self) -> list[Message]:
+        """Warnings and notes on the numbers; see `warnings` and `notes`."""
+        return self.report.messages
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(np.asarray(self))
 
     def __bool__(self) -> bool:
-        """Return True, also without a row."""
         return True
 
     def __iter__(self) -> Iterator[Row]:
-        """Iterate over the main values, row by row."""
         return iter(np.asarray(self))
 
     @overload
@@ -225,7 +233,6 @@ class Table:
     def __array__(
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[np.generic]:
-        """Return the main values as an array."""
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def to_dataframe(self) -> "DataFrame":
@@ -266,7 +273,7 @@ class Table:
 
         `numpy.load` reads NPZ files without pickle: each field of the result by its name, `kind`
         (its class) and `report` (JSON text). JSON files have the same fields with `dtype`, `shape`
-        and `data`, and before them `scalars`, the summary `table`, `parameters`, `remarks` and
+        and `data`, and before them `scalars`, the summary `table`, `parameters`, `messages` and
         `inputs`. Fields that are None are left out.
 
         Raises
@@ -308,13 +315,16 @@ class Table:
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
         values = np.asarray(self)
-        if not 0 < values.size <= _MOST_SHOWN or values.dtype.kind not in "iuf":
+        if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
         finite = values[np.isfinite(values)]
         left_out = values.size - finite.size
         texts = [f"{left_out} not finite"] if left_out else []
         if finite.size:
-            extremes = [f"min {finite.min():.4g}", f"max {finite.max():.4g}"]
+            # A frame fitted to itself has an RMSD of 1e-15 Å.
+            least = _NEGLIGIBLE * np.abs(finite).max()
+            ends = (("min", finite.min()), ("max", finite.max()))
+            extremes = [f"{name} {0.0 if abs(x) < least else x:.4g}" for name, x in ends]
             texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
         return texts
 
@@ -431,6 +441,10 @@ class Table:
         limit
             The largest number of rows; None for all.
         """
+        return replace(self._summary(limit), messages=tuple(self.messages))
+
+    def _summary(self, limit: int | None = None) -> Summary:
+        """Return the summary without messages; see `summary`."""
         if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
@@ -456,10 +470,14 @@ class Table:
             residues = axis.get("resid")
             where.append(text if residues is None else f"{text} (residue {residues[k]})")
         kinds = [one.kind.removesuffix("s") for one in self.axes]
+        mean, least, largest = (
+            Column(k, [float(getattr(self.values, k)())], ".3f") for k in ("mean", "min", "max")
+        )
+        half = None if self.half_widths is None else self.half_widths[at]
         columns = (
             names_column("selection", [" and ".join(self.selections)]),
             *(Column(one.kind, [len(one)]) for one in self.axes),
-            *(Column(k, [float(getattr(self.values, k)())], ".3f") for k in ("mean", "min", "max")),
+            *(mean, least, *with_half_widths(largest, half)),
             Column(f"{', '.join(kinds)} of max", [", ".join(where)]),
         )
         return Summary(self.quantity, columns, 1)
@@ -499,25 +517,14 @@ class Table:
         """Draw each series against time, or the values of atoms; see `Table.plot`."""
         from trajet import plots
 
-        if not self.has_frames:
-            return plots.profile(
-                self.values,
-                self.axes[0].columns,
-                quantity=self.quantity,
-                title=f"{self.name} of {self.columns[0]}",
-                half_widths=self.half_widths,
-                ax=ax,
-                look=look,
-            )
-        names = self.columns
-        return plots.series(
+        if self.has_frames:
+            return plots.series(self, self._means(look), ax, look)
+        return plots.along(
+            self.axes[0],
             self.values,
-            self.times,
-            self.frames,
-            labels=names,
+            look.intervals(self.values, self.half_widths, self.resolved),
             quantity=self.quantity,
-            title=f"{self.name} of {names[0]}" if len(names) == 1 else self.name,
-            means=self._means(),
+            is_bars=False,
             ax=ax,
             look=look,
         )
@@ -555,6 +562,10 @@ class Table:
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        mean: bool | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure": ...
     @overload
     def plot(
@@ -565,7 +576,12 @@ class Table:
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        mean: bool | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Axes": ...
+    @with_hints
     def plot(
         self,
         ax: "Axes | None" = None,
@@ -574,11 +590,14 @@ class Table:
         label: str | Sequence[str] | None = None,
         color: str | Sequence[str] | None = None,
         smooth: bool | int | None = None,
+        mean: bool | None = None,
+        band: bool | None = None,
+        title: str | None = None,
+        size: "FigureSize | None" = None,
     ) -> "Figure | Axes":
         """Draw the result: against time, or as its class says.
 
-        Without `ax`, the distribution of the values is drawn beside series against time. Bands are
-        95 % intervals of the means, hatched if these are not resolved.
+        Bands and bars are 95 % intervals, drawn where they are resolved.
 
         Parameters
         ----------
@@ -589,7 +608,7 @@ class Table:
             the series against its length; "histogram" the distribution of the values. Both draw
             the first six series.
         label
-            Names in the legend, one for each series, in place of a title; or the title of an image.
+            Names in the legend, one for each series. Images have none.
         color
             Colours of matplotlib, one for each series; or the name of a map of colours of an image.
             None for those of the style in use, or of our palette.
@@ -597,44 +616,65 @@ class Table:
             Frames of the running average of values against time; True for 1/50 of the frames, which
             is usual from 200 frames on, False for none. Without such values, and with `kind`, it
             must be left out.
+        mean
+            Whether a dashed line shows the mean over time of each series. None where it is
+            resolved, but not for an RMSD, whose mean says little.
+        band
+            Whether bands or bars show 95 % intervals: of such means, of curves along residues,
+            distances or lags, and of fractions. None where they are resolved, True also where they
+            are not.
+        title
+            Title of the figure, or of `ax`.
+        size
+            Width and height of a figure of its own, such as "8x6cm" or, in inches, (3.35, 2.5).
 
         Returns
         -------
         matplotlib.figure.Figure or matplotlib.axes.Axes
-            The figure, which is not registered with pyplot: save it or show it. Or the given axes,
-            whose figure notebooks show anyway.
+            The figure, or the given axes. If `matplotlib.pyplot` has been imported, the figure is
+            its current one, for `plt.savefig` and `plt.show`.
 
         Raises
         ------
         ValueError
-            If there is no such kind, or it is given with `smooth`; if there are other numbers of
-            labels or colours than of series, or nothing to draw.
+            If there is no such kind, or an option that it or the result does not draw; if there are
+            other numbers of labels or colours than of series, or nothing to draw.
 
         Examples
         --------
         >>> figure = result.plot()
         >>> figure.savefig("rmsd.png")
         """
-        if kind is not None and smooth is not None:
+        from trajet import plots
+
+        look = plots.Look(
+            *(label, color, smooth, mean, band, title, in_figures(self.messages)),
+            self.half_widths is not None and band is not False,
+        )
+        self._check_look(look, kind)
+        return plots.for_user(
+            lambda: self._draw(ax, look) if kind is None else self._draw_means(kind, ax, look),
+            ax,
+            size,
+        )
+
+    def _check_look(self, look: "Look", kind: str | None) -> None:
+        """Raise a ValueError for options of a figure that the result does not draw; see `plot`."""
+        if kind is not None and look.smooth is not None:
             raise ValueError(f"smooth is of values against time: leave it out with kind={kind!r}")
-        look = self._look(label, color, smooth)
-        drawn = self._draw(ax, look) if kind is None else self._draw_means(kind, ax, look)
-        return drawn if ax is None else ax
-
-    def _look(
-        self,
-        label: str | Sequence[str] | None,
-        color: str | Sequence[str] | None,
-        smooth: bool | int | None,
-    ) -> "Look":
-        """Return labels, colours and running average of a figure; see `plot`."""
-        from trajet.plots import Look
-
-        if smooth is not None and not (self.has_frames and self._HAS_TIMES):
+        if kind == "convergence" and look.mean is not None:
+            raise ValueError("kind='convergence' always draws means: leave mean out")
+        for option in ("smooth", "mean"):
+            if getattr(look, option) is not None and not (self.has_frames and self._HAS_TIMES):
+                raise ValueError(
+                    f"{option} is of values against time, which {self.name} does not draw: leave it"
+                    " out"
+                )
+        if look.band and not (self.has_frames or self.half_widths is not None):
             raise ValueError(
-                f"smooth is of values against time, which {self.name} does not draw: leave it out"
+                f"{self.name} has no intervals to draw: compute it with errors=True, or"
+                " leave band out"
             )
-        return Look(label, color, smooth)
 
     def _draw_means(
         self, kind: Literal["convergence", "histogram"], ax: "Axes | None", look: "Look"
@@ -652,16 +692,8 @@ class Table:
         from trajet.result import drawn_means
 
         draw = drawn_means.convergence if kind == "convergence" else drawn_means.histogram
-        return draw(
-            self._samples().reshape(len(self.frames), len(self._sample_names())),
-            self.times,
-            self.frames,
-            labels=tuple(self._labels()),
-            quantity=self._quantity(),
-            period=self._PERIOD,
-            ax=ax,
-            look=look,
-        )
+        values = self._samples().reshape(len(self.frames), len(self._sample_names()))
+        return draw(self, values, self._labels(), self._quantity(), self._PERIOD, ax, look)
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":
         """Return the mean of each series with its error, correlation time and 95 % interval.
@@ -707,10 +739,12 @@ class Table:
         """Return the values whose means have errors."""
         return self.values
 
-    def _means(self) -> "Means":
-        """Return the means of the series, for figures."""
+    def _means(self, look: "Look") -> "Means | None":
+        """Return the means of the series, for figures; None if nobody wants them."""
         from trajet.result import drawn_means
 
+        if not drawn_means.are_drawn(self.name, look):
+            return None
         return drawn_means.means_of(self.statistics())
 
     def _statistics_of(
@@ -723,7 +757,7 @@ class Table:
         clock = clock_of(self.times, self.frames)
         if discard not in (None, "auto") and clock.unit != "ps":
             raise ValueError(
-                f"discard is a time in ps, and {clock.remark or 'the times of frames are unknown'}:"
+                f"discard is a time in ps, and {clock.reason or 'the times of frames are unknown'}:"
                 " choose frames with frames= instead"
             )
         return statistics_of_frames(
@@ -747,7 +781,7 @@ class Table:
         some = values[:, : len(texts)]
         stats = self._statistics_of(some)
         columns, lines = with_errors(some, stats, form=form, names=texts, unit=unit)
-        return Summary(title, (names, *columns), count, lines)
+        return Summary(title, (names, *columns), count, lines.always, lines.verbose)
 
     @cached_property
     def has_frames(self) -> bool:
@@ -855,9 +889,12 @@ class Table:
 
         from trajet import plots
 
-        summary = f"<p>{html.escape(repr(self))}</p>"
+        summary = "".join([f"<p>{html.escape(line)}</p>" for line in repr(self).splitlines()])
+        look = plots.Look(
+            warning=in_figures(self.messages), must_have_intervals=self.half_widths is not None
+        )
         try:
-            png = plots.png(self.plot())
+            png = plots.png(self._draw(None, look))
         except ValueError:
             # There are too many curves, or nothing to draw.
             return summary

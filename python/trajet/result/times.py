@@ -5,13 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.digits import ROUNDING, decimals_within
 from trajet.formats import formats_of
 from trajet.report_entries import InputEntry
-
-# Most digits after the point that are tried.
-_MOST_DIGITS = 12
-# A unit in the last place of float32, relative: programs differ by it in the unit of DCD files.
-ROUNDING = 2.0**-23
 
 
 def shortest_times(times: NDArray[np.float64], inputs: Iterable[InputEntry]) -> NDArray[np.float64]:
@@ -37,23 +33,3 @@ def shortest_times(times: NDArray[np.float64], inputs: Iterable[InputEntry]) -> 
         return times
     shortest: NDArray[np.float64] = single.astype(np.str_).astype(np.float64)
     return shortest
-
-
-def decimals_within(times: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the decimals of the fewest digits after the point within the slack of each time.
-
-    Different times have different decimals.
-    """
-    steps = np.abs(np.diff(times))
-    if (steps > 0).any():
-        slack = np.minimum(slack, 0.4 * steps[steps > 0].min())
-    found = times.copy()
-    left = np.isfinite(times)
-    for digits in range(_MOST_DIGITS + 1):
-        rounded = np.round(times, digits)
-        fits = left & (np.abs(rounded - times) <= slack)
-        found[fits] = rounded[fits]
-        left &= ~fits
-        if not left.any():
-            break
-    return found

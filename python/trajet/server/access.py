@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Fewer characters can be guessed.
-LEAST_TOKEN = 16
+MIN_TOKEN = 16
 # Headers of every answer.
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -44,8 +44,8 @@ def check_token(token: str, name: str) -> None:
     ValueError
         If it is too short, or cannot stand in a URL.
     """
-    if not re.fullmatch(rf"[A-Za-z0-9_-]{{{LEAST_TOKEN},}}", token):
-        raise ValueError(f"{name}: needs at least {LEAST_TOKEN} letters, digits, - or _")
+    if not re.fullmatch(rf"[A-Za-z0-9_-]{{{MIN_TOKEN},}}", token):
+        raise ValueError(f"{name}: needs at least {MIN_TOKEN} letters, digits, - or _")
 
 
 @dataclass

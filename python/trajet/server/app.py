@@ -42,9 +42,9 @@ _OPENINGS = 4
 _OPENED_WITHIN = 10.0
 _AGAIN = 5
 # Fields of a form: more take long to take apart.
-_MOST_FIELDS = 8
+_MAX_FIELDS = 8
 # Digits of a number in a path.
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _T = TypeVar("_T")
 
 
@@ -219,7 +219,7 @@ def number_in(request: Request) -> int:
         If it is none, or has more digits than any number of frames.
     """
     text: str = request.path_params["number"]
-    if not re.fullmatch(rf"[0-9]{{1,{_MOST_DIGITS}}}", text):
+    if not re.fullmatch(rf"[0-9]{{1,{_MAX_DIGITS}}}", text):
         raise RequestError("there is nothing of this number")
     return int(text)
 
@@ -239,7 +239,7 @@ def _field(body: bytes, name: str) -> str:
         If the body is no form of few fields.
     """
     try:
-        return dict(parse_qsl(body.decode("ascii"), max_num_fields=_MOST_FIELDS)).get(name, "")
+        return dict(parse_qsl(body.decode("ascii"), max_num_fields=_MAX_FIELDS)).get(name, "")
     except ValueError as error:
         raise RequestError("the body of the request is no form", 400) from error
 

@@ -45,7 +45,6 @@ class Recording:
     _n_taken: int = field(default=0)
 
     def __post_init__(self) -> None:
-        """Begin a movie."""
         if self.rate is not None:
             self._movie = Movie(self.file, self.width, self.height, self.rate)
 

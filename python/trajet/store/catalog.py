@@ -36,7 +36,7 @@ from trajet.store.tag_atoms import assign_atoms, omitted_tags
 from trajet.trajectory import FrameChoice, OpenOptions, Trajectory, opened_dataset
 
 # Least threads of a mount: some of them wait for storage.
-_LEAST_ANSWERS = 8
+_MIN_ANSWERS = 8
 _LOG = logging.getLogger(__name__)
 
 
@@ -87,7 +87,6 @@ class Store:
             _ = self._native
 
     def __repr__(self) -> str:
-        """Return the folder and the number of data sets."""
         return f"<Store {self.folder}: {len(self.list())} data sets>"
 
     @cached_property
@@ -133,7 +132,7 @@ class Store:
         Returns
         -------
         Divided
-            The number of frames, and remarks.
+            The number of frames, and messages.
 
         Raises
         ------
@@ -154,7 +153,7 @@ class Store:
         >>> import trajet as tj
         >>> traj = tj.open("adk.psf", "adk.xtc")
         >>> tj.Store("other", create=True).add("adk", traj)
-        Divided(n_frames=98, remarks=())
+        Divided(n_frames=98, messages=())
         """
         check_is_trajectory(trajectory)
         if trajectory.topology_path is None:
@@ -170,7 +169,7 @@ class Store:
         left_out = omitted_tags(chosen, parts, trajectory)
         with (
             structures_of(parts, trajectory) as structures,
-            other_contents_files(trajectory) as (other_contents, remarks),
+            other_contents_files(trajectory) as (other_contents, messages),
             topology_file(trajectory) as (topology, left_out_bonds),
             trajectory.source.files.stale_index_removed(),
         ):
@@ -184,7 +183,7 @@ class Store:
                 progress=progress,
                 other_contents=other_contents,
             )
-        return divided(done, [*left_out, *left_out_bonds, *remarks, *trajectory.remarks])
+        return divided(done, [*left_out, *left_out_bonds, *messages, *trajectory.messages])
 
     def append(
         self,
@@ -204,7 +203,7 @@ class Store:
         Returns
         -------
         Divided
-            The number of frames that were added, and remarks.
+            The number of frames that were added, and messages.
 
         Raises
         ------
@@ -226,7 +225,7 @@ class Store:
         # The same file may have several paths.
         again = trajectory.paths[0].resolve() == entry.source_sizes[0][0].resolve()
         with (
-            other_contents_files(trajectory) as (other_contents, remarks),
+            other_contents_files(trajectory) as (other_contents, messages),
             trajectory.source.files.stale_index_removed(),
         ):
             done = self._native.append(
@@ -237,7 +236,7 @@ class Store:
                 progress=progress,
                 other_contents=other_contents,
             )
-        return divided(done, [*remarks, *trajectory.remarks])
+        return divided(done, [*messages, *trajectory.messages])
 
     def retag(
         self,
@@ -268,7 +267,7 @@ class Store:
                 threads=threads or _trajet.available_threads(),
                 progress=progress,
             )
-        return divided(done, [*omitted_tags(chosen, parts, opened), *opened.remarks])
+        return divided(done, [*omitted_tags(chosen, parts, opened), *opened.messages])
 
     def open(
         self,
@@ -624,7 +623,7 @@ class Store:
         """
         self._native.mount(
             Path(folder),
-            threads=threads or max(_LEAST_ANSWERS, _trajet.available_threads()),
+            threads=threads or max(_MIN_ANSWERS, _trajet.available_threads()),
             ready=ready or (lambda: None),
             say=say or _LOG.warning,
         )

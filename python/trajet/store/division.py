@@ -16,6 +16,7 @@ import numpy as np
 from trajet import _trajet, h5md, output, universes
 from trajet._trajet import OutputError, StoreError
 from trajet.box import Box
+from trajet.messages import Message, left_out
 from trajet.output import folder_in
 from trajet.remote import is_url
 from trajet.store.entry import Divided
@@ -66,16 +67,16 @@ def check_is_trajectory(given: object) -> None:
     )
 
 
-def divided(done: "_trajet.StoreReport", beside: Sequence[str] = ()) -> Divided:
-    """Return the outcome of a division, with further remarks."""
-    return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["remarks"], *beside))))
+def divided(done: "_trajet.StoreReport", beside: Sequence[Message] = ()) -> Divided:
+    """Return the outcome of a division, with further messages."""
+    return Divided(int(done["n_frames"]), tuple(dict.fromkeys((*done["messages"], *beside))))
 
 
 @contextlib.contextmanager
-def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[str]]]:
+def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[Message]]]:
     """Write the other contents of H5MD files to files in a temporary folder.
 
-    Yields these files and remarks on contents that they lack; nothing for other formats.
+    Yields these files and notes on contents that they lack; nothing for other formats.
     """
     if source.source.reader.format != h5md.HDF5.name:
         yield [], []
@@ -89,19 +90,19 @@ def other_contents_files(source: Trajectory) -> Iterator[tuple[list[Path], list[
             }
         )
         why = "as frames have other times, or were dropped within a file"
-        yield [], [f"left out, {why}: {', '.join(left)}"] if left else []
+        yield [], [left_out(f"left out, {why}: {', '.join(left)}")] if left else []
         return
     with folder_in(None) as folder:
         made: list[Path] = []
-        remarks: list[str] = []
+        messages: list[Message] = []
         with _room_in(folder):
             for number, path in enumerate(source.paths):
                 made.append(folder / f"{number}.h5")
-                remarks += [
-                    f"{path}: {remark}"
-                    for remark in h5md.keep(made[-1], path, source.source.files.particles)
+                messages += [
+                    message.prefixed(f"{path}: ")
+                    for message in h5md.keep(made[-1], path, source.source.files.particles)
                 ]
-        yield made, remarks
+        yield made, messages
 
 
 @contextlib.contextmanager
@@ -145,8 +146,8 @@ def _manifest_tag(part: TagAtoms) -> dict[str, object]:
 
 
 @contextlib.contextmanager
-def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a topology without frames, and remarks on what it lacks.
+def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[Message]]]:
+    """Yield a topology without frames, and notes on what it lacks.
 
     It is the file that the trajectory was opened with, a temporary H5MD file, or a PSF file of the
     atoms of a trajectory that has some of the topology.
@@ -158,19 +159,21 @@ def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[str]]]:
             yield (
                 made,
                 [
-                    f"the data set has a {made.suffix[1:].upper()} topology of the"
-                    f" {trajectory.n_atoms} atoms that the trajectory has of {path.name}: indices"
-                    " of atoms count these"
+                    left_out(
+                        f"the data set has a {made.suffix[1:].upper()} topology of the"
+                        f" {trajectory.n_atoms} atoms that the trajectory has of {path.name}:"
+                        " indices of atoms count these"
+                    )
                 ],
             )
         return
     if not h5md.is_hdf5(path):
-        remark = (
+        without_bonds = left_out(
             "the data set has no bonds: those that the H5MD file lists are not in the topology"
             f" {path.name}; add it with a topology that has bonds, such as a TPR or PSF"
         )
         # Tags were selected: the topology has been read.
-        yield path, [remark] if trajectory.source.structure.has_bonds_of_frames else []
+        yield path, [without_bonds] if trajectory.source.structure.has_bonds_of_frames else []
         return
     with folder_in(None) as folder, _room_in(folder):
         made = folder / f"topology{path.suffix}"

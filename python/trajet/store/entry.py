@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trajet._trajet import StoreError, file_digest
 from trajet._types import Manifest, Source
+from trajet.messages import Message, Messages
 from trajet.store.profile import Tag, Tier
 
 
@@ -117,20 +118,20 @@ class Original:
 
 
 @dataclass(frozen=True)
-class Divided:
+class Divided(Messages):
     """Outcome of `add`, `append` or `retag`.
 
     Attributes
     ----------
     n_frames
         Number of frames that were added.
-    remarks
-        Remarks, such as fields that lossy tags lack, and the remarks on the trajectory, which every
+    messages
+        Messages, such as fields that lossy tags lack, and those on the trajectory, which every
         report on the data set repeats.
     """
 
     n_frames: int
-    remarks: tuple[str, ...]
+    messages: tuple[Message, ...]
 
 
 def entry_of(manifest: Manifest, tiers: Mapping[str, Tier]) -> Entry:

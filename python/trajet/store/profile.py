@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TypeAlias
 
-from trajet._trajet import MOST_TIERS, StoreError
+from trajet._trajet import MAX_TIERS, StoreError
 from trajet.parsing import ParseError, parsed
 from trajet.remote import is_url, shown
 
@@ -102,7 +102,7 @@ class Profile:
     where
         Name in messages: the file.
     built_in
-        Whether it is the built-in profile, for which no remark names tags that are left out.
+        Whether it is the built-in profile, for which no note names tags that are left out.
     """
 
     tiers: tuple[Tier, ...]
@@ -170,8 +170,8 @@ def _parsed(table: _Table, where: str, folder: Path) -> Profile:
     tiers = table.get("tiers", {})
     if not isinstance(tiers, dict) or not tiers:
         raise StoreError(f'{where}: names no tier: write [tiers] and under it fast = "folder"')
-    if len(tiers) > MOST_TIERS:
-        raise StoreError(f"{where}: has {len(tiers)} tiers: a store has at most {MOST_TIERS}")
+    if len(tiers) > MAX_TIERS:
+        raise StoreError(f"{where}: has {len(tiers)} tiers: a store has at most {MAX_TIERS}")
     made = tuple(
         _tier(name, value, where, folder, rank) for rank, (name, value) in enumerate(tiers.items())
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError, StoreError
+from trajet.messages import Message, left_out
 from trajet.store.profile import REST, Profile, Tag
 from trajet.trajectory import Trajectory
 
@@ -78,8 +79,10 @@ def assign_atoms(profile: Profile, trajectory: Trajectory) -> list[TagAtoms]:
     return [part for part in parts if len(part.atoms)]
 
 
-def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajectory) -> list[str]:
-    """Return a remark on the optional tags that selected no atom; none for the built-in profile.
+def omitted_tags(
+    profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajectory
+) -> list[Message]:
+    """Return a note on the optional tags that selected no atom; none for the built-in profile.
 
     Parameters
     ----------
@@ -91,8 +94,10 @@ def omitted_tags(profile: Profile, parts: Sequence[TagAtoms], trajectory: Trajec
     if not names or profile.built_in:
         return []
     return [
-        f"{profile.where}: no atom of {trajectory.topology_path} is in the optional"
-        f" tag{'s' if len(names) > 1 else ''} {', '.join(names)}: left out"
+        left_out(
+            f"{profile.where}: no atom of {trajectory.topology_path} is in the optional"
+            f" tag{'s' if len(names) > 1 else ''} {', '.join(names)}: left out"
+        )
     ]
 
 

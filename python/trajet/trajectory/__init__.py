@@ -1,4 +1,9 @@
-"""Trajectories, selections of their atoms, and blocks of positions."""
+"""Trajectories, selections of their atoms, and blocks of positions.
+
+`Trajectory.source` consists of files, topology, atoms and transforms. No module knows those after
+it: `options`, `atom_index`, `files`, `structure`, `source`, `selected_atoms`, `updating`,
+`transforms`, `trajectory`, `opening`.
+"""
 
 from trajet.block import Block
 from trajet.trajectory.atom_index import AtomChoice, FrameChoice, frame_numbers, resolve_frames
@@ -19,7 +24,7 @@ from trajet.trajectory.opening import (
     sharing_universes,
 )
 from trajet.trajectory.options import OpenOptions
-from trajet.trajectory.selected_atoms import few_atoms_remarks
+from trajet.trajectory.selected_atoms import few_atoms_messages
 from trajet.trajectory.source import MUCH_BYTES, FrameSource
 from trajet.trajectory.structure import SharedTopologies, sharing
 from trajet.trajectory.trajectory import Selection, Trajectory, UpdatingSelection
@@ -43,7 +48,7 @@ __all__ = [
     "UpdatingSelection",
     "check_consecutive",
     "describe_file",
-    "few_atoms_remarks",
+    "few_atoms_messages",
     "frame_numbers",
     "from_atomgroup",
     "is_structure",

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, FrameError, SelectionError
 from trajet.atom_matching import check_same_atoms
 from trajet.checked_numbers import whole_number
+from trajet.messages import Message, Messages
 from trajet.trajectory.atom_index import FrameChoice
 from trajet.trajectory.trajectory import Selection
 
 
-class FrameBatches:
+class FrameBatches(Messages):
     """Positions of frames in batches, as many times over as wanted: in epochs.
 
     Which frames a batch has depends on the seed, the epoch and the number of the batch alone, not
@@ -27,8 +28,8 @@ class FrameBatches:
         Frames of an epoch.
     n_atoms
         Atoms of a frame.
-    remarks
-        Remarks on selections whose atoms have other names than those of the first.
+    messages
+        Messages on selections whose atoms have other names than those of the first.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class FrameBatches:
         seed: int,
     ) -> None:
         self._selections = _checked(atoms)
-        self.remarks = _check_atoms(self._selections)
+        self.messages: tuple[Message, ...] = _check_atoms(self._selections)
         self._frames = [each.source.numbers(frames) for each in self._selections]
         self._ends = np.cumsum([len(numbers) for numbers in self._frames])
         self.size = whole_number(size, "batch", least=1)
@@ -55,11 +56,9 @@ class FrameBatches:
         self._order: tuple[int, NDArray[np.int64]] | None = None
 
     def __len__(self) -> int:
-        """Return the number of batches of an epoch."""
         return (self.n_frames + self.size - 1) // self.size
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what another process needs: without the order, which it makes itself."""
         return {**self.__dict__, "_order": None}
 
     def frames_of(self, batch: int, epoch: int) -> NDArray[np.int64]:
@@ -173,8 +172,8 @@ def _checked(atoms: Selection | Sequence[Selection]) -> tuple[Selection, ...]:
     return selections
 
 
-def _check_atoms(selections: Sequence[Selection]) -> tuple[str, ...]:
-    """Raise an error if selections are not the same atoms, and return remarks.
+def _check_atoms(selections: Sequence[Selection]) -> tuple[Message, ...]:
+    """Raise an error if selections are not the same atoms, and return messages.
 
     Without a topology, the same atoms have the same indices.
 
@@ -183,7 +182,8 @@ def _check_atoms(selections: Sequence[Selection]) -> tuple[str, ...]:
     SelectionError
         If names, residues or masses of atoms show that they are others or in another order.
     """
-    first, remarks = selections[0], []
+    first = selections[0]
+    messages: list[Message] = []
     for each in selections[1:]:
         what = f"{each.trajectory.label}, and {first.trajectory.label} as the reference"
         is_named = first.trajectory.has_topology and each.trajectory.has_topology
@@ -191,10 +191,10 @@ def _check_atoms(selections: Sequence[Selection]) -> tuple[str, ...]:
         if is_named:
             if is_same and each.trajectory.topology is first.trajectory.topology:
                 continue
-            remarks += check_same_atoms(each.topology_atoms, first.topology_atoms, what)
+            messages += check_same_atoms(each.topology_atoms, first.topology_atoms, what)
         elif not is_same:
             raise SelectionError(
                 f"{what}: other atoms are selected, and without topologies of both nothing shows"
                 " that they are the same: open both with a topology, or select the same indices"
             )
-    return tuple(remarks)
+    return tuple(messages)

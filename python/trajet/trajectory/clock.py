@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from trajet._trajet import Reader
 
 # The most digits after the point of times in text files.
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 
 
 def rounding_of_times(reader: Reader, times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -39,7 +39,7 @@ def _unit_of_text(times: NDArray[np.float64]) -> float:
 
     Whole numbers are exact.
     """
-    for digits in range(_MOST_DIGITS + 1):
+    for digits in range(_MAX_DIGITS + 1):
         scaled = times * 10.0**digits
         if (np.abs(scaled - np.round(scaled)) <= 4 * np.spacing(np.abs(scaled))).all():
             return 10.0**-digits if digits else 0.0

@@ -5,11 +5,13 @@ from typing import Protocol
 import numpy as np
 
 from trajet._trajet import FormatError, Reader
+from trajet.digits import in_digits
+from trajet.messages import Code, Message
 
 # Share of the frames of a file that a continued run may repeat.
-_MOST_REPEATED = 0.5
-# Part of the remark of the native module on files that begin before the one before them ends.
-_OVERLAP = "file boundaries"
+_MAX_REPEATED = 0.5
+# Messages on the times of files that follow one another.
+_ON_TIMES = frozenset({Code.OVERLAPPING_FILES, Code.DROPPED_FRAMES, Code.NO_TIMES})
 
 
 class _Files(Protocol):
@@ -24,8 +26,8 @@ class _Files(Protocol):
         """Time between frames that a user gave, ps; None for the times in the files."""
 
     @property
-    def time_remarks(self) -> tuple[str, ...]:
-        """Remarks on times that the files do not state."""
+    def time_messages(self) -> tuple[Message, ...]:
+        """Messages on times that the files do not state."""
 
 
 def check_consecutive(files: _Files) -> None:
@@ -44,23 +46,25 @@ def check_consecutive(files: _Files) -> None:
         raise FormatError(f"{doubt}. {_question(len(files.reader.segments()))}")
 
 
-def with_question(files: _Files, remarks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return remarks on files; that on their times asks whether files that look so are replicas.
+def with_question(files: _Files, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return messages on files; that on their times asks whether files that look so are replicas.
 
     A trajectory whose times do not overlap is not asked about, and reads no times for this.
     """
-    for k, remark in enumerate(remarks):
-        if _OVERLAP in remark or remark in files.time_remarks:
+    for k, message in enumerate(messages):
+        if message.code in _ON_TIMES:
             if not _doubt(files):
                 break
             n_files = len(files.reader.segments())
-            asked = (
-                f"{remark}; if the {n_files} files are replicas, analyse them as members of an"
+            asked = Message(
+                message.code,
+                message,
+                f"if the {n_files} files are replicas, analyse them as members of an"
                 ' ensemble: tj.ensemble("rep{replica}.xtc", topology=...), or the same pattern as'
-                " the trajectory of a plan"
+                " the trajectory of a plan",
             )
-            return (*remarks[:k], asked, *remarks[k + 1 :])
-    return remarks
+            return (*messages[:k], asked, *messages[k + 1 :])
+    return messages
 
 
 def _doubt(files: _Files) -> str:
@@ -70,7 +74,7 @@ def _doubt(files: _Files) -> str:
     is_dropped = any(segment["dropped_frames"] for segment in segments)
     if len(segments) < 2 or files.time_step is not None or is_dropped or max(counts) < 2:
         return ""
-    if unstated := files.time_remarks:
+    if unstated := files.time_messages:
         return unstated[0]
     parts = np.split(files.reader.times(), np.cumsum(counts)[:-1])
     several = [
@@ -88,10 +92,10 @@ def _doubt(files: _Files) -> str:
         n_repeated = int((times <= before.max()).sum())
         n_before = int((before >= times.min()).sum())
         least = min(len(times), len(before))
-        if min(n_repeated, n_before) > max(1, _MOST_REPEATED * least):
+        if min(n_repeated, n_before) > max(1, _MAX_REPEATED * least):
             return (
                 f"{path}: {n_repeated} of its {len(times)} frames lie at times of {other}, which"
-                f" goes from {before.min():g} to {before.max():g} ps"
+                f" goes from {in_digits(before.min())} to {in_digits(before.max())} ps"
             )
     return ""
 

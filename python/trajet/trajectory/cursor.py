@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 from weakref import WeakSet, finalize
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from trajet import _trajet
 from trajet._trajet import FrameError
 from trajet.report_entries import Counts
+from trajet.trajectory.array_pool import ArrayPool
 from trajet.trajectory.atom_index import frame_number
 from trajet.trajectory.source import FrameSource
 
@@ -51,8 +53,8 @@ class Cursor:
     vectors
         `(3, 3)`, float64: the box vectors row by row, Å, if the box is rotated; else None.
     positions, velocities, forces
-        `(n_atoms, 3)`, float32: Å, Å/ps, kJ/(mol Å). None unless asked for. The next frame
-        overwrites them. NaN if the frame has none.
+        `(n_atoms, 3)`, float32: Å, Å/ps, kJ/(mol Å). None unless asked for. NaN if the frame has
+        none. The next frame has other arrays if the caller holds these.
     has_positions, has_velocities, has_forces
         Whether the frame has what was asked for; False for what was not.
     """
@@ -81,21 +83,22 @@ class Cursor:
             reads_ahead=read_ahead,
         )
 
-        def own(is_wanted: bool) -> NDArray[np.float32] | None:
-            return np.full((self.n_atoms, 3), np.nan, np.float32) if is_wanted else None
-
-        self.positions, self.velocities, self.forces = own(positions), own(velocities), own(forces)
+        wanted = {"positions": positions, "velocities": velocities, "forces": forces}
+        shape = (self.n_atoms, 3)
+        self._pools = {name: ArrayPool(shape) for name, is_read in wanted.items() if is_read}
+        self._arrays = {name: pool.array() for name, pool in self._pools.items()}
+        for values in self._arrays.values():
+            values.fill(np.nan)
+        self._is_reading = Lock()
         self.frame, self.time, self.step = -1, float("nan"), 0
         self.cell: NDArray[np.float64] = np.full(6, np.nan)
         self.vectors: NDArray[np.float64] | None = None
         self.has_positions = self.has_velocities = self.has_forces = False
-        self._further = [values for values in (self.velocities, self.forces) if values is not None]
         _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
         self._end = finalize(self, _end, self._native, source.files.count_read, columns)
 
     def __repr__(self) -> str:
-        """Return the trajectory, the number of atoms and the frame."""
         where = "before the first frame" if self.frame < 0 else f"at frame {self.frame}"
         return f"<Cursor {self._source.label}: {self.n_atoms} atoms, {where}>"
 
@@ -120,6 +123,8 @@ class Cursor:
             If the index does not match the frames; the index file is removed.
         ValueError
             If the cursor is closed, `out` has another shape, or no positions are read.
+        RuntimeError
+            If another thread is reading a frame with this cursor.
         """
         number = frame_number(frame)
         if number < 0:
@@ -131,35 +136,51 @@ class Cursor:
             )
         if not self._end.alive:
             raise ValueError(f"this cursor of {self._source.label} is closed")
-        if out is not None:
-            if self.positions is None or out.shape != self.positions.shape:
-                raise ValueError(
-                    f"out must be an array of shape {(self.n_atoms, 3)} for the positions"
-                )
-            self.positions = out
-        native = self._native
-        with self._source.files.stale_index_removed():
-            if self.positions is None:
-                got = native.read(number, *self._further)
-            else:
-                got = native.read(number, self.positions, *self._further)
+        if out is not None and ("positions" not in self._pools or out.shape != (self.n_atoms, 3)):
+            raise ValueError(f"out must be an array of shape {(self.n_atoms, 3)} for the positions")
+        if not self._is_reading.acquire(blocking=False):
+            raise RuntimeError(
+                f"{self._source.label}: another thread reads a frame with this cursor: give each"
+                " thread a cursor of its own, or a copy of the Universe (u.copy())"
+            )
+        try:
+            for name, pool in self._pools.items():
+                # An array of the last frame that nobody else holds is used again.
+                self._arrays.pop(name, None)
+                self._arrays[name] = pool.array() if out is None or name != "positions" else out
+            with self._source.files.stale_index_removed():
+                got = self._native.read(number, *self._arrays.values())
+        finally:
+            self._is_reading.release()
         self.frame = number
         self.time, self.step, self.cell, vectors, present = got
         self.vectors = None if vectors is None else vectors.reshape(3, 3)
         self.has_positions, self.has_velocities, self.has_forces = present
         return self
 
+    @property
+    def positions(self) -> NDArray[np.float32] | None:
+        """Positions of the current frame."""
+        return self._arrays.get("positions")
+
+    @property
+    def velocities(self) -> NDArray[np.float32] | None:
+        """Velocities of the current frame."""
+        return self._arrays.get("velocities")
+
+    @property
+    def forces(self) -> NDArray[np.float32] | None:
+        """Forces on the atoms in the current frame."""
+        return self._arrays.get("forces")
+
     def __iter__(self) -> Iterator[Self]:
-        """Iterate over all frames; each overwrites the one before."""
         for frame in range(self.n_frames):
             yield self.read(frame)
 
     def __len__(self) -> int:
-        """Return the number of frames."""
         return self.n_frames
 
     def __bool__(self) -> bool:
-        """Return True, also without a frame."""
         return True
 
     def observables(self) -> "Numbers":
@@ -189,11 +210,9 @@ class Cursor:
         self._end()
 
     def __enter__(self) -> Self:
-        """Return the cursor, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the cursor."""
         self.close()
 
 

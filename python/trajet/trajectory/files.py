@@ -16,6 +16,7 @@ from trajet import _trajet, h5md
 from trajet._trajet import FormatError, Reader, StaleIndexError
 from trajet.block import Block
 from trajet.dataset import AccessLog, Dataset
+from trajet.messages import Message
 from trajet.remote import is_url
 from trajet.report_entries import Counts, InputEntry, WorkerEntry
 from trajet.trajectory.consecutive import with_question
@@ -43,8 +44,8 @@ class OpenFiles:
         Name of the particles group that is read from H5MD files; None for the only one.
     time_step
         Time between frames that was given in place of the times in the files, ps.
-    order_remarks
-        Remarks on the order and names of the atoms in files that name them.
+    order_messages
+        Messages on the order and names of the atoms in files that name them.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class OpenFiles:
         objects: "Mapping[Path, RemoteFile] | None" = None,
         particles: str | None = None,
         time_step: float | None = None,
-        order_remarks: Sequence[str] = (),
+        order_messages: Sequence[Message] = (),
     ) -> None:
         # Those of a published data set are copies.
         published = None if dataset is None else dataset.path.manifest_url
@@ -70,7 +71,7 @@ class OpenFiles:
         self.paths, self.absolute_paths = tuple(paths), tuple([path.absolute() for path in paths])
         self.reader, self.dataset, self.objects = reader, dataset, objects or {}
         self.particles, self.time_step = particles, time_step
-        self.order_remarks = tuple(order_remarks)
+        self.order_messages = tuple(order_messages)
         # Open files of observables, by the numbers of the files.
         self._observables: dict[int, h5md.Observables | None] = {}
         self.access_log: AccessLog | None = None
@@ -120,10 +121,12 @@ class OpenFiles:
         closed.access_log, closed._observables = None, {}
         return closed
 
-    def remarks(self) -> tuple[str, ...]:
-        """Return remarks on the files, such as headers that contradict the frames."""
-        remarks = (*self.reader.remarks, *self.time_remarks)
-        return with_question(self, remarks) if len(self.paths) > 1 and not self.dataset else remarks
+    def messages(self) -> tuple[Message, ...]:
+        """Return messages on the files, such as headers that contradict the frames."""
+        messages = (*self.reader.messages, *self.time_messages)
+        return (
+            with_question(self, messages) if len(self.paths) > 1 and not self.dataset else messages
+        )
 
     @property
     def copies_rows(self) -> bool:
@@ -141,8 +144,8 @@ class OpenFiles:
         return self.time_step is None
 
     @property
-    def time_remarks(self) -> tuple[str, ...]:
-        """Remarks on times that the files do not state, for what uses times."""
+    def time_messages(self) -> tuple[Message, ...]:
+        """Messages on times that the files do not state, for what uses times."""
         # A single frame has no time between frames.
         return tuple(self.reader.unstated_times) if self.reader.n_frames > 1 else ()
 
@@ -192,7 +195,7 @@ class OpenFiles:
                         segment["index_path"].unlink()
             if is_url(error.path) and "does not match the index" in str(error):
                 # The next opening would read a published index again.
-                advice = "open it with rebuild_index=True (trajet index --force)"
+                advice = "rebuild_index=True makes a new one"
                 fault = StaleIndexError(f"{error}; if it has a published index, {advice}")
                 fault.path = error.path
                 raise fault from None
@@ -203,7 +206,10 @@ class OpenFiles:
         inputs: list[InputEntry] = []
         for segment in self.reader.segments():
             entry = {name: value for name, value in segment.items() if name != "index_path"}
-            inputs.append(cast(InputEntry, {**entry, "path": str(segment["path"])}))
+            entry["path"] = str(segment["path"])
+            if messages := segment["messages"]:
+                entry["messages"] = [message.entry for message in messages]
+            inputs.append(cast(InputEntry, entry))
         return inputs
 
     def observables(self, number: int) -> "Numbers":
@@ -255,7 +261,6 @@ class ClosedReader:
         self._label = label
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise ValueError, as closed files of Python do."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise ValueError(

@@ -11,13 +11,16 @@ from trajet import output
 from trajet._trajet import OutputError
 from trajet.block import Block
 from trajet.box import Box
+from trajet.digits import in_digits
 from trajet.formats import has_velocities
+from trajet.hints import Hinted
+from trajet.messages import Message, Messages
 from trajet.structure_output import check_writable, write_structure
 from trajet.trajectory.selected_atoms import SelectedAtoms
 
 
 @dataclass(frozen=True, repr=False)
-class Frame:
+class Frame(Messages, Hinted):
     """One frame of a trajectory or of a selection: `traj[10]`, `traj.select("protein")[10]`.
 
     Attributes
@@ -34,7 +37,7 @@ class Frame:
         `(6,)`, float64: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
     box
         The box as vectors.
-    remarks
+    messages
         Reasons why transformed positions may be wrong, as in `Block`.
     """
 
@@ -44,7 +47,7 @@ class Frame:
     step: int
     cell: NDArray[np.float64]
     box: Box
-    remarks: tuple[str, ...]
+    messages: tuple[Message, ...]
     _selection: SelectedAtoms
 
     @classmethod
@@ -67,14 +70,15 @@ class Frame:
             int(block.steps[k]),
             block.cells[k].copy(),
             Box.of_cell(block.cells[k], vectors),
-            block.remarks,
+            block.messages,
             selection,
         )
 
     def __repr__(self) -> str:
-        """Return number, time and size, and the remarks."""
-        notes = "".join(f"; note: {remark}" for remark in self.remarks)
-        return f"<Frame {self.frame}: {self.time:g} ps, {len(self.positions)} atoms{notes}>"
+        notes = "".join([f"; {one.label}: {one}" for one in self.messages])
+        return (
+            f"<Frame {self.frame}: {in_digits(self.time)} ps, {len(self.positions)} atoms{notes}>"
+        )
 
     def read_velocities(self) -> NDArray[np.float32] | None:
         """Read the velocities of the atoms, `(n_atoms, 3)`, float32, Å/ps; None if there are none.

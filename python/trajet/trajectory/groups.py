@@ -1,7 +1,5 @@
 """Groups of atoms by which trajectories are often reduced, for advice."""
 
-import shlex
-
 from trajet._trajet import SelectionError
 from trajet.topology import Topology
 
@@ -21,7 +19,7 @@ _GROUPS = (
     "not name H* 1H* 2H* 3H* MW LP*",
     _WATER,
 )
-_MOST_NAMES = 60
+_MAX_NAMES = 60
 
 
 def groups_of_size(topology: Topology, n_atoms: int) -> str:
@@ -32,7 +30,7 @@ def groups_of_size(topology: Topology, n_atoms: int) -> str:
     if n_atoms >= topology.n_atoms:
         return ""
     names = dict.fromkeys(topology.residues.resnames.tolist())
-    named = [f"resname {name}" for name in names] if len(names) <= _MOST_NAMES else []
+    named = [f"resname {name}" for name in names] if len(names) <= _MAX_NAMES else []
     found = []
     for text in (*_GROUPS, *named, *(f"not {one}" for one in named)):
         try:
@@ -45,10 +43,10 @@ def groups_of_size(topology: Topology, n_atoms: int) -> str:
     if not found:
         return (
             "; or, where the trajectory has only some of its atoms, say which:"
-            ' tj.open(..., atoms="..."), --atoms SELECTION'
+            ' tj.open(..., atoms="...")'
         )
     others = "".join(f" or {text!r}" for text in found[1:3])
     return (
         f"; or, as {found[0]!r}{others} has as many atoms, open it with atoms={found[0]!r}"
-        f" (--atoms {shlex.quote(found[0])}) if these are the atoms that were written"
+        " if these are the atoms that were written"
     )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,7 +22,15 @@ from trajet._trajet import (
 )
 from trajet.box import Box
 from trajet.dataset import DatasetPath, find_dataset
-from trajet.formats import STRUCTURE_SUFFIXES, FormatOptions, formats_of, hdf5_options
+from trajet.formats import (
+    STRUCTURE_SUFFIXES,
+    WRITTEN_SUFFIXES,
+    FormatOptions,
+    formats_of,
+    hdf5_options,
+)
+from trajet.hints import hint_on_format
+from trajet.messages import emit
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.remote import StorageOptions
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
 # The name of a file or of an object in remote storage.
 TrajectoryName: TypeAlias = str | os.PathLike[str] | tuple[object, str]
 
+# What follows the path in the native error on a file of an unknown format.
+_UNKNOWN_FORMAT = ": frame 0 at byte 0: unrecognised trajectory format"
 # First bytes of HDF5 files.
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 # The trajectories of Universes, by the id of the Universe, while several analyses share them.
@@ -97,8 +108,8 @@ def open(
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
         time of a later file on, the frames of the later file are kept. Frames that the same file
-        repeats later are dropped likewise. `remarks` give the number of dropped frames. By default
-        all frames are kept, and `remarks` say where times overlap or step back.
+        repeats later are dropped likewise. `messages` give the number of dropped frames. By default
+        all frames are kept, and `messages` say where times overlap or step back.
     allow_truncated_tail
         Whether to read files that end inside a frame (of a simulation that still runs) without
         their incomplete last frame. The report of every analysis records it.
@@ -108,7 +119,7 @@ def open(
         Whether to read and keep the index of frames in a hidden file beside the trajectory, or in
         the cache folder, and likewise the topology if only MDAnalysis reads its format. An index
         file that belongs to another user, who is neither root nor the owner of the trajectory, is
-        ignored; `remarks` say so.
+        ignored; `messages` say so.
     rebuild_index
         Build the index even if a valid one exists, and read the topology anew.
     threads
@@ -195,7 +206,11 @@ def open(
         connections=connections,
         merge_gap=merge_gap,
     )
-    return opened(topology, trajectories, options, progress)
+    made = opened(topology, trajectories, options, progress)
+    files = made.source.files
+    if messages := (*files.messages(), *files.order_messages):
+        emit(messages)
+    return made
 
 
 def opened(
@@ -213,9 +228,7 @@ def opened(
     _check_paths(trajectories)
     names = (topology, *trajectories)
     if options.storage_options is not None and not any(map(remote.is_object, names)):
-        raise ValueError(
-            "storage_options= (--storage-option) is for objects in remote storage: no file is one"
-        )
+        raise ValueError("storage_options= is for objects in remote storage: no file is one")
     named = opened_names(
         topology, trajectories, options.storage_options, allow_http=options.allow_http
     )
@@ -233,32 +246,34 @@ def opened(
     }
     _check_numbers(described)
     threads = options.threads or _trajet.available_threads()
-    reader = Reader(
-        paths,
-        continuous=options.continuous,
-        allow_truncated_tail=options.allow_truncated_tail,
-        request_size=options.request_size,
-        sidecar=options.sidecar,
-        rebuild_index=options.rebuild_index,
-        cache=cache.folder(),
-        threads=max(threads, options.connections if objects else 1),
-        progress=progress,
-        described=described,
-        format_options=options.format_options_text,
-        time_step=options.time_step,
-        objects=objects,
-        connections=options.connections,
-        merge_gap=options.merge_gap,
-    )
+    with _with_hint_on_format(named.topology):
+        reader = Reader(
+            paths,
+            continuous=options.continuous,
+            allow_truncated_tail=options.allow_truncated_tail,
+            request_size=options.request_size,
+            sidecar=options.sidecar,
+            rebuild_index=options.rebuild_index,
+            cache=cache.folder(),
+            threads=max(threads, options.connections if objects else 1),
+            progress=progress,
+            described=described,
+            format_options=options.format_options_text,
+            time_step=options.time_step,
+            objects=objects,
+            connections=options.connections,
+            merge_gap=options.merge_gap,
+        )
     _check_used(format_options, reader, paths[0])
     first, particles = paths[0], of_hdf5.get("particles")
     file = None
     if named.topology is not None and named.topology_at is not None:
         sidecar = SidecarUse(is_used=options.sidecar, rebuild=options.rebuild_index)
+        if named.topology not in objects and not named.topology_at.exists():
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(named.topology))
         file = TopologyFile(named.topology, named.topology_at, sidecar, particles, objects)
     files = OpenFiles(reader, objects=objects, particles=particles, time_step=options.time_step)
     index, found = AtomIndex(files.label, reader.n_atoms, reader.n_atoms), None
-    seconds = watch.seconds()
     if options.atoms is not None:
         found = LazyTopology(file, index, first).checked_file().read()
         index = index_of_some(found, options.atoms, files.label, reader.n_atoms)
@@ -268,11 +283,11 @@ def opened(
         index,
         first,
         listing_bonds=files.hdf5_at(files.absolute_paths[0]) if is_hdf5_first else None,
-        seconds=seconds,
+        seconds=watch.seconds(),
         topology=found,
     )
-    files.reader, order_remarks = in_order(reader, structure)
-    files.order_remarks = tuple(order_remarks)
+    files.reader, order_messages = in_order(reader, structure)
+    files.order_messages = tuple(order_messages)
     call = OpenCall(
         None if named.topology is None else named.topology.absolute(),
         tuple([path.absolute() for path in paths]),
@@ -436,7 +451,10 @@ def _dataset(topology: TrajectoryName | None, options: OpenOptions) -> DatasetPa
         )
         folder, name, parts = published.copied(cache.folder())
         found = DatasetPath(
-            *(folder, name, published.tags, published.shown),
+            folder,
+            name,
+            published.tags,
+            published.shown,
             objects=parts,
             connections=options.connections,
             merge_gap=options.merge_gap,
@@ -462,14 +480,31 @@ def _dataset(topology: TrajectoryName | None, options: OpenOptions) -> DatasetPa
     return found
 
 
+@contextlib.contextmanager
+def _with_hint_on_format(topology: Path | None) -> Iterator[None]:
+    """Add to the error on a file of an unknown format what converts it, or the right order."""
+    try:
+        yield
+    except FormatError as error:
+        path, is_unknown, _ = str(error).partition(_UNKNOWN_FORMAT)
+        if topology is not None and topology.suffix.lower() in WRITTEN_SUFFIXES and is_unknown:
+            raise FormatError(
+                f"{error}; or give the files in the other order: tj.open({path!r},"
+                f" {str(topology)!r})"
+            ) from None
+        if is_unknown and (hint := hint_on_format(path)):
+            raise FormatError(f"{error}{hint}") from None
+        raise
+
+
 def _check_used(chosen: Mapping[str, object], reader: Reader, path: Path) -> None:
     """Raise an error for options of a format that none of the files has."""
     opened = {info.name for info in formats_of(reader.format)}
     for name in chosen:
         if name.upper() not in opened:
             raise ValueError(
-                f"{path}: none of the files is {name.upper()}: leave its options out"
-                f" (format_options={{{name!r}: …}}, --format-option {name}.…)"
+                f"{path}: none of the files is {name.upper()}: leave its options out of"
+                " format_options="
             )
 
 
@@ -496,6 +531,12 @@ def _check_paths(trajectories: Sequence[TrajectoryName]) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(
                 f"a trajectory must be a path, not {path!r}: give several as open(topology, *files)"
+            )
+        if Path(path).suffix.lower() == ".pqr":
+            # Its columns are not those of PDB files, which begin alike.
+            raise FormatError(
+                f"{path}: a PQR file is read as a topology, and holds one structure: write"
+                f" tj.open({os.fspath(path)!r}, 'traj.xtc')"
             )
         if find_dataset(path) is not None:
             raise ValueError(
@@ -672,4 +713,4 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     opened = Trajectory(opened.source.of_universe(group.universe, Box.of(now)))
     if shared is not None:
         shared[id(group.universe)] = opened
-    return Selection(opened, group.indices, None, watch.seconds() - opened.source.structure.seconds)
+    return Selection(opened, group.indices, None, watch.seconds())

@@ -13,6 +13,7 @@ import numpy as np
 from trajet._trajet import DEFAULT_CONNECTIONS, DEFAULT_REQUEST_SIZE, check_format_options
 from trajet.dataset import DatasetPath
 from trajet.formats import FormatOptions
+from trajet.quantities import hint_on_text
 from trajet.remote import StorageOptions, is_object, without_secrets
 from trajet.trajectory.atom_index import AtomChoice
 
@@ -37,7 +38,6 @@ class OpenOptions:
     merge_gap: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the values that do not depend on the files."""
         object.__setattr__(self, "time_step", _checked_time_step(self.time_step))
         if self.request_size < 1:
             raise ValueError(f"request_size must be at least 1 byte, not {self.request_size}")
@@ -97,7 +97,10 @@ def _checked_time_step(time_step: object) -> float | None:
         return None
     is_number = isinstance(time_step, (int, float, np.number)) and not isinstance(time_step, bool)
     if not is_number or not (math.isfinite(time_step) and time_step > 0):  # type: ignore[arg-type, operator]
-        raise ValueError(f"time_step must be a time in ps above 0, not {time_step!r}")
+        raise ValueError(
+            f"time_step must be a time in ps above 0, not {time_step!r}"
+            f"{hint_on_text(time_step, 'ps')}"
+        )
     return float(time_step)  # type: ignore[arg-type]
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from trajet.block import Block
 from trajet.labels import chain_numbers
+from trajet.messages import Code, Message, emit
 from trajet.quoting import quoted
 from trajet.topology import Atoms
 from trajet.trajectory.atom_index import FrameChoice
@@ -89,9 +90,11 @@ class SelectedAtoms:
         >>> traj.select("name CA").read(frames=slice(0, 100)).positions.shape
         (98, 214, 3)
         """
-        return self.source.read(
+        block = self.source.read(
             frames, self.columns, out, velocities=velocities, forces=forces, threads=threads
         )
+        emit(block.messages)
+        return block
 
     def read_uncounted(self, frame: int, run: NDArray[np.int64] | None = None) -> Block:
         """Read a frame without an entry in the access log of a data set.
@@ -101,16 +104,19 @@ class SelectedAtoms:
         return self.source.read([frame], self.columns, None, counted=False, run=run)
 
     def blocks(self, size: int | None = None, frames: FrameChoice = None) -> Iterator[Block]:
-        """Iterate over blocks of frames, which share their memory. See `Trajectory.blocks`."""
+        """Iterate over blocks of frames; see `Trajectory.blocks`."""
         return self.source.blocks(size, frames, self.columns)
 
 
-def few_atoms_remarks(selection: SelectedAtoms) -> list[str]:
-    """Return a remark if a selection has too few atoms to determine a superposition."""
+def few_atoms_messages(selection: SelectedAtoms) -> list[Message]:
+    """Return a message if a selection has too few atoms to determine a superposition."""
     if selection.n_atoms > 2:
         return []
     atoms = "one atom does" if selection.n_atoms == 1 else "two atoms do"
     return [
-        f"{quoted(selection.label)}: {atoms} not determine how a frame is turned: superpose three"
-        " atoms or more, such as 'name CA'"
+        Message(
+            Code.FEW_ATOMS,
+            f"{quoted(selection.label)}: {atoms} not determine how a frame is turned",
+            "superpose three atoms or more, such as 'name CA'",
+        )
     ]

@@ -14,12 +14,14 @@ from trajet._trajet import FormatError, Reader, SelectionError
 from trajet.block import Block
 from trajet.box import Box
 from trajet.memory import check_memory
+from trajet.messages import Code, Message, emit
 from trajet.pools.pool import Frames, n_frames_of
-from trajet.report_entries import InputEntry, SecondsBefore, TransformWarnings
+from trajet.report_entries import InputEntry, SecondsOutside, TransformWarnings
 from trajet.result import transform_warnings
 from trajet.selection_text import needs_positions
 from trajet.startup import Stopwatch, import_seconds
 from trajet.topology import of_universe
+from trajet.trajectory.array_pool import ArrayPool
 from trajet.trajectory.atom_index import AtomIndex, FrameChoice, frame_numbers, resolve_frames
 from trajet.trajectory.files import ClosedReader, OpenFiles
 from trajet.trajectory.options import DatasetCall, OpenCall
@@ -53,8 +55,8 @@ class Step:
         Its parameters.
     words
         Its description in reports: a name, and the arguments that the user gave.
-    remarks
-        Remarks on it that results repeat.
+    messages
+        Messages on it that results repeat.
     unknown
         Columns of atoms whose molecules it needs and that are unknown: they cannot be read.
     """
@@ -62,7 +64,7 @@ class Step:
     name: str
     arguments: dict[str, object]
     words: Mapping[str, object]
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
     unknown: NDArray[np.int64] | None = None
 
 
@@ -103,13 +105,11 @@ class FrameSource:
             self.reader = files.reader.transformed(native(self.transforms, self.index.n_atoms))
 
     def __copy__(self) -> Self:
-        """Return a copy, which shares the open files."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made
 
     def __deepcopy__(self, _: object) -> Self:
-        """Return a copy, which shares the open files: nothing of a source changes."""
         return copy(self)
 
     def close(self) -> None:
@@ -169,13 +169,13 @@ class FrameSource:
         made.universe, made.first = universe, (found.positions, box)
         return made
 
-    def remarks(self) -> tuple[str, ...]:
-        """Return remarks on files, order of atoms and topology; see `Trajectory.remarks`."""
+    def messages(self) -> tuple[Message, ...]:
+        """Return messages on files, order of atoms and topology; see `Trajectory.messages`."""
         files = self.files
-        of_files = files.remarks()
+        of_files = files.messages()
         paths = (*files.absolute_paths, *files.paths)
-        of_topology = self.structure.remarks(of_files, paths)
-        return (*of_files, *files.order_remarks, *of_topology)
+        of_topology = self.structure.messages(of_files, paths)
+        return (*of_files, *files.order_messages, *of_topology)
 
     def numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
         """Return frame numbers, `(n_frames,)`, int64, of a choice as for `Trajectory.read`."""
@@ -190,31 +190,38 @@ class FrameSource:
             "n_atoms_decoded": self.reader.n_decoded(columns),
         }
 
-    def transform_remarks(self, workers: Sequence[TransformWarnings]) -> list[str]:
-        """Return remarks on the transforms, given what the workers of a run have counted."""
-        remarks = [remark for step in self.transforms for remark in step.remarks]
+    def transform_messages(self, workers: Sequence[TransformWarnings]) -> list[Message]:
+        """Return messages on the transforms, given what the workers of a run have counted."""
+        if not self.transforms:
+            return []
+        messages = [message for step in self.transforms for message in step.messages]
         # A run of several analyses counts those of all their transforms.
-        counts = transform_warnings(workers) if self.transforms else {}
+        counts = transform_warnings(workers)
         if counts.get("infinite_molecules", 0):
-            remarks.append(
-                "molecules that are bonded to their own periodic image were not made whole; their"
-                ' centres, which wrapping and nojump with view="toroidal" use, are arbitrary'
+            messages.append(
+                Message(
+                    Code.INFINITE_MOLECULES,
+                    "molecules that are bonded to their own periodic image were not made whole;"
+                    ' their centres, which wrapping and nojump with view="toroidal" use, are'
+                    " arbitrary",
+                )
             )
         first = counts.get("first_large_step") if self.reader.has_no_jump else None
         if first is not None:
             frame, column = first
             atom = f"atom {self.index.indices_of(np.array([column]))[0]}"
-            remarks.append(
+            text = (
                 "jumps may be removed wrongly: steps of more than 0.4 cells have an uncertain"
-                f" direction, the first of them leads to frame {frame} ({atom}); "
-                + (
-                    "the frames were written too rarely to tell"
-                    if any(step.words.get("every_frame") for step in self.transforms)
-                    else "take all frames between (every_frame=True, --nojump-every-frame), if the"
-                    " run skips some; else they were written too rarely to tell"
-                )
+                f" direction, the first of them leads to frame {frame} ({atom})"
             )
-        return remarks
+            fix = (
+                "take all frames between (nojump(every_frame=True)), if the run skips some;"
+                " else they were written too rarely to tell"
+            )
+            if any(step.words.get("every_frame") for step in self.transforms):
+                text, fix = f"{text}: the frames were written too rarely to tell", ""
+            messages.append(Message(Code.UNCERTAIN_JUMPS, text, fix))
+        return messages
 
     def check_known(self, steps: Sequence[Step], columns: NDArray[np.int64] | None) -> None:
         """Raise an error if atoms are read whose molecules a transform needs and does not know.
@@ -300,8 +307,8 @@ class FrameSource:
         last = number + self.n_frames if number < 0 else number
         return np.arange(last + 1)
 
-    def before_run(self, t_select: float, t_total: float) -> SecondsBefore:
-        """Return the report's entries on the time before a run of `t_total` seconds."""
+    def seconds_outside(self, t_select: float, t_total: float) -> SecondsOutside:
+        """Return the report's entries on the time outside of a run of `t_total` seconds."""
         t_import, t_topology = import_seconds(), self.structure.seconds
         return {
             "t_import": t_import,
@@ -400,7 +407,7 @@ class FrameSource:
             further.get("velocities"),
             further.get("forces"),
             None if vectors is None else vectors.reshape(-1, 3, 3),
-            tuple(self.transform_remarks([got["counts"]])),
+            tuple(self.transform_messages([got["counts"]])),
         )
 
     def blocks(
@@ -421,16 +428,21 @@ class FrameSource:
         # Of remote storage, frames of several blocks are asked for at the same time.
         at_once = min(parts.frames_at_once, AHEAD_BYTES // (12 * max(n_atoms, 1)))
         most = size * max(1, -(-at_once // size))
-        buffer = np.empty((min(most, n_frames), n_atoms, 3), np.float32)
+        pool = ArrayPool((min(most, n_frames), n_atoms, 3))
 
         def go(size: int) -> Iterator[Block]:
             begin, count = 0, size
+            emitted: set[Message] = set()
             while begin < n_frames:
-                several = buffer[: min(count, n_frames - begin)]
+                several = pool.array()[: min(count, n_frames - begin)]
                 with self.files.stale_index_removed():
                     times, steps, here, cells, boxes = parts.read(begin, several)
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
-                remarks = tuple(self.transform_remarks([parts.counts()] if self.transforms else []))
+                messages = tuple(
+                    self.transform_messages([parts.counts()] if self.transforms else [])
+                )
+                emit([one for one in messages if one not in emitted])
+                emitted.update(messages)
                 for first in range(0, len(several), size):
                     of = slice(first, first + size)
                     yield Block(
@@ -440,9 +452,11 @@ class FrameSource:
                         here[of],
                         cells[of],
                         vectors=None if vectors is None else vectors[of],
-                        remarks=remarks,
+                        messages=messages,
                     )
                 begin, count = begin + len(several), min(2 * count, most)
+                # Otherwise the pool would not give this array again.
+                del several
 
         return self.files.logged(go(size), columns, parts)
 

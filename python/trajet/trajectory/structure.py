@@ -20,6 +20,7 @@ from trajet import _trajet, h5md, remote
 from trajet._trajet import FormatError, Reader, SelectionError, StoreError, TrajetError
 from trajet.atom_matching import place_in_file
 from trajet.formats import formats_of
+from trajet.messages import OF_TOPOLOGY, Code, Message
 from trajet.quoting import quoted
 from trajet.report_entries import InputEntry
 from trajet.selection_text import names_residue_numbers, needs_positions
@@ -40,7 +41,7 @@ _NUMBERS_OF_MOLECULES = (
 
 
 # Most topologies that stay in memory; those that were used last are kept.
-MOST_SHARED = 64
+MAX_SHARED = 64
 
 _current: ContextVar["SharedTopologies | None"] = ContextVar("shared_topologies", default=None)
 
@@ -78,7 +79,7 @@ class SharedTopologies:
                 native = load_structure(path, sidecar).topology.native
                 self.n_parsed += 1
             self._parsed[key] = native
-            while len(self._parsed) > MOST_SHARED:
+            while len(self._parsed) > MAX_SHARED:
                 del self._parsed[next(iter(self._parsed))]
         return Topology(native, path)
 
@@ -199,9 +200,9 @@ class LazyTopology:
         self.file, self.index, self.seconds = file, index, seconds
         self._first, self._listing_bonds = first, listing_bonds
         self.has_bonds_of_frames = False
-        self._bond_remarks: tuple[str, ...] = ()
-        # A remark on the numbers of residues, once a selection has used them.
-        self._residue_remarks: tuple[str, ...] = ()
+        self._bond_messages: tuple[Message, ...] = ()
+        # A message on the numbers of residues, once a selection has used them.
+        self._residue_messages: tuple[Message, ...] = ()
         self._topology = topology
         if topology is not None:
             self._add_bonds_of_frames(topology)
@@ -283,7 +284,7 @@ class LazyTopology:
     def check_text(self, text: str) -> None:
         """Raise an error if a selection depends on positions of atoms that frames lack.
 
-        A selection by numbers of residues that MDAnalysis counts is remembered for a remark.
+        A selection by numbers of residues that MDAnalysis counts is remembered for a message.
 
         Raises
         ------
@@ -291,9 +292,10 @@ class LazyTopology:
             If it does.
         """
         index = self.index
-        is_new = not self._residue_remarks and names_residue_numbers(text)
+        is_new = not self._residue_messages and names_residue_numbers(text)
         if is_new and self.topology.repeats_residue_numbers:
-            self._residue_remarks = (_NUMBERS_OF_MOLECULES.format(path=self.topology),)
+            text = _NUMBERS_OF_MOLECULES.format(path=self.topology)
+            self._residue_messages = (Message(Code.RESIDUE_NUMBERS, text),)
         if index.origin is None or not needs_positions(text):
             return
         absent = self.topology.atoms_absent(text, index.origin)
@@ -311,23 +313,22 @@ class LazyTopology:
             f" {remedy}"
         )
 
-    def remarks(self, of_files: Sequence[str], paths: Sequence[Path]) -> list[str]:
-        """Return remarks on the topology, once it was read.
+    def messages(self, of_files: Sequence[Message], paths: Sequence[Path]) -> list[Message]:
+        """Return messages on the topology, once it was read.
 
         Without those on a file that is a trajectory as well, which `of_files` have; `paths` are the
         files of the trajectory, as given and absolute.
         """
-        warnings: list[str] = []
+        found = [*self._residue_messages, *self._bond_messages]
         path = None if self._topology is None else self._topology.path
-        if self._topology is not None and path is not None:
-            warnings = self._topology.native.warnings
+        if self._topology is not None and path is not None and self._topology.native.messages:
+            of_topology = [one for one in self._topology.messages if one.code in OF_TOPOLOGY]
             if self.file is not None and {self.file.path, self.file.at} & {*paths}:
-                warnings = [text for text in warnings if not any(text in one for one in of_files)]
-        return [
-            *(f"{path}: {text}" for text in warnings),
-            *self._residue_remarks,
-            *self._bond_remarks,
-        ]
+                of_topology = [
+                    one for one in of_topology if not any(one in other for other in of_files)
+                ]
+            found = [*(one.prefixed(f"{path}: ") for one in of_topology), *found]
+        return found
 
     def describe(self) -> list[InputEntry]:
         """Return the report's entry on the topology, if it is a file."""
@@ -347,7 +348,7 @@ class LazyTopology:
             )
         except FormatError as error:
             # Most analyses need no bonds.
-            self._bond_remarks = (f"bonds are left out: {error}",)
+            self._bond_messages = (Message(Code.BONDS_LEFT_OUT, f"bonds are left out: {error}"),)
             return
         if bonds is not None:
             found.native = found.native.with_bonds(self.index.indices_of(bonds))
@@ -366,8 +367,8 @@ class LazyTopology:
         )
 
 
-def in_order(reader: Reader, structure: LazyTopology) -> tuple[Reader, list[str]]:
-    """Return a reader of files in the order of the topology, and remarks on their atoms.
+def in_order(reader: Reader, structure: LazyTopology) -> tuple[Reader, list[Message]]:
+    """Return a reader of files in the order of the topology, and messages on their atoms.
 
     Files that name their atoms are read in that order, or in that of the first such file. Without a
     topology that can be read, files are compared with one another; the error of the topology is
@@ -392,13 +393,15 @@ def in_order(reader: Reader, structure: LazyTopology) -> tuple[Reader, list[str]
         with contextlib.suppress(TrajetError, OSError):
             reference, label = structure.atoms, str(structure.file.path)
     orders: list[NDArray[np.int64] | None] = [None] * len(segments)
-    remarks: list[str] = []
+    messages: list[Message] = []
     for k in named:
         path = segments[k]["path"]
         try:
             found = reader.first_structure(k)
         except FormatError as error:
-            remarks.append(f"its names of atoms cannot be compared: {error}")
+            messages.append(
+                Message(Code.ATOM_ORDER, f"its names of atoms cannot be compared: {error}")
+            )
             continue
         assert found is not None
         atoms = Topology(found.topology, path).atoms
@@ -407,10 +410,10 @@ def in_order(reader: Reader, structure: LazyTopology) -> tuple[Reader, list[str]
             continue
         placed = place_in_file(atoms, reference, str(path), label)
         orders[k] = placed.order_in_file
-        remarks += placed.remarks
+        messages += placed.messages
     if any(order is not None for order in orders):
         reader = reader.ordered([None if order is None else order.tolist() for order in orders])
-    return reader, remarks
+    return reader, messages
 
 
 def _is_same(path: Path, file: TopologyFile) -> bool:

@@ -13,6 +13,7 @@ from trajet import _trajet
 from trajet._trajet import SelectionError
 from trajet.block import Block
 from trajet.dataset import Dataset
+from trajet.messages import Message, Messages, emit
 from trajet.quoting import quoted
 from trajet.startup import Stopwatch
 from trajet.topology import Topology
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from trajet.universes import Universe
 
 
-class Trajectory(Transformable):
+class Trajectory(Messages, Transformable):
     """An open trajectory with random access to its frames; made by `trajet.open`.
 
     Attributes
@@ -42,7 +43,6 @@ class Trajectory(Transformable):
         self.source = source
 
     def __repr__(self) -> str:
-        """Return label, size and transforms."""
         if self.is_closed:
             return f"<Trajectory {self.label}: closed>"
         names = "".join(f", {step.words['transform']}" for step in self.transforms)
@@ -66,7 +66,7 @@ class Trajectory(Transformable):
         if self.transforms:
             names = [str(step.words["transform"]) for step in self.transforms]
             rows.append(("transforms", ", ".join(names)))
-        return facts("Trajectory", rows, self.remarks)
+        return facts("Trajectory", rows, self.messages)
 
     def __enter__(self) -> Self:
         """Return the trajectory, which is closed at the end of the block.
@@ -81,11 +81,9 @@ class Trajectory(Transformable):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the trajectory."""
         self.close()
 
     def __len__(self) -> int:
-        """Return the number of frames."""
         return self.n_frames
 
     def __getitem__(self, number: int) -> Frame:
@@ -99,18 +97,15 @@ class Trajectory(Transformable):
         return self.all_atoms()[number]
 
     def __iter__(self) -> Iterator[Frame]:
-        """Iterate over all frames."""
         selection = self.all_atoms()
         for block in selection.blocks():
             for k in range(len(block.frames)):
                 yield Frame.of(block, k, selection)
 
     def __copy__(self) -> Self:
-        """Return a copy, which shares the open files."""
         return type(self)(copy(self.source))
 
     def __bool__(self) -> bool:
-        """Return True, also without a frame."""
         return True
 
     def _transformed(self, make: MakeSteps) -> Self:
@@ -223,14 +218,14 @@ class Trajectory(Transformable):
         return self.source.reader.index_state
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """Remarks on the files, such as headers that contradict the frames.
+    def messages(self) -> tuple[Message, ...]:
+        """Messages on the files, such as headers that contradict the frames.
 
-        Also remarks on times that are not stated, overlap or step back, and on dropped frames; that
+        Also on times that are not stated, overlap or step back, and on dropped frames; that
         on times of several files asks whether they are replicas, if they look so. Once the topology
         was read, also on what is not certain there.
         """
-        return self.source.remarks()
+        return self.source.messages()
 
     @property
     def topology(self) -> Topology:
@@ -322,9 +317,11 @@ class Trajectory(Transformable):
         (10, 2, 3)
         """
         columns = None if atoms is None else self.source.index.columns(atoms)
-        return self.source.read(
+        block = self.source.read(
             frames, columns, out, velocities=velocities, forces=forces, threads=threads
         )
+        emit(block.messages)
+        return block
 
     def blocks(
         self,
@@ -332,7 +329,7 @@ class Trajectory(Transformable):
         frames: FrameChoice = None,
         atoms: Sequence[int] | NDArray[np.integer | np.bool_] | None = None,
     ) -> Iterator[Block]:
-        """Iterate over blocks of frames; each block overwrites the `positions` of the last one.
+        """Iterate over blocks of frames, in bounded memory if the caller keeps none of them.
 
         Parameters
         ----------
@@ -345,7 +342,7 @@ class Trajectory(Transformable):
         Yields
         ------
         Block
-            The next frames, as `read` returns them. Copy the positions to keep them.
+            The next frames, as `read` returns them.
 
         Examples
         --------
@@ -533,7 +530,6 @@ class Selection(SelectedAtoms, Transformable):
         self.trajectory = trajectory
 
     def __repr__(self) -> str:
-        """Return the selection and its size."""
         what = "of indices" if self.text is None else repr(self.text)
         return f"<Selection {what}: {self.n_atoms} of {self.trajectory.n_atoms} atoms>"
 
@@ -558,21 +554,17 @@ class Selection(SelectedAtoms, Transformable):
         return made
 
     def __getitem__(self, number: int) -> Frame:
-        """Return a frame; negative numbers count from the end."""
         number = frame_number(number)
         run = self.source.run_before(number)
         return Frame.of(self.source.read([number], self.columns, None, run=run), 0, self)
 
     def __and__(self, other: "Selection") -> "Selection":
-        """Return the atoms that are in both selections, in ascending order."""
         return self._combined(other, np.logical_and, "({}) and ({})")
 
     def __or__(self, other: "Selection") -> "Selection":
-        """Return the atoms that are in one of the selections, in ascending order."""
         return self._combined(other, np.logical_or, "({}) or ({})")
 
     def __invert__(self) -> "Selection":
-        """Return the atoms of the trajectory that are not in the selection."""
         others = np.ones(self.trajectory.n_atoms, np.bool_)
         others[self.columns] = False
         text = None if self.text is None else f"not ({self.text})"
@@ -701,7 +693,6 @@ class UpdatingSelection(UpdatingAtoms, Transformable):
         self.trajectory = trajectory
 
     def __repr__(self) -> str:
-        """Return the selection."""
         return f"<UpdatingSelection {quoted(self.text)} of {self.trajectory.n_atoms} atoms>"
 
     def _repr_html_(self) -> str:

@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import AnalysisError, SelectionError
-from trajet.alternate_locations import location_remarks
+from trajet.alternate_locations import location_messages
 from trajet.checked_numbers import (
     checked_numbers,
     checked_positions,
     checked_weights,
     word_of_weights,
 )
+from trajet.hints import Hinted, with_hints
+from trajet.messages import Code, Message
 from trajet.particles import equal_weights, masses_as_weights
 from trajet.quoting import quoted
-from trajet.renamed import names_renamed
 from trajet.topology import Atoms, Topology
-from trajet.trajectory.selected_atoms import SelectedAtoms, few_atoms_remarks
+from trajet.trajectory.selected_atoms import SelectedAtoms, few_atoms_messages
 from trajet.trajectory.source import FrameSource, Step
 
 # Atoms of a transform: a selection text, evaluated after the transforms before it, or a Selection.
@@ -35,13 +36,13 @@ JumpView: TypeAlias = Literal["lattice", "toroidal"]
 FitMotion: TypeAlias = Literal["superposition", "translation", "plane"]
 
 # Most molecules that are clustered: the time of a frame grows with their square.
-_MOST_CLUSTERED = 5000
+_MAX_CLUSTERED = 5000
 
 # Makes the steps of a transform for a trajectory, in the state before it.
 MakeSteps: TypeAlias = Callable[[FrameSource], list[Step]]
 
 
-class Transformable(ABC):
+class Transformable(Hinted, ABC):
     """Transforms of positions, which `Trajectory` and `Selection` share.
 
     Each method returns a new object whose frames are transformed after decoding, in the order of
@@ -54,7 +55,6 @@ class Transformable(ABC):
     def _transformed(self, make: MakeSteps) -> Self:
         """Return the object with further steps."""
 
-    @names_renamed
     def whole(self, *, guess_bonds: bool = False) -> Self:
         """Make molecules whole that are broken over the periodic box.
 
@@ -96,7 +96,7 @@ class Transformable(ABC):
         From each requested frame to the next an atom is taken to have moved by less than half a
         cell. Jumps are counted from the first requested frame, or from the reference frame of an
         analysis if that is earlier; for a single frame (`traj[10]`) from frame 0. The report has a
-        remark where a step of more than 0.4 cells makes the direction doubtful.
+        message where a step of more than 0.4 cells makes the direction doubtful.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Transformable(ABC):
         """
         return self._transformed(lambda source: [_center(source, atoms, weights)])
 
-    @names_renamed
+    @with_hints
     def wrap(
         self,
         *,
@@ -195,6 +195,7 @@ class Transformable(ABC):
         """
         return self._transformed(lambda source: [_wrap(source, by, cell, weights, around)])
 
+    @with_hints
     def fit(
         self,
         atoms: Chosen,
@@ -207,7 +208,7 @@ class Transformable(ABC):
 
         A rotation also turns the cell: later periodic steps and distances use the turned one.
         Copies of rotated frames have no velocities and forces, and no cell unless they are H5MD, as
-        other formats cannot hold a turned one; remarks say so.
+        other formats cannot hold a turned one; messages say so.
 
         Parameters
         ----------
@@ -229,7 +230,6 @@ class Transformable(ABC):
         """
         return self._transformed(lambda source: [_fit(source, atoms, reference, motion, weights)])
 
-    @names_renamed
     def translate(self, vector: Sequence[float] | NDArray[np.floating]) -> Self:
         """Move all atoms by a vector.
 
@@ -246,7 +246,6 @@ class Transformable(ABC):
         words = {"transform": "translate", "vector": by}
         return self._transformed(lambda _: [Step("translate", {"by": by}, words)])
 
-    @names_renamed
     def repair(
         self, atoms: Chosen = "protein", *, cell: WrapCell = "compact", guess_bonds: bool = False
     ) -> Self:
@@ -315,7 +314,7 @@ def _pairs(found: Topology, guess_bonds: bool) -> NDArray[np.int64]:
         raise SelectionError(
             f"{found} has no bonds, along which molecules are made whole: use a topology that has,"
             " such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            " guess_bonds=True (--guess-bonds)"
+            " guess_bonds=True"
         )
     if (masses := found.column("masses")) is None or "masses" in found.native.guessed:
         return pairs
@@ -372,16 +371,19 @@ def _whole(source: FrameSource, guess_bonds: bool) -> Step:
     _check_connected(source, parts, guess_bonds)
     words: dict[str, object] = {"transform": "whole"}
     unknown = _unknown(source, guess_bonds)
-    remarks = _check_residues(source, parts, unknown, is_guessed=guess_bonds)
+    messages = _check_residues(source, parts, unknown, is_guessed=guess_bonds)
     if guess_bonds:
         words["guess_bonds"] = True
-        remarks = (
-            *remarks,
-            f"molecules are made whole along {len(pairs)} bonds that are guessed from distances in"
-            f" {source.structure.topology}",
+        messages = (
+            *messages,
+            Message(
+                Code.GUESSED_BONDS,
+                f"molecules are made whole along {len(pairs)} bonds that are guessed from"
+                f" distances in {source.structure.topology}",
+            ),
         )
     arguments: dict[str, object] = {"bonds": pairs, "molecules": parts}
-    return Step("whole", arguments, words, remarks, unknown=unknown)
+    return Step("whole", arguments, words, messages, unknown=unknown)
 
 
 def _check_residues(
@@ -390,8 +392,8 @@ def _check_residues(
     unknown: NDArray[np.int64] | None,
     *,
     is_guessed: bool,
-) -> tuple[str, ...]:
-    """Return a remark on residues that bonds do not connect; they may stay broken.
+) -> tuple[Message, ...]:
+    """Return a message on residues that bonds do not connect; they may stay broken.
 
     Residues with `unknown` atoms cannot be read, and do not count.
 
@@ -422,17 +424,14 @@ def _check_residues(
     n, of = int(apart.sum()), int((counts > 1).sum())
     atom = atoms.describe(int(first[apart][0]))
     text = f"{n} of {of} residues are not connected by the bonds of {source.structure.topology}"
-    if n > _trajet.MOST_UNCONNECTED * of:
+    if n > _trajet.MAX_UNCONNECTED * of:
         raise SelectionError(
             f"{text}, the first has {atom}: use a topology with all bonds, such as a TPR, PSF or"
             " PRMTOP"
-            + (
-                ""
-                if is_guessed
-                else ", or guess them from distances with guess_bonds=True (--guess-bonds)"
-            )
+            + ("" if is_guessed else ", or guess them from distances with guess_bonds=True")
         )
-    return (f"{text}, and may stay broken; the first has {atom}",)
+    text = f"{text}, and may stay broken; the first has {atom}"
+    return (Message(Code.UNBONDED_RESIDUES, text),)
 
 
 def _check_complete(source: FrameSource, labels: NDArray[np.int64]) -> None:
@@ -502,7 +501,7 @@ def _check_all_bonds(source: FrameSource, guess_bonds: bool) -> None:
         raise SelectionError(
             f"{topology.missing_bonds_message}, so that its molecules are not known: use a topology"
             " with all bonds, such as a TPR, PSF or PRMTOP, or guess them from distances with"
-            " whole(guess_bonds=True) (--whole --guess-bonds) before"
+            " whole(guess_bonds=True) before"
         )
 
 
@@ -513,9 +512,9 @@ def _cluster(source: FrameSource, atoms: Chosen, guess_bonds: bool = False) -> S
     # Chains that a topology lists as one molecule are several here.
     molecules = _bonded_parts(source, guess_bonds)
     n_molecules = len(np.unique(molecules[selection.columns]))
-    if n_molecules > _MOST_CLUSTERED:
+    if n_molecules > _MAX_CLUSTERED:
         raise SelectionError(
-            f"{quoted(selection.label)} has {n_molecules} molecules, and at most {_MOST_CLUSTERED}"
+            f"{quoted(selection.label)} has {n_molecules} molecules, and at most {_MAX_CLUSTERED}"
             " are clustered: select the solute"
         )
     arguments: dict[str, object] = {"atoms": selection.columns, "molecules": molecules}
@@ -527,42 +526,39 @@ def _cluster(source: FrameSource, atoms: Chosen, guess_bonds: bool = False) -> S
 
 
 def _weights(
-    selection: SelectedAtoms, weights: TransformWeights, option: str | None
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
-    """Return one weight per atom or None for equal ones, and remarks on guessed masses.
-
-    `option` is the option of the command for these weights.
-    """
+    selection: SelectedAtoms, weights: TransformWeights, transform: str
+) -> tuple[NDArray[np.float64] | None, tuple[Message, ...]]:
+    """Return one weight per atom or None for equal ones, and messages on guessed masses."""
     word = word_of_weights(weights)
     if word is None:
         return checked_weights(weights, selection.n_atoms), ()
-    remarks: list[str] = []
+    messages: list[Message] = []
     if word == "equal":
         return None, ()
-    instead = equal_weights(option=option)
-    return masses_as_weights(selection.topology_atoms, remarks, instead=instead), tuple(remarks)
+    instead = equal_weights(f'{transform}(weights="equal")')
+    return masses_as_weights(selection.topology_atoms, messages, instead=instead), tuple(messages)
 
 
 def _masses_of_groups(
     atoms: Atoms, groups: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return the mass of each atom, given the numbers of groups, and remarks on guessed masses."""
-    remarks: list[str] = []
+) -> tuple[NDArray[np.float64], tuple[Message, ...]]:
+    """Return the mass of each atom, given the numbers of groups, and messages on guessed masses."""
+    messages: list[Message] = []
     order = np.argsort(groups, kind="stable")
     sizes = np.unique(groups, return_counts=True)[1].tolist()
     numbers = np.empty(len(atoms))
-    instead = equal_weights(option="--wrap-weights")
-    numbers[order] = masses_as_weights(atoms[order], remarks, sizes, instead=instead)
-    return numbers, tuple(remarks)
+    instead = equal_weights('wrap(weights="equal")')
+    numbers[order] = masses_as_weights(atoms[order], messages, sizes, instead=instead)
+    return numbers, tuple(messages)
 
 
-def _location_remarks(what: str, selection: SelectedAtoms) -> tuple[str, ...]:
-    """Return a remark if atoms by which frames are moved are at several locations each."""
+def _location_messages(what: str, selection: SelectedAtoms) -> tuple[Message, ...]:
+    """Return a message if atoms by which frames are moved are at several locations each."""
     source = selection.source
     if not source.structure.is_known:
         return ()
-    found = location_remarks(source.structure.topology, selection.indices)
-    return tuple(f"{what} by {quoted(selection.label)}: {remark}" for remark in found)
+    found = location_messages(source.structure.topology, selection.indices)
+    return tuple([one.prefixed(f"{what} by {quoted(selection.label)}: ") for one in found])
 
 
 def _describe_weights(weights: TransformWeights) -> dict[str, object]:
@@ -573,10 +569,10 @@ def _describe_weights(weights: TransformWeights) -> dict[str, object]:
 
 def _center(source: FrameSource, atoms: Chosen, weights: TransformWeights) -> Step:
     selection = chosen_atoms(source, atoms)
-    numbers, remarks = _weights(selection, weights, None)
-    remarks = (*remarks, *_location_remarks("centre", selection))
+    numbers, messages = _weights(selection, weights, "center")
+    messages = (*messages, *_location_messages("centre", selection))
     words = {"transform": "center", "atoms": selection.label, **_describe_weights(weights)}
-    return Step("center", {"atoms": selection.columns, "weights": numbers}, words, remarks)
+    return Step("center", {"atoms": selection.columns, "weights": numbers}, words, messages)
 
 
 def _wrap(
@@ -607,7 +603,7 @@ def _wrap(
         groups[np.isin(groups, one)] = one[0]
         words["around"] = selection.label
     numbers: NDArray[np.float64] | None = None
-    remarks: tuple[str, ...] = ()
+    messages: tuple[Message, ...] = ()
     word = word_of_weights(weights)
     if word is None:
         raise ValueError('weights of wrapped groups are "mass" or "equal", not numbers')
@@ -615,10 +611,10 @@ def _wrap(
         words["weights"] = word
         # Atoms are their own centres, virtual sites without mass, too.
         if groups is not None:
-            numbers, remarks = _masses_of_groups(source.structure.atoms, groups)
+            numbers, messages = _masses_of_groups(source.structure.atoms, groups)
     unknown = _unknown(source, _guesses_bonds(source, guess_bonds)) if by == "molecule" else None
     arguments: dict[str, object] = {"groups": groups, "weights": numbers, "shape": cell}
-    return Step("wrap", arguments, words, remarks, unknown=unknown)
+    return Step("wrap", arguments, words, messages, unknown=unknown)
 
 
 def _fit(
@@ -660,10 +656,10 @@ def _fit(
         positions = checked_positions(positions, positions.shape, "the reference")
     if not np.isfinite(positions).all():
         raise AnalysisError(f"{source.label}: {where}: a fitted atom has no position (NaN)")
-    numbers, remarks = _weights(selection, weights, "--fit-weights")
-    remarks = (*remarks, *_location_remarks("fit", selection))
+    numbers, messages = _weights(selection, weights, "fit")
+    messages = (*messages, *_location_messages("fit", selection))
     if motion == "superposition":
-        remarks = (*remarks, *few_atoms_remarks(selection))
+        messages = (*messages, *few_atoms_messages(selection))
     words = {
         "transform": "fit",
         "atoms": selection.label,
@@ -678,4 +674,4 @@ def _fit(
         "weights": numbers,
         "motion": motion,
     }
-    return Step("fit", arguments, words, remarks)
+    return Step("fit", arguments, words, messages)

@@ -24,11 +24,9 @@ class UpdatingAtoms:
         self._native: dict[bool, _trajet.UpdatingSelection] = {}
 
     def __iter__(self) -> Iterator[Frame]:
-        """Iterate over all frames, each with the atoms that are selected in it."""
         return self._frames(None)
 
     def __getitem__(self, number: int) -> Frame:
-        """Return a frame with the atoms that are selected in it; see `Selection`."""
         number = frame_number(number)
         native, columns = self.prepared(has_selected=True)
         run = self.source.run_before(number)

@@ -5,7 +5,7 @@ g is the statistical inefficiency, summed up to lag W, and the factor corrects t
 Wolff, Comput. Phys. Commun. 156, 143 (2004), doi:10.1016/S0010-4655(03)00467-3). Since g is itself
 an estimate, the interval takes Student's t with n / (2W + 1) degrees of freedom, and reaches
 further towards the tail of a skewed series (`trajet.uncertainty.skewed_means`).
-`benches/coverage.py` measures how often such intervals cover the mean.
+`benches/interval_coverage.py` measures how often such intervals cover the mean.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from trajet.uncertainty.correlation import inefficiency
 from trajet.uncertainty.equilibration import suggested_cuts
 from trajet.uncertainty.even_times import FrameClock
-from trajet.uncertainty.skewed_means import LEAST_VISITS, sides
+from trajet.uncertainty.skewed_means import MIN_VISITS, sides
 from trajet.uncertainty.student_t import quantile
 
 # What is left out at the beginning: a time, or what MSER suggests.
 Discard: TypeAlias = "float | Literal['auto'] | None"
 
 # Fewest effective frames, and fewest degrees of freedom, of a mean that is resolved.
-LEAST_EFFECTIVE = 20
-LEAST_FREEDOM = 4
-# Gain of a cut that is worth a remark: at most 3 % of AR(1) of 20 correlation times exceed it.
-LEAST_GAIN = 1.5
+MIN_EFFECTIVE = 20
+MIN_FREEDOM = 4
+# Gain of a cut that is worth a message: at most 3 % of AR(1) of 20 correlation times exceed it.
+MIN_GAIN = 1.5
 # Fewest frames of which an error is estimated.
-LEAST_FRAMES = 4
+MIN_FRAMES = 4
 # Numbers that are worked on at once.
 _AT_ONCE = 2**22
 _NUMBERS = ("mean", "std", "standard_error", "low", "high", "inefficiency", "freedom")
@@ -178,7 +178,7 @@ def _of_rows(
         n_frames=np.full(n_series, n_frames),
         cuts=np.zeros(n_series, np.int64),
         gains=np.ones(n_series),
-        reasons=np.full(n_series, clock.remark, object),
+        reasons=np.full(n_series, clock.reason, object),
     )
     if not n_frames:
         found.reasons[:] = f"there are no {clock.samples}"
@@ -192,11 +192,11 @@ def _of_rows(
     rows = rows if is_finite.all() else rows[is_finite]
     series = _on_line(rows) if period is None else _on_circle(rows, period)
     found.mean[is_finite], found.std[is_finite] = series.mean, series.std
-    is_long = n_frames >= LEAST_FRAMES
+    is_long = n_frames >= MIN_FRAMES
     if not is_long:
         found.reasons[is_finite] = (
             f"{n_frames} {clock.samples[: None if n_frames > 1 else -1]}: an error needs at least"
-            f" {LEAST_FRAMES}"
+            f" {MIN_FRAMES}"
         )
     else:
         numbers = np.flatnonzero(is_finite)
@@ -247,24 +247,24 @@ def _add_errors(
     found.standard_error[k], found.inefficiency[k], found.freedom[k] = errors, g, freedom
     found.low[k], found.high[k] = found.mean[k] - below, found.mean[k] + above
     effective = n / g
-    is_short = (effective < LEAST_EFFECTIVE) | (freedom < LEAST_FREEDOM)
-    for which in np.flatnonzero(around | is_short | (visits < LEAST_VISITS)).tolist():
+    is_short = (effective < MIN_EFFECTIVE) | (freedom < MIN_FREEDOM)
+    for which in np.flatnonzero(around | is_short | (visits < MIN_VISITS)).tolist():
         index = k[which]
         reasons = [found.reasons[index]] if found.reasons[index] else []
         if around[which]:
             reasons.append(
                 "the interval is the whole circle: the angles may have no common direction"
             )
-        if effective[which] < LEAST_EFFECTIVE:
+        if effective[which] < MIN_EFFECTIVE:
             reasons.append(
-                f"{effective[which]:.3g} effective {clock.samples} are fewer than {LEAST_EFFECTIVE}"
+                f"{effective[which]:.3g} effective {clock.samples} are fewer than {MIN_EFFECTIVE}"
             )
-        elif freedom[which] < LEAST_FREEDOM:
+        elif freedom[which] < MIN_FREEDOM:
             reasons.append(f"correlations reach over {windows[which]} of {n} {clock.samples}")
-        elif visits[which] < LEAST_VISITS:
+        elif visits[which] < MIN_VISITS:
             reasons.append(
                 "too short to tell: the rarer side of the mean was visited about"
-                f" {np.floor(10 * visits[which]) / 10:g} times, fewer than {LEAST_VISITS}"
+                f" {np.floor(10 * visits[which]) / 10:g} times, fewer than {MIN_VISITS}"
             )
         found.reasons[index] = "; ".join(reasons)
 

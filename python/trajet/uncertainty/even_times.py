@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.digits import in_digits
+
 # Times deviate from even ones by at most this share of a step, or by the rounding of single
 # precision: text files round them too.
 _DEVIATION = 0.1
@@ -21,7 +23,7 @@ class FrameClock:
         Time between neighbouring frames, `unit`.
     unit
         "ps", or "frames" (of blocks "blocks") if times are unknown or all are equal.
-    remark
+    reason
         How times deviate from even ones; empty if they do not.
     samples
         What the values of a series belong to: "frames", or "blocks" of them.
@@ -31,7 +33,7 @@ class FrameClock:
 
     step: float = 1.0
     unit: str = "frames"
-    remark: str = ""
+    reason: str = ""
     samples: str = "frames"
     is_falling: bool = False
 
@@ -54,7 +56,7 @@ def clock_of(
     times
         `(n_frames,)`, ps; None if they are unknown.
     frames
-        Frame numbers, for the remark, and the order where times do not tell it; None for 0, 1, ….
+        Frame numbers, for the reason, and the order where times do not tell it; None for 0, 1, ….
     """
     if times is None or len(times) < 2 or not np.isfinite(times).all() or not np.ptp(times):
         return FrameClock(is_falling=frames is not None and _fall(frames))
@@ -68,9 +70,10 @@ def clock_of(
         return FrameClock(step, "ps", is_falling=bool(times[-1] < times[0]))
     k = int(wrong.argmax())
     first, second = (k, k + 1) if frames is None else (int(frames[k]), int(frames[k + 1]))
+    largest = float(np.abs(times).max())
     return FrameClock(
-        remark=f"times are not even: {steps[k]:g} ps from frame {first} to frame {second}, and"
-        f" {usual:g} ps between most"
+        reason=f"times are not even: {in_digits(steps[k], of=largest)} ps from frame {first} to"
+        f" frame {second}, and {in_digits(usual, of=largest)} ps between most"
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Fewest visits to the rarer side of the mean of a mean that is resolved.
-LEAST_VISITS = 8
+MIN_VISITS = 8
 # A state with the share p is visited 2 p (1 - p) times per effective frame, and 1 / (p (1 - p)) is
 # 4 + skewness². Means of blocks that are as long as the visits blur these by about a quarter, and
 # visits of random length within single frames, such as blocks of a contact map, by a half.
@@ -63,7 +63,7 @@ def sides(
     two, share = _states(deviations)
     n = deviations.shape[1]
     visits[two] = 2 * n * share * (1 - share) / (inefficiencies[two] + 1)
-    heavy = np.setdiff1d(np.flatnonzero((excess > _HEAVY) & (visits >= LEAST_VISITS)), two)
+    heavy = np.setdiff1d(np.flatnonzero((excess > _HEAVY) & (visits >= MIN_VISITS)), two)
     visits[heavy] = np.minimum(visits[heavy], _far_visits(deviations[heavy]))
     return np.maximum(below, t) * errors, np.maximum(above, t) * errors, visits
 

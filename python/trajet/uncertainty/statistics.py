@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trajet.checked_numbers import checked_numbers
-from trajet.uncertainty.estimates import LEAST_GAIN, Discard, Estimates, estimates
+from trajet.digits import in_digits
+from trajet.quantities import hint_on_text
+from trajet.uncertainty.estimates import MIN_GAIN, Discard, Estimates, estimates
 from trajet.uncertainty.even_times import FrameClock, are_in_order, clock_of
 
 # A number, or an array with one for each series.
 Numbers: TypeAlias = "float | NDArray[np.float64]"
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +121,6 @@ class Statistics:
         return self.clock.unit
 
     def __repr__(self) -> str:
-        """Return mean, interval, correlation time, effective frames, and the reason."""
         if not self.shape:
             return f"<Statistics: {self.sentences()[0]}>"
         n_resolved = int(np.count_nonzero(self.resolved))
@@ -139,17 +142,16 @@ class Statistics:
         of = self.estimates
         mean, half = of.mean[k], of.half_width[k]
         begin = of.cuts[k] * self.clock.step
-        drift = f"; MSER would leave out the first {begin:.4g} {self.time_unit}"
-        end = drift if of.gains[k] >= LEAST_GAIN else ""
+        drift = f"; MSER would leave out the first {in_digits(begin)} {self.time_unit}"
+        end = drift if of.gains[k] >= MIN_GAIN else ""
         end += f"; not resolved: {of.reasons[k]}" if of.reasons[k] else ""
-        unit = f" {unit}" if unit else ""
+        number = f"mean {with_error(float(mean), float(half), unit)}"
         if not math.isfinite(half):
-            return f"mean {mean:.4g}{unit}{end}"
-        form = f".{digits_of_error(half)}f"
+            return f"{number}{end}"
         time = of.correlation_steps[k] * self.clock.step
         return (
-            f"mean {mean:{form}} ± {half:{form}}{unit} (95 %), correlation time"
-            f" {time:.2g} {self.time_unit}, {of.n_effective[k]:.3g} effective"
+            f"{number} (95 %), correlation time {in_digits(time, significant=2)} {self.time_unit},"
+            f" {in_digits(of.n_effective[k], significant=3)} effective"
             f" {self.clock.samples} of {of.n_frames[k]}{end}"
         )
 
@@ -157,9 +159,29 @@ class Statistics:
         return numbers.reshape(self.shape) if self.shape else float(numbers[0])
 
 
-def digits_of_error(error: float) -> int:
-    """Return the digits after the point that show two digits of an error, from 0 to 12."""
-    return min(12, max(0, 1 - math.floor(math.log10(error)))) if 0 < error < math.inf else 3
+def with_error(value: float, error: float, unit: str = "", *, sign: bool = False) -> str:
+    """Return a number with its error, of which two digits are shown: "1.23 ± 0.11 Å".
+
+    Both have the same digits and power of ten: "(3.52 ± 0.41) × 10⁻⁶". Without a finite error, the
+    number has four digits.
+    """
+    is_known = math.isfinite(error)
+    largest = max(abs(value), error) if is_known else abs(value)
+    has_power = math.isfinite(largest) and largest != 0 and not 1e-3 <= largest < 1e5
+    power = math.floor(math.log10(largest)) if has_power else 0
+    value, error = value / 10.0**power, error / 10.0**power
+    plus = "+" if sign else ""
+    if not is_known:
+        text = f"{value:{plus}.4g}"
+    else:
+        # Of the rounded error: 0.0996 is 0.10.
+        digits = 1 - math.floor(math.log10(float(f"{error:.1e}"))) if error > 0 else 3
+        form = f".{min(12, max(0, digits))}f"
+        text = f"{round(value, digits):{plus}{form}} ± {round(error, digits):{form}}"
+    if power:
+        text = f"({text})" if is_known else text
+        text += f" × 10{str(power).translate(_SUPERSCRIPTS)}"
+    return f"{text} {unit}" if unit else text
 
 
 def statistics(
@@ -220,8 +242,8 @@ def statistics(
         if given.shape != (len(numbers),):
             raise ValueError(f"times of shape {given.shape} do not fit {len(numbers)} frames")
         clock = clock_of(given)
-        if clock.remark:
-            raise ValueError(f"{clock.remark}: leave times out to count in frames")
+        if clock.reason:
+            raise ValueError(f"{clock.reason}: leave times out to count in frames")
     return statistics_of_frames(numbers, clock, discard=discard, period=period)
 
 
@@ -246,7 +268,10 @@ def statistics_of_frames(
     if not (discard is None or discard == "auto") and (
         isinstance(discard, str) or not (math.isfinite(discard) and discard >= 0)
     ):
-        raise ValueError(f'discard is a time in ps of at least 0, or "auto", not {discard!r}')
+        raise ValueError(
+            f'discard is a time in ps of at least 0, or "auto", not {discard!r}'
+            f"{hint_on_text(discard, 'ps')}"
+        )
     if discard is not None and discard != "auto":
         # Numbers of NumPy are numbers, too.
         discard = float(discard)

@@ -14,8 +14,8 @@ _NORMAL_FROM = 500.0
 # Above, the ratio of gamma functions is taken from its asymptotic series, whose next term is 3e-13.
 _SERIES_FROM = 25.0
 _CLOSE = 4e-15
-_MOST_TERMS = 500
-_MOST_STEPS = 60
+_MAX_TERMS = 500
+_MAX_STEPS = 60
 _TINY = 1e-300
 
 
@@ -43,7 +43,7 @@ def two_sided_p(t: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
     # The fraction converges fast on one side of the symmetry I_x(a, b) = 1 - I_{1-x}(b, a).
     is_tail = x < (a + 1) / (a + b + 2)
     first, second = np.where(is_tail, a, b), np.where(is_tail, b, a)
-    part = power * _fraction(np.where(is_tail, x, rest), first, second) / first
+    part = power * fraction(np.where(is_tail, x, rest), first, second) / first
     p = np.where(is_tail, part, 1 - part)
     many = nu > _NORMAL_FROM
     p[many] = _nearly_normal_p(square[many], nu[many])
@@ -70,7 +70,7 @@ def quantile(
     # P(|T| > t) is at most (1 + t²/ν)^(-ν/2): from the t of this bound, Newton's steps go down.
     log_t = np.log(nu * np.expm1(np.minimum(-2 * wanted / nu, 700))) / 2
     step = np.ones(nu.shape)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         t = np.exp(log_t)
         p = two_sided_p(t, nu)
         # log p falls ever faster in log t, so that Newton's steps come from the right.
@@ -114,7 +114,7 @@ def _log_gamma_ratio(a: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(a < _SERIES_FROM, small, series)
 
 
-def _fraction(
+def fraction(
     x: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the continued fraction of the incomplete beta function, by Lentz' method.
@@ -124,7 +124,7 @@ def _fraction(
     c = np.ones(x.shape)
     d = 1 / _not_zero(1 - (a + b) * x / (a + 1))
     found, is_open = d, np.ones(x.shape, bool)
-    for m in range(1, _MOST_TERMS):
+    for m in range(1, _MAX_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         d = 1 / _not_zero(1 + even * d)
         c = _not_zero(1 + even / c)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.digits import in_digits
 from trajet.labels import atom_labels, residue_labels
 from trajet.result.axes import Axis
 from trajet.result.table import Table, is_of_frames
@@ -23,10 +24,10 @@ from trajet.trajectory import Trajectory
 COLOURED = (("atoms",), ("frames", "atoms"), ("frames", "residues"), ("residues", "residues"))
 DRAWN = (("atoms",), ("residues", "residues"), ("atoms", "atoms"), ("frames", "other frames"))
 # Columns of a result that are drawn.
-_MOST_COLUMNS = 8
+_MAX_COLUMNS = 8
 # Rows and columns of a matrix that are drawn, and hydrogen bonds.
-_MOST_ROWS = 600
-_MOST_BONDS = 300_000
+_MAX_ROWS = 600
+_MAX_BONDS = 300_000
 # Difference of times that files of other formats may have, relative.
 _SLACK = 1e-5
 # Significant digits of values and times in a plot.
@@ -153,7 +154,7 @@ def _lines(result: Table, title: str, trajectory: Trajectory) -> dict[str, objec
     order = np.argsort(frames, kind="stable")
     values = np.asarray(result.values).reshape(len(frames), -1)[order]
     labels = [*result.columns, *map(str, range(len(result.columns), values.shape[1]))]
-    drawn = min(_MOST_COLUMNS, values.shape[1])
+    drawn = min(_MAX_COLUMNS, values.shape[1])
     return {
         "kind": "lines",
         "title": title,
@@ -174,7 +175,7 @@ def _bonds(result: Table, shown: ShownAtoms) -> dict[str, object]:
     if bonds is None:
         return {}
     frames, atoms = bonds.axes[0]["frame"].astype(np.int64), bonds.axes[0].atoms()
-    if len(frames) > _MOST_BONDS:
+    if len(frames) > _MAX_BONDS:
         return {"note": "more hydrogen bonds than the picture can have: take fewer frames or atoms"}
     assert atoms is not None
     # From the hydrogen to the acceptor.
@@ -302,7 +303,7 @@ def _frame_pairs(result: Table, title: str, trajectory: Trajectory) -> dict[str,
 
 def _matrix(values: NDArray[np.floating], title: str, quantity: str) -> dict[str, object]:
     """Return a matrix, with every n-th row and column of a large one."""
-    steps = [max(1, -(-n // _MOST_ROWS)) for n in values.shape]
+    steps = [max(1, -(-n // _MAX_ROWS)) for n in values.shape]
     drawn = values[:: steps[0], :: steps[1]].astype("<f4")
     finite = drawn[np.isfinite(drawn)]
     return {
@@ -374,8 +375,8 @@ def _check_frames(
                 and abs(time - there) > _SLACK * max(1.0, abs(there))
             ):
                 raise ValueError(
-                    f"{title}: frame {number} is at {time:g} ps, and at {there:g} ps in the"
-                    " trajectory: it is of another trajectory"
+                    f"{title}: frame {number} is at {in_digits(time)} ps, and at"
+                    f" {in_digits(there)} ps in the trajectory: it is of another trajectory"
                 )
 
 

@@ -14,8 +14,17 @@ _HERE = Path(__file__).parent
 _JAVASCRIPT, _CSS = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
 # The modules of the viewer; each imports only from those before it.
 _MODULES = (
-    *("elements", "canvas", "colours", "frames", "layout", "sources", "matrices", "lines", "plots"),
-    *("molecules", "viewer"),
+    "elements",
+    "canvas",
+    "colours",
+    "frames",
+    "layout",
+    "sources",
+    "matrices",
+    "lines",
+    "plots",
+    "molecules",
+    "viewer",
 )
 # Names that requests may ask for, with the files and their types.
 _FILES = {

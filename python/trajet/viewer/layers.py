@@ -18,7 +18,7 @@ _BALLS, _LINES = 5_000, 50_000
 # Share of a layer's atoms that belong to chains with a backbone, above which it is a cartoon.
 _CARTOON = 0.5
 # Residues of them from which a cartoon shows anything.
-_LEAST_RESIDUES = 8
+_MIN_RESIDUES = 8
 # Selections that are drawn if none is given: the first that matches.
 _DEFAULTS = ("protein or nucleic", "all")
 
@@ -97,7 +97,7 @@ def make_layer(
         if (
             polymer is not None
             and polymer.n_atoms > _CARTOON * selection.n_atoms
-            and len(np.unique(polymer.topology_atoms.residues)) >= _LEAST_RESIDUES
+            and len(np.unique(polymer.topology_atoms.residues)) >= _MIN_RESIDUES
         ):
             representation = "cartoon"
         elif _are_beads(selection):

@@ -35,7 +35,6 @@ class Movie:
     _start: int = 0
 
     def __post_init__(self) -> None:
-        """Write the type of the file, and a header of the data without their size."""
         self.file.write(_box("ftyp", b"isom", struct.pack(">I", 0x200), b"isomiso2avc1mp41"))
         self._start = self.file.tell()
         self.file.write(bytes(_HEADER_OF_DATA))

@@ -127,7 +127,7 @@ def _refuse(path: Path, done: int, of: int, size: int) -> None:
     raise OutputError(
         f"{path}: would have about {expected / 1e6:.0f} MB ({done} of {of} frames take"
         f" {size / 1e6:.0f} MB): choose fewer frames or atoms, or allow more than"
-        f" {LARGEST / 1e6:.0f} MB with --force"
+        f" {LARGEST / 1e6:.0f} MB with force=True"
     )
 
 

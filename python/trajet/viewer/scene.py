@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from trajet._trajet import FrameError, SelectionError
 from trajet.box import Box
+from trajet.messages import Code, Message
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
 from trajet.viewer.documents import ShownAtoms
@@ -44,7 +45,7 @@ _HEADER = struct.Struct("<IIdd9f3f3ff")
 HEADER_SIZE = _HEADER.size
 # Atoms by which frames are superposed: one a residue of proteins, nucleic acids and beads of both.
 _FITTED = "CA P BB"
-_LEAST_FITTED = 3
+_MIN_FITTED = 3
 # The folders of an absolute path in a text; in quotes they may have spaces. URLs keep theirs.
 _FOLDERS = re.compile(r"""(?<=['"])/[^'"]*/|(?<![\w.:/])/(?:[^/\s'":]+/)+""")
 
@@ -103,7 +104,7 @@ class Scene:
         self._as_stored, self._quantise = as_stored, quantise
         self._columns = _sorted(*(layer.selection for layer in self.layers))
         self._first = np.searchsorted(self._columns, _sorted(self.layers[0].selection))
-        self._remarks: list[str] = []
+        self._messages: list[Message] = []
         self._guesses_bonds = False
         # Frames as stored, and repaired ones, by `stored`; empty before they are prepared.
         self._cursors: dict[bool, _Frames] = {}
@@ -124,7 +125,7 @@ class Scene:
         with self._preparing:
             if self._cursors:
                 return
-            self._remarks, self._guesses_bonds = [], False
+            self._messages, self._guesses_bonds = [], False
             repaired = self._repaired(self.layers[0].selection)
             stored = _Frames(self._trajectory, self._columns)
             is_same = repaired is self._trajectory
@@ -134,10 +135,10 @@ class Scene:
             }
 
     @property
-    def remarks(self) -> list[str]:
+    def messages(self) -> list[Message]:
         """Reasons why positions are not repaired or fitted, for the user."""
         self.prepare()
-        return self._remarks
+        return self._messages
 
     @property
     def has_repaired(self) -> bool:
@@ -197,7 +198,7 @@ class Scene:
             "bytes_an_atom": 6 if self._quantise else 12,
             "has_repaired": self.has_repaired,
             "shows_stored": self.shows_stored,
-            "remarks": self.remarks,
+            "messages": self.messages,
             "layers": [
                 {
                     "label": layer.label,
@@ -304,9 +305,9 @@ class Scene:
             self._trajectory, self._trajectory.source.index.indices_of(self._columns)
         )
         found = self.series[number].document(self.layers[0].selection, shown)
-        remarks = found["remarks"]
-        assert isinstance(remarks, list)
-        return {**found, "remarks": [self.without_paths(remark) for remark in remarks]}
+        messages = found["messages"]
+        assert isinstance(messages, list)
+        return {**found, "messages": [self.without_paths(message) for message in messages]}
 
     def close(self) -> None:
         """Close the cursors; the trajectory stays open."""
@@ -327,7 +328,7 @@ class Scene:
         if self._trajectory.transforms:
             return self._trajectory
         fitted = polymer_atoms(first, _FITTED)
-        if fitted is not None and fitted.n_atoms < _LEAST_FITTED:
+        if fitted is not None and fitted.n_atoms < _MIN_FITTED:
             fitted = None
         found = self._whole(fitted)
         if fitted is None:
@@ -335,7 +336,8 @@ class Scene:
         try:
             return found.fit(fitted)
         except SelectionError as error:
-            self._remarks.append(self.without_paths(f"frames are not superposed: {error}"))
+            text = self.without_paths(f"frames are not superposed: {error}")
+            self._messages.append(Message(Code.NOT_SUPERPOSED, text))
         return found
 
     def _whole(self, around: Selection | None) -> Trajectory:
@@ -353,7 +355,8 @@ class Scene:
             found.source.check_known(found.transforms, self._columns)
         except SelectionError as error:
             self._guesses_bonds = False
-            self._remarks.append(self.without_paths(f"molecules may be broken: {error}"))
+            text = self.without_paths(f"molecules may be broken: {error}")
+            self._messages.append(Message(Code.BROKEN_MOLECULES, text))
             return trajectory
         return found
 

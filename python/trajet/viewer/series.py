@@ -10,7 +10,7 @@ from pathlib import Path
 import trajet
 from trajet.quoting import quoted
 from trajet.result import Table
-from trajet.result.loading import load
+from trajet.result.loading import load_table
 from trajet.trajectory import Selection
 from trajet.viewer.documents import (
     COLOURED,
@@ -44,7 +44,7 @@ class LinkedSeries:
         self._lock = threading.Lock()
 
     def document(self, selection: Selection, shown: ShownAtoms) -> dict[str, object]:
-        """Return the result as values that JSON has, with the remarks of its report.
+        """Return the result as values that JSON has, with the messages of its report.
 
         `trajet.viewer.documents` has the values.
 
@@ -63,9 +63,8 @@ class LinkedSeries:
         with self._lock:
             if self._document is None:
                 result = self._result(selection)
-                remarks = result.report.get("remarks")
-                texts = [str(one) for one in remarks] if isinstance(remarks, list) else []
-                self._document = {**document(result, self.title, shown), "remarks": texts}
+                found = document(result, self.title, shown)
+                self._document = {**found, "messages": list(result.messages)}
             return self._document
 
 
@@ -120,7 +119,7 @@ def _of_word(word: str) -> LinkedSeries:
 
 
 def _of_file(path: Path) -> LinkedSeries:
-    return _of(load(path), path.name)
+    return _of(load_table(path), path.name)
 
 
 def _of(result: Table, title: str) -> LinkedSeries:

@@ -19,7 +19,11 @@ from trajet.viewer.binary_cif import Column, binary_cif
 # Types of components, by kind of residue: others, amino acids, nucleotides with and without O2'.
 _OTHER, _PEPTIDE, _RNA, _DNA, _WATER = range(5)
 _COMPONENT_TYPES = (
-    *("non-polymer", "L-peptide linking", "RNA linking", "DNA linking", "non-polymer"),
+    "non-polymer",
+    "L-peptide linking",
+    "RNA linking",
+    "DNA linking",
+    "non-polymer",
 )
 _ENTITY_TYPES = ("non-polymer", "polymer", "polymer", "polymer", "water")
 _ENTITY_OF_KIND = np.array([0, 1, 1, 1, 2], np.int32)
@@ -30,7 +34,7 @@ _BACKBONES = {
 }
 _O2 = ("O2'", "O2*")
 # Most atoms of a residue of water, with virtual sites.
-_MOST_OF_WATER = 6
+_MAX_OF_WATER = 6
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ def _kinds(atoms: Atoms, of_atom: NDArray[np.int64], n: int) -> NDArray[np.int32
         oxygens = np.bincount(of_atom[symbols == "O"], minlength=n)
         others = np.bincount(of_atom[~np.isin(symbols, ("O", "H", "D", ""))], minlength=n)
         hydrogens = np.bincount(of_atom[np.isin(symbols, ("H", "D"))], minlength=n)
-        is_water = (oxygens == 1) & (hydrogens == 2) & (others == 0) & (sizes <= _MOST_OF_WATER)
+        is_water = (oxygens == 1) & (hydrogens == 2) & (others == 0) & (sizes <= _MAX_OF_WATER)
         kinds[is_water] = _WATER
     return kinds
 

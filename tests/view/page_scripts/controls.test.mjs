@@ -392,9 +392,9 @@ test("a start that fails lets its canvas go", async (t) => {
   } } };
   t.after(() => delete globalThis.molstar);
   const viewer = viewerOf({
-    scene: async () => ({ ...viewer.scene, layers: [], remarks: [], series: [] }),
+    scene: async () => ({ ...viewer.scene, layers: [], messages: [], series: [] }),
   });
-  viewer.part.remarks.append = viewer.part.picture.append = () => {};
+  viewer.part.messages.append = viewer.part.picture.append = () => {};
   viewer.part.smooth.options = [];
   await viewer.start();
   assert.deepEqual([closed.length, done, viewer.part.message.textContent],

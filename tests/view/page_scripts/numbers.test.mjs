@@ -138,7 +138,7 @@ test("a result that fails, or lacks its bonds, is a failure of the plots", async
   const plots = new Plots({ append() {} }, ["rmsf", "hbonds"], source, {}, () => {});
   await plots.all;
   assert.deepEqual(plots.failures.map((error) => error.message), ["result 0", "result 1"]);
-  const noted = { series: async () => ({ kind: "lines", note: "too many", labels: [], remarks: [] }) };
+  const noted = { series: async () => ({ kind: "lines", note: "too many", labels: [], messages: [] }) };
   const other = new Plots({ append() {} }, ["hbonds"], noted, {}, () => {});
   await other.all;
   assert.equal(other.failures[0].message, "hbonds: too many");

@@ -37,8 +37,8 @@ fn both(
     let again = place("again");
     let request = Request { path: &again, ..request };
     let joined = join(&chain, &request, &pieces, &losses, &mut Quiet::default());
-    let (bytes, remarks) = joined.unwrap();
-    assert_eq!(remarks, done.remarks);
+    let (bytes, messages) = joined.unwrap();
+    assert_eq!(messages, done.messages);
     let [one, other] = [&whole, &again].map(|path| std::fs::read(path).unwrap());
     assert_eq!(bytes, other.len() as u64);
     (one, other, std::fs::read_dir(folder.path()).unwrap().count())

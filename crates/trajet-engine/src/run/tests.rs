@@ -83,6 +83,7 @@ fn request(made: &Made, average: bool) -> Request {
     Request {
         main: group(&[0, 2, 3, 6]),
         groups: vec![group(&[5, 1]), group(&[3])],
+        orders: vec![Numbers(vec![0, 1, 1, 0]), Numbers(Vec::new())],
         fit: Fit::Superposition,
         average,
     }

@@ -15,7 +15,7 @@ use crate::error::{RunError, TaskError, TaskFault};
 pub const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Maximal number of threads; requests for more are lowered to it.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
 /// Callbacks of a run, called every 100 ms on the caller's thread.
 pub trait Control {
@@ -46,7 +46,7 @@ impl ParallelFor for Threads {
             }
         };
         thread::scope(|scope| {
-            for _ in 1..self.0.min(n).min(MOST_THREADS) {
+            for _ in 1..self.0.min(n).min(MAX_THREADS) {
                 // If the system refuses to start a thread, fewer are used.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
@@ -188,7 +188,7 @@ pub fn each(
     stop: &AtomicBool,
     control: &mut dyn Control,
 ) -> Result<bool, RunError> {
-    let threads = threads.min(n).clamp(1, MOST_THREADS);
+    let threads = threads.min(n).clamp(1, MAX_THREADS);
     let next = AtomicUsize::new(0);
     let (left, all_left) = (Mutex::new(threads), Condvar::new());
     thread::scope(|scope| {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::time::text;
+use trajet_formats::{Code, Message};
 
 /// Equally spaced times of all frames of a chain, as `time_step=` asks for. They replace the times in the files.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,11 +44,9 @@ impl Clock {
         self.is_single
     }
 
-    /// Returns the remark for the user.
-    pub(super) fn remark(&self) -> String {
-        format!(
-            "times are those of time_step={0} (--time-step {0}), not of the files",
-            text(self.step)
-        )
+    /// Returns the message for the user.
+    pub(super) fn message(&self) -> Message {
+        Code::GivenTimes
+            .message(format!("times are those of time_step={0}, not of the files", text(self.step)))
     }
 }

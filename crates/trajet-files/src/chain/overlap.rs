@@ -4,20 +4,20 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use trajet_formats::TimePrecision;
 use trajet_formats::time::text;
+use trajet_formats::{Code, Message, TimePrecision};
 
 use crate::reader::Reader;
 
-/// Largest number of files that a remark names.
-const MOST_NAMED: usize = 5;
+/// Largest number of files that a message names.
+const MAX_NAMED: usize = 5;
 /// Frames that are closer than this share of the distance to their neighbours are one frame, written twice.
 const REPEATED: f64 = 1e-3;
 /// Relative deviation of times that a DCD file may have: its writer takes equal steps for what is this close to them.
 const OF_EQUAL_STEPS: f64 = 1e-6;
 /// Largest share of the distance to neighbours by which times of double precision may have been rounded to single
 /// precision, or those in text to their decimals.
-const MOST_ROUNDED: f64 = 0.1;
+const MAX_ROUNDED: f64 = 0.1;
 /// Largest difference (ps) of a time to its text: GROMACS writes at least three decimals.
 const ROUNDED_IN_TEXT: f64 = 0.5001e-3;
 
@@ -98,9 +98,9 @@ impl<'a> FileTimes<'a> {
             TimePrecision::Single => single,
             TimePrecision::SingleStep => OF_EQUAL_STEPS * time.abs(),
             // Copies of other formats, and sums of a step in single precision, are stored as doubles, too.
-            TimePrecision::Double if single <= MOST_ROUNDED * gap => single,
+            TimePrecision::Double if single <= MAX_ROUNDED * gap => single,
             TimePrecision::Double => self.rounding(time),
-            TimePrecision::Text => single.max(ROUNDED_IN_TEXT.min(MOST_ROUNDED * gap)),
+            TimePrecision::Text => single.max(ROUNDED_IN_TEXT.min(MAX_ROUNDED * gap)),
         };
         if gap.is_finite() { rounding.max(REPEATED * gap).min(gap / 2.0) } else { rounding }
     }
@@ -191,9 +191,9 @@ fn is_later(a: i64, b: i64) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
-/// Sorts files by their first times, with files that begin at the same time in the given order; returns a remark if that
+/// Sorts files by their first times, with files that begin at the same time in the given order; returns a message if that
 /// changes their order.
-pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<String> {
+pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<Message> {
     let files = FileTimes::all(readers);
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by(|&a, &b| files[a].times[0].total_cmp(&files[b].times[0]));
@@ -205,9 +205,10 @@ pub(super) fn in_order_of_times(readers: &mut [Arc<dyn Reader>]) -> Option<Strin
     }
     let sorted: Vec<_> = order.iter().map(|&k| Arc::clone(&readers[k])).collect();
     readers.clone_from_slice(&sorted);
-    let names: Vec<String> = readers.iter().take(MOST_NAMED).map(name).collect();
-    let more = if readers.len() > MOST_NAMED { ", …" } else { "" };
-    Some(format!("files are in the order of their first times: {}{more}", names.join(", ")))
+    let names: Vec<String> = readers.iter().take(MAX_NAMED).map(name).collect();
+    let more = if readers.len() > MAX_NAMED { ", …" } else { "" };
+    let text = format!("files are in the order of their first times: {}{more}", names.join(", "));
+    Some(Code::FileOrder.message(text))
 }
 
 /// Returns the frames of each file that no later frames repeat, of later files or of the same one.
@@ -250,24 +251,24 @@ fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     all
 }
 
-/// Returns remarks on the dropped frames, and on those that no other frame replaces.
-pub(super) fn dropped_remarks(
+/// Returns messages on the dropped frames, and on those that no other frame replaces.
+pub(super) fn dropped_messages(
     readers: &[Arc<dyn Reader>],
     kept: &[Vec<Range<usize>>],
-) -> Vec<String> {
+) -> Vec<Message> {
     let dropped = |k: usize| readers[k].index().n_frames() - n_kept(&kept[k]);
     let all: usize = (0..readers.len()).map(dropped).sum();
     let overlaps = (0..readers.len()).filter(|&k| dropped(k) > 0).count();
     let restarts: usize = readers.iter().map(|reader| FileTimes::of(reader).n_restarts()).sum();
-    let mut remarks = Vec::new();
+    let mut texts = Vec::new();
     if restarts > 0 {
-        remarks.push(format!(
+        texts.push(format!(
             "{all} frames were dropped, in {overlaps} of {} files, whose times step back or repeat at \
              {restarts} places within files: later frames repeat their times",
             readers.len()
         ));
     } else if readers.len() > 1 {
-        remarks.push(format!(
+        texts.push(format!(
             "{all} frames were dropped at {overlaps} of {} file boundaries: later files repeat their \
              times",
             readers.len() - 1
@@ -275,19 +276,19 @@ pub(super) fn dropped_remarks(
     }
     let lost = n_lost(readers, kept);
     if lost > 0 {
-        remarks.push(format!(
+        texts.push(format!(
             "{lost} of the dropped frames lie where the later files have none: no other frame stands \
              for them"
         ));
     }
     for (reader, _) in readers.iter().zip(kept).filter(|(_, kept)| kept.is_empty()) {
-        remarks.push(format!(
+        texts.push(format!(
             "{}: none of its {} frames is kept: later files have their times",
             name(reader),
             reader.index().n_frames()
         ));
     }
-    remarks
+    texts.into_iter().map(|text| Code::DroppedFrames.message(text)).collect()
 }
 
 /// Returns the number of dropped frames that no later frame replaces, as where a later file ends before the one that
@@ -316,9 +317,9 @@ fn n_lost(readers: &[Arc<dyn Reader>], kept: &[Vec<Range<usize>>]) -> usize {
     lost
 }
 
-/// Returns a remark on files that begin before the previous file ends; `None` if there are none. Files that state no
-/// times have another remark.
-pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
+/// Returns a message on files that begin before the previous file ends; `None` if there are none. Files that state no
+/// times have another message.
+pub(super) fn overlap_message(readers: &[Arc<dyn Reader>]) -> Option<Message> {
     let back = |pair: &&[Arc<dyn Reader>]| {
         let [one, next] = [FileTimes::of(&pair[0]), FileTimes::of(&pair[1])];
         let states_times = pair.iter().all(|reader| unstated(reader).is_none());
@@ -329,20 +330,20 @@ pub(super) fn overlap_remark(readers: &[Arc<dyn Reader>]) -> Option<String> {
     let overlaps: Vec<_> = readers.windows(2).filter(back).collect();
     let [a, b] = overlaps.first()? else { unreachable!("windows of two") };
     let last = text(a.index().times()[a.index().n_frames() - 1]);
-    Some(format!(
+    Some(Code::OverlappingFiles.message_with_fix(format!(
         "times overlap or step back at {} of {} file boundaries, first from {last} ps ({}) to {} ps ({}): all \
-         frames are kept; --continuous (continuous=True) drops those that a later file repeats",
+         frames are kept",
         overlaps.len(),
         readers.len() - 1,
         name(a),
         text(b.index().times()[0]),
         name(b)
-    ))
+    )))
 }
 
-/// Returns remarks on files within which times step back or repeat.
-pub(super) fn restart_remarks(readers: &[Arc<dyn Reader>]) -> Vec<String> {
-    let remark = |reader: &Arc<dyn Reader>| {
+/// Returns messages on files within which times step back or repeat.
+pub(super) fn restart_messages(readers: &[Arc<dyn Reader>]) -> Vec<Message> {
+    let message = |reader: &Arc<dyn Reader>| {
         // One pass is enough for most files: times closer than half of the distance to their neighbours repeat.
         let gaps = reader.index().times().windows(2).map(|pair| pair[1] - pair[0]);
         let (least, most) = gaps.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), gap| {
@@ -354,15 +355,14 @@ pub(super) fn restart_remarks(readers: &[Arc<dyn Reader>]) -> Vec<String> {
         let file = FileTimes::of(reader);
         let frame = (1..file.times.len()).find(|&k| file.is_restart(k))?;
         let path = if readers.len() > 1 { format!("{}: ", name(reader)) } else { String::new() };
-        Some(format!(
+        Some(Code::TimesStepBack.message_with_fix(format!(
             "{path}times step back or repeat at {} places within the file, first from {} ps (frame {}) to {} \
-             ps (frame {frame}): all frames are kept; --continuous (continuous=True) drops those that later \
-             frames repeat",
+             ps (frame {frame}): all frames are kept",
             file.n_restarts(),
             text(file.times[frame - 1]),
             frame - 1,
             text(file.times[frame]),
-        ))
+        )))
     };
-    readers.iter().filter_map(remark).collect()
+    readers.iter().filter_map(message).collect()
 }

@@ -178,7 +178,7 @@ proptest! {
         prop_assert_eq!((chain.n_frames(), chain.n_atoms()), (40, ATOMS));
         prop_assert_eq!(chain.times(), whole.times());
         prop_assert_eq!(chain.steps(), whole.steps());
-        prop_assert!(chain.remarks().is_empty());
+        prop_assert!(chain.messages().is_empty());
         let atoms = Atoms::listed(&atoms, ATOMS).unwrap();
         let all = 0..frames.len();
         let mut scratch = Scratch::default();
@@ -298,13 +298,13 @@ fn requests_do_not_extend_past_a_file() {
 #[test]
 fn the_number_of_open_files_is_bounded() {
     let parts = Folder::of((0..100).map(|k| xtc(&row(3 * k..3 * (k + 1)), ATOMS)));
-    let handles = Arc::new(Handles::new(MOST_OPEN));
+    let handles = Arc::new(Handles::new(MAX_OPEN));
     let chain = parts.chain(&OpenOptions { handles: Some(Arc::clone(&handles)), ..plain() });
-    assert_eq!((chain.opening().meter.opens, handles.n_open()), (100, MOST_OPEN));
+    assert_eq!((chain.opening().meter.opens, handles.n_open()), (100, MAX_OPEN));
     let opens = |frames: Frames| {
         let mut scratch = Scratch::default();
         read_all(&chain, &frames, &mut scratch).unwrap();
-        assert_eq!(handles.n_open(), MOST_OPEN);
+        assert_eq!(handles.n_open(), MAX_OPEN);
         scratch.meter.opens
     };
     // The last 64 are open: reading backwards reopens only the others.
@@ -457,12 +457,13 @@ fn truncated_files_are_errors_unless_allowed() {
         let chain = parts.chain(&allowed);
         assert_eq!(chain.n_frames(), 15 - n_cut);
         let tails = chain.segments().iter().filter(|s| s.reader.truncated_tail() > 0);
-        let remarks = chain.remarks();
-        assert_eq!(remarks.len(), n_cut);
-        for (remark, segment) in remarks.iter().zip(tails) {
+        let messages = chain.messages();
+        assert_eq!(messages.len(), n_cut);
+        for (message, segment) in messages.iter().zip(tails) {
             let path = segment.reader.source().path().display();
-            assert!(remark.starts_with(&format!("{path}: ")), "{remark}");
-            assert!(remark.contains("bytes of an unfinished frame at the end are left out"));
+            assert_eq!(message.code, Code::CutFrame);
+            assert!(message.text.starts_with(&format!("{path}: ")), "{message}");
+            assert!(message.text.contains("bytes of an unfinished frame at the end are left out"));
         }
     }
 }
@@ -543,8 +544,10 @@ fn repeated_frames_are_taken_from_the_later_file() {
     let dropped: Vec<_> = chain.segments().iter().map(|segment| segment.dropped).collect();
     assert_eq!(dropped, [1, 2, 0, 0]);
     assert_eq!(
-        chain.remarks(),
-        ["3 frames were dropped at 2 of 3 file boundaries: later files repeat their times"]
+        chain.messages(),
+        [Code::DroppedFrames.message(
+            "3 frames were dropped at 2 of 3 file boundaries: later files repeat their times"
+        )]
     );
     let place = |segment, frame| Place { segment, frame };
     assert_eq!(
@@ -554,12 +557,13 @@ fn repeated_frames_are_taken_from_the_later_file() {
     assert_eq!(chain.offsets()[2], 0);
     let all = parts.chain(&plain());
     assert_eq!(all.n_frames(), 11);
-    let [remark] = &all.remarks()[..] else { panic!("{:?}", all.remarks()) };
+    let [message] = &all.messages()[..] else { panic!("{:?}", all.messages()) };
     let [a, b] = [0, 1].map(|k| parts.paths[k].display().to_string());
     let begin = format!(
         "times overlap or step back at 2 of 3 file boundaries, first from 2 ps ({a}) to 2 ps ({b}): "
     );
-    assert!(remark.starts_with(&begin), "{remark}");
+    assert_eq!(message.code, Code::OverlappingFiles);
+    assert!(message.text.starts_with(&begin), "{message}");
 }
 
 #[test]
@@ -568,33 +572,36 @@ fn files_of_a_continuous_chain_are_sorted_by_time() {
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(*chain.steps(), [3, 4, 5, 6, 1, 2]);
-    let [order, dropped] = &chain.remarks()[..] else { panic!("{:?}", chain.remarks()) };
+    let [order, dropped] = &chain.messages()[..] else { panic!("{:?}", chain.messages()) };
     let [a, b, c] = [1, 2, 0].map(|k| parts.paths[k].display().to_string());
-    assert_eq!(*order, format!("files are in the order of their first times: {a}, {b}, {c}"));
-    assert!(dropped.starts_with("0 frames were dropped at 0 of 2 file boundaries"));
-    let remark = &parts.chain(&plain()).remarks()[0];
-    assert!(remark.starts_with("times overlap or step back at 1 of 2 file boundaries"), "{remark}");
+    let text = format!("files are in the order of their first times: {a}, {b}, {c}");
+    assert_eq!(*order, Code::FileOrder.message(text));
+    assert!(dropped.text.starts_with("0 frames were dropped at 0 of 2 file boundaries"));
+    let message = &parts.chain(&plain()).messages()[0];
+    let begin = "times overlap or step back at 1 of 2 file boundaries";
+    assert!(message.text.starts_with(begin), "{message}");
 }
 
 #[test]
-fn dropped_frames_without_a_replacement_are_remarked() {
+fn dropped_frames_without_a_replacement_are_reported() {
     // The second file begins and ends inside the first; the fourth repeats all of the third.
     let parts = of_times(&[&[0.0, 1.0, 2.0, 3.0, 4.0], &[2.0, 3.0], &[7.0, 8.0], &[7.0, 8.0, 9.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0, 7.0, 8.0, 9.0]);
-    let remarks = chain.remarks();
+    let messages = chain.messages();
     assert!(
-        remarks[0].starts_with("5 frames were dropped at 2 of 3 file boundaries"),
-        "{remarks:?}"
+        messages[0].text.starts_with("5 frames were dropped at 2 of 3 file boundaries"),
+        "{messages:?}"
     );
-    assert!(remarks[1].starts_with("1 of the dropped frames lie where the later files have none"));
+    let begin = "1 of the dropped frames lie where the later files have none";
+    assert!(messages[1].text.starts_with(begin));
     let none = format!("{}: none of its 2 frames is kept", parts.paths[2].display());
-    assert!(remarks[2].starts_with(&none), "{remarks:?}");
+    assert!(messages[2].text.starts_with(&none), "{messages:?}");
     let parts = of_times(&[&[0.0, 1.0, 2.0, 3.0, 4.0], &[2.0, 3.0]]);
     let chain = parts.chain(&continuous());
     assert_eq!(*chain.times(), [0.0, 1.0, 2.0, 3.0]);
-    let remarks = chain.remarks();
-    assert!(remarks[1].starts_with("1 of the dropped frames lie where"), "{remarks:?}");
+    let messages = chain.messages();
+    assert!(messages[1].text.starts_with(begin), "{messages:?}");
 }
 
 #[test]
@@ -605,13 +612,13 @@ fn times_are_compared_with_single_precision() {
         let parts = of_times(&[&[99_998.0, 100_000.0], &[near(100_000.0), 100_002.0]]);
         let chain = parts.chain(&continuous());
         assert_eq!(*chain.steps(), [1, 3, 4]);
-        assert!(parts.chain(&plain()).remarks()[0].contains("step back"));
+        assert!(parts.chain(&plain()).messages()[0].text.contains("step back"));
     }
     // Frames whose times are adjacent floats are still two frames.
     let t = 1e7f32;
     let parts = of_times(&[&[down(down(t)), down(t)], &[t, up(t)]]);
     assert_eq!(parts.chain(&continuous()).n_frames(), 4);
-    assert!(parts.chain(&plain()).remarks().is_empty());
+    assert!(parts.chain(&plain()).messages().is_empty());
 }
 
 #[test]
@@ -623,7 +630,8 @@ fn files_with_nan_times_are_kept() {
     assert!(matches!(parts.error(&continuous()), Error::NoTimes { .. }));
     let chain = parts.chain(&OpenOptions { time_step: Some(2.0), ..continuous() });
     assert_eq!(chain.n_frames(), 5);
-    assert!(chain.remarks()[0].starts_with("continuous: repeated frames were not looked for"));
+    let codes: Vec<Code> = chain.messages().iter().map(|message| message.code).collect();
+    assert_eq!(codes, [Code::UncheckedOverlap, Code::GivenTimes]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ impl Chain {
     #[must_use]
     pub fn with_time_step(mut self, step: f64) -> Chain {
         let clock = Clock::new(step, &self.steps());
-        self.time_notes = vec![clock.remark()];
+        self.time_messages = vec![clock.message()];
         self.clock = Some(clock);
         self
     }

@@ -1,7 +1,9 @@
 //! Tests the reader on files from a naive writer.
 
 use proptest::prelude::*;
-use trajet_formats::{Atoms, Format, FrameMeta, Input, Plan, Raw, Snapshot, WriteOptions, encoder};
+use trajet_formats::{
+    Atoms, Code, Format, FrameMeta, Input, Plan, Raw, Snapshot, WriteOptions, encoder,
+};
 use trajet_simd::InstructionSet;
 
 use crate::{Error, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
@@ -167,7 +169,7 @@ proptest! {
         let n = drawn.n_atoms;
         prop_assert_eq!((reader.index().n_atoms(), reader.index().n_frames()), (n, drawn.n_frames));
         prop_assert_eq!(reader.opening().state, IndexState::Computed);
-        prop_assert_eq!(reader.remarks().len(), usize::from(drawn.n_frames != 7));
+        prop_assert_eq!(reader.messages().len(), usize::from(drawn.n_frames != 7));
         let listed: Vec<i64> = picks.iter().map(|&p| i64::from(p) % n as i64).collect();
         for (atoms, list) in [
             (Atoms::all(n), (0..n as i64).collect::<Vec<_>>()),
@@ -282,6 +284,7 @@ fn step_distances_that_overflow_are_not_kept() {
         let times = [0.0, 1.0];
         let plan = Plan { first, times: &times, steps: &steps, options: &options };
         let encoder = encoder(Format::Dcd, &plan).unwrap();
-        assert_eq!(encoder.remarks(), ["DCD keeps the times, but not the numbers of the steps"]);
+        let text = "DCD keeps the times, but not the numbers of the steps";
+        assert_eq!(encoder.messages(), [Code::LeftOutOfCopy.message(text)]);
     }
 }

@@ -10,7 +10,7 @@ mod values;
 
 use proptest::prelude::*;
 use trajet_formats::ncdf::{Scale, Stored, Values};
-use trajet_formats::{Atoms, Field, FrameMeta, Raw};
+use trajet_formats::{Atoms, Code, Field, FrameMeta, Raw};
 use trajet_simd::InstructionSet;
 
 use crate::{Error, Frames, IndexState, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};

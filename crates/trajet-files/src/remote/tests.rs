@@ -10,7 +10,7 @@ use trajet_formats::{
     Atoms, Format, FrameMeta, Input, Plan, Snapshot, Workspace, WriteOptions, encoder,
 };
 
-use super::{END_BYTES, MOST_MEASURED, Pace, RATE_BYTES, Remote, RemoteOptions};
+use super::{END_BYTES, MAX_MEASURED, Pace, RATE_BYTES, Remote, RemoteOptions};
 use crate::parallel::Backwards;
 use crate::range_bytes::{RangeBytes, RemoteFault};
 use crate::worker::WorkerTrajectory;
@@ -257,7 +257,7 @@ fn gaps_follow_the_latency_and_the_rate_of_busy_connections() {
     let fast = Pace::default();
     fast.add(100, Duration::from_millis(50), true);
     fast.add(16 * RATE_BYTES, Duration::from_millis(51), true);
-    assert_eq!(fast.gap(64), MOST_MEASURED / 64);
+    assert_eq!(fast.gap(64), MAX_MEASURED / 64);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use trajet_files::{Frames, OpenOptions, ReadRequest, Reader, Scratch, Serial, open};
 use trajet_formats::xtc::Positions;
 use trajet_formats::{
-    Atoms, CannotHold, Field, Format, FrameMeta, Input, Plan, Raw, Snapshot, Workspace,
+    Atoms, CannotHold, Code, Field, Format, FrameMeta, Input, Plan, Raw, Snapshot, Workspace,
     WriteOptions, dcd, encoder, xtc,
 };
 use trajet_simd::InstructionSet;
@@ -75,9 +75,9 @@ fn frames_of(bytes: &[u8]) -> (Vec<Timed>, Vec<Snapshot>) {
     std::fs::write(&path, bytes).unwrap();
     let options = OpenOptions { sidecar: false, ..OpenOptions::default() };
     let reader = open(&path, &options, &Serial).unwrap();
-    let mut remarks = reader.remarks();
-    remarks.retain(|remark| !remark.starts_with("positions are rounded"));
-    assert_eq!(remarks, Vec::<String>::new());
+    let mut messages = reader.messages();
+    messages.retain(|message| message.code != Code::RoundedPositions);
+    assert_eq!(messages, []);
     let mut scratch = Scratch::default();
     let index = reader.index();
     let raws: Vec<Timed> = (0..index.n_frames())

@@ -14,7 +14,7 @@ const LAST_OF_ANGLES: i32 = 25;
 /// Version written for each form if the source's version does not stand for it.
 const DEFAULT_VERSIONS: [i32; 2] = [24, 46];
 /// Smallest plausible angle of a cell, and smallest plausible distance of an angle from 180, degrees.
-const LEAST_ANGLE: f64 = 30.0;
+const MIN_ANGLE: f64 = 30.0;
 
 /// Options for opening DCD files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ impl CellForm {
             (CellForm::Matrix, Err(_)) => true,
             (CellForm::Matrix, Ok((cell, _))) => {
                 let [_, xy, _, xz, yz, _] = first;
-                let far = LEAST_ANGLE..=180.0 - LEAST_ANGLE;
+                let far = MIN_ANGLE..=180.0 - MIN_ANGLE;
                 let odd = cell[3..].iter().any(|angle| !far.contains(angle));
                 as_angles && (odd || [xy, xz, yz].contains(&90.0))
             }

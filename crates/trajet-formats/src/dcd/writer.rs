@@ -8,16 +8,16 @@
 use super::cell::{Cell, CellForm};
 use super::frame::Frame;
 use super::head::{PS_PER_AKMA, TITLE};
-use crate::losses::FrameLoss;
+use crate::losses::{FrameLoss, without_steps};
 use crate::time::text;
 use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
-use crate::{CannotHold, Field, Raw, remarks};
+use crate::{CannotHold, Code, Field, Raw, messages};
 
 /// Bytes of the file at which the numbers of frames and of steps are stored.
 const COUNTS_AT: [u64; 2] = [8, 20];
 /// Largest number of atoms: more would need records of 2 GiB.
-const MOST_ATOMS: usize = (i32::MAX / 4) as usize;
+const MAX_ATOMS: usize = (i32::MAX / 4) as usize;
 
 /// Encoder of DCD files.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Encoder {
     /// [`CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, CannotHold> {
         let mut checks = WriteChecks::new(Format::Dcd, plan, Some(&[Field::Positions]))?;
-        if checks.n_atoms > MOST_ATOMS {
+        if checks.n_atoms > MAX_ATOMS {
             let what = format!("{} atoms", checks.n_atoms);
             return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         }
@@ -46,11 +46,12 @@ impl Encoder {
         if let Some((frame, time)) = clock.first_off(plan.times) {
             let lost = irregular(&clock, frame, time);
             checks.may_lose(frame, &lost)?;
-            checks.add_remark(format!("lost, as DCD holds equal steps of time only: {lost}"));
+            let text = format!("lost, as DCD holds equal steps of time only: {lost}");
+            checks.add_stored_message(Code::ChangedTimes.message(text));
         }
         let keeps = |(k, &step): (usize, &i64)| step == clock.step(k as u64);
         if !plan.steps.iter().enumerate().all(keeps) {
-            checks.remarks.push("DCD keeps the times, but not the numbers of the steps".to_owned());
+            checks.messages.push(without_steps(Format::Dcd));
         }
         let has_cell = write_checks::may_have_cells(&plan.first);
         let has_fourth =
@@ -144,7 +145,7 @@ impl writer::Encoder for Encoder {
         control[19] = self.version;
         let mut main = b"CORD".to_vec();
         put(&mut main, &control, i32::to_le_bytes);
-        let kept = remarks::titles(&self.checks.kept);
+        let kept = messages::titles(&self.checks.kept);
         let mut titles = (1 + (kept.len() / 80) as i32).to_le_bytes().to_vec();
         titles.extend(format!("{TITLE:80}").bytes());
         titles.extend(kept);

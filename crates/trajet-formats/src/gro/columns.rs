@@ -5,7 +5,7 @@ use crate::text::{LineFault, columns, decimal, integer, quoted, words};
 
 /// Å in a nm.
 pub const ANGSTROM_PER_NM: f64 = 10.0;
-/// The remark on a file whose only box may lack numbers.
+/// The message on a file whose only box may lack numbers.
 pub const CUT_BOX: &str =
     "the last line has no end: if the file was cut, the box lacks the numbers of its angles";
 /// The columns before the coordinates.

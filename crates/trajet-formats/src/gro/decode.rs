@@ -12,7 +12,8 @@ use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
 use crate::trr::{self, Reals};
 use crate::{
-    DecodeError, Field, Format, Raw, ReportedBox, cell_from_vectors, memory, turned_vectors,
+    Code, DecodeError, Field, Format, Message, Raw, ReportedBox, cell_from_vectors, memory,
+    turned_vectors,
 };
 
 /// The format GRO.
@@ -33,10 +34,10 @@ impl FrameFormat for Gro {
     /// Whether the title of frame 0 states a time.
     type Shared = bool;
 
-    fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
+    fn messages(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
         let last = Lines::new(first).last().unwrap_or_default();
         let may_lack = is_alone && tail != b"\n" && words(last).count() == 3;
-        may_lack.then(|| CUT_BOX.to_owned()).into_iter().collect()
+        may_lack.then(|| Code::MayBeCut.message(CUT_BOX)).into_iter().collect()
     }
 
     fn shared(first: &[u8]) -> Result<bool, DecodeError> {

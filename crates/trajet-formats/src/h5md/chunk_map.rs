@@ -10,7 +10,7 @@ use super::description::{
 use crate::{Atoms, DecodeError, HeaderFault};
 
 /// Largest expansion of Deflate: decompressed bytes per compressed byte.
-pub const MOST_OF_A_BYTE: u64 = 1032;
+pub const MAX_OF_A_BYTE: u64 = 1032;
 
 /// Returns the fault of a file that does not match its description.
 pub fn corrupt(words: String) -> HeaderFault {
@@ -335,7 +335,7 @@ pub fn check_inside(
 /// Checks that a chunk of `raw` bytes before filters may have `size` bytes in the file.
 fn check_size(size: u64, raw: u64, filters: Filters) -> LayoutResult<()> {
     let fits = match filters.deflate {
-        true => raw <= size.saturating_mul(MOST_OF_A_BYTE),
+        true => raw <= size.saturating_mul(MAX_OF_A_BYTE),
         false => size == raw,
     };
     if fits { Ok(()) } else { Err(format!("{size} bytes cannot be a chunk of {raw} bytes")) }

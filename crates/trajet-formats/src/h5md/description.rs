@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::OwnTables;
-use crate::{ReportedBox, cell_from_vectors};
+use crate::{Message, ReportedBox, cell_from_vectors};
 
 /// Row number of frames that a series lacks.
 pub const NO_ROW: u64 = u64::MAX;
 /// Largest size of a chunk, bytes. HDF5 allowed no larger ones for most of its history.
-const MOST_OF_A_CHUNK: u64 = u32::MAX as u64;
+const MAX_OF_A_CHUNK: u64 = u32::MAX as u64;
 
 /// Options for opening HDF5 files, which the code that describes them takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,11 +54,11 @@ pub struct Description {
     pub forces: Option<Series>,
     /// Digests of the file's bytes, if they were recorded.
     pub digests: Option<Digests>,
-    /// Remarks for the user.
-    pub remarks: Vec<String>,
-    /// Remarks on the source of the file, stored in the file. Not sent to workers.
+    /// Messages for the user.
+    pub messages: Vec<Message>,
+    /// Messages on the source of the file, stored in the file. Not sent to workers.
     #[serde(skip)]
-    pub stored_remarks: Vec<String>,
+    pub stored_messages: Vec<Message>,
     /// Whether the file states no times. Not sent to workers.
     #[serde(skip)]
     pub no_times: bool,
@@ -322,7 +322,7 @@ pub(super) fn shape_of(shape: [u64; 3], form: Form) -> LayoutResult<[usize; 3]> 
     let wrong = || format!("a chunk of {} x {} x {} numbers", shape[0], shape[1], shape[2]);
     let numbers = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
     match numbers.and_then(|n| n.checked_mul(form.width() as u64)) {
-        Some(1..=MOST_OF_A_CHUNK) => Ok(shape.map(|d| d as usize)),
+        Some(1..=MAX_OF_A_CHUNK) => Ok(shape.map(|d| d as usize)),
         _ => Err(wrong()),
     }
 }

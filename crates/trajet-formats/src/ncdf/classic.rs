@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::HeaderSource;
-use crate::remarks::ATTRIBUTE;
+use crate::messages::ATTRIBUTE;
 use crate::{DecodeError, HeaderFault};
 
 /// Magic bytes of the format that is written, with offsets of 64 bits.

@@ -9,8 +9,8 @@ use super::decode;
 use super::units;
 use super::values::{FILL, Markers, Scale, cell_of};
 use crate::codec::HeaderSource;
-use crate::remarks::{ATTRIBUTE, of_text};
-use crate::{HeaderFault, Values};
+use crate::messages::{ATTRIBUTE, of_text};
+use crate::{Code, HeaderFault, Message, Values};
 
 /// The supported version of the convention.
 pub(super) const VERSION: &str = "1.0";
@@ -219,10 +219,10 @@ pub struct Head {
     pub cell: Option<[Slab; 2]>,
     /// Numbers of the atoms.
     pub numbers: Option<AtomNumbers>,
-    /// Remarks for the user.
-    pub remarks: Vec<String>,
-    /// Remarks on the source of the file, stored in its attributes.
-    pub stored_remarks: Vec<String>,
+    /// Messages for the user.
+    pub messages: Vec<Message>,
+    /// Messages on the source of the file, stored in its attributes.
+    pub stored_messages: Vec<Message>,
 }
 
 impl Head {
@@ -239,9 +239,9 @@ impl Head {
 
     /// Interprets a header.
     fn of(classic: Classic) -> Result<Head, HeaderFault> {
-        let mut remarks = Vec::new();
-        let (is_restart, remark) = check_convention(&classic.attributes)?;
-        remarks.extend(remark);
+        let mut messages = Vec::new();
+        let (is_restart, message) = check_convention(&classic.attributes)?;
+        messages.extend(message);
         let (records_at, record_len) = match is_restart {
             true => extent(&classic),
             false => (classic.records_at, classic.record_len),
@@ -260,7 +260,8 @@ impl Head {
         let cell = match lengths {
             None => {
                 if has(CELL[1]) {
-                    remarks.push("no cells are read: cell_angles lack cell_lengths".to_owned());
+                    let text = "no cells are read: cell_angles lack cell_lengths";
+                    messages.push(Code::CellNotRead.message(text));
                 }
                 None
             }
@@ -279,10 +280,10 @@ impl Head {
             false => reading.slab(named, &vectors),
             true => {
                 let Named(name, _) = named;
-                remarks.push(format!(
+                messages.push(Code::NotRead.message_with_fix(format!(
                     "{name} are not read: LAMMPS writes them in the units of its run, which the \
-                     file does not name (add the attribute units to the variable)"
-                ));
+                     file does not name"
+                )));
                 Ok(None)
             }
         };
@@ -290,10 +291,11 @@ impl Head {
         let numbers = reading.numbers(atoms);
         if !reading.without_units.is_empty() {
             let names = reading.without_units.join(", ");
-            remarks
-                .push(format!("no units are given for {names}: taken as Amber's convention says"));
+            messages.push(Code::AssumedUnits.message(format!(
+                "no units are given for {names}: taken as Amber's convention says"
+            )));
         }
-        let stored_remarks = match classic.attributes.get(ATTRIBUTE) {
+        let stored_messages = match classic.attributes.get(ATTRIBUTE) {
             Some(Value::Text(text)) => of_text(text),
             _ => Vec::new(),
         };
@@ -311,17 +313,17 @@ impl Head {
             forces,
             cell,
             numbers,
-            remarks,
-            stored_remarks,
+            messages,
+            stored_messages,
         })
     }
 
-    /// Returns the number of whole frames in a file of `size` bytes, and a remark if the header has another number or bytes are
+    /// Returns the number of whole frames in a file of `size` bytes, and a message if the header has another number or bytes are
     /// left over.
     ///
     /// # Errors
     /// [`HeaderFault::Truncated`]; [`HeaderFault::Unsupported`] if there is no frame.
-    pub fn count(&self, size: u64, allow_cut: bool) -> Result<(u64, Option<String>), HeaderFault> {
+    pub fn count(&self, size: u64, allow_cut: bool) -> Result<(u64, Option<Message>), HeaderFault> {
         let bytes = size.saturating_sub(self.records_at);
         let (held, rest) = (bytes / self.record_len, bytes % self.record_len);
         let cut = match self.n_records {
@@ -347,12 +349,12 @@ impl Head {
                 0 => "let the program that writes it finish, or write the trajectory again",
                 _ => {
                     "let the program that writes it finish, or read the frames that the file holds \
-                     with --allow-truncated-tail (allow_truncated_tail=True)"
+                     with allow_truncated_tail=True"
                 }
             };
             return Err(HeaderFault::Unsupported { what: claims, remedy });
         }
-        let remark = match self.n_records {
+        let text = match self.n_records {
             _ if self.is_restart => None,
             Some(0) => Some(format!(
                 "the header says 0 frames, the file holds {held}: those that it holds count"
@@ -368,7 +370,7 @@ impl Head {
             )),
             _ => None,
         };
-        Ok((n, remark))
+        Ok((n, text.map(|text| Code::FrameCount.message(text))))
     }
 
     /// Whether the variable of this name is read into the fields of [`super::Frame`].
@@ -424,9 +426,9 @@ pub fn cell(slabs: &[Slab; 2], lengths: &[u8], angles: &[u8]) -> [f64; 6] {
     cell_of(slabs[0].three(lengths), slabs[1].three(angles))
 }
 
-/// Checks that the file follows Amber's convention. Returns whether it is a restart file, and a remark if its
+/// Checks that the file follows Amber's convention. Returns whether it is a restart file, and a message if its
 /// version is not [`VERSION`].
-fn check_convention(attributes: &Attributes) -> Result<(bool, Option<String>), HeaderFault> {
+fn check_convention(attributes: &Attributes) -> Result<(bool, Option<Message>), HeaderFault> {
     let other = |looks_like| Err(HeaderFault::Unknown { looks_like });
     let conventions = match attributes.get("Conventions") {
         Some(Value::Text(text)) => text,
@@ -444,10 +446,10 @@ fn check_convention(attributes: &Attributes) -> Result<(bool, Option<String>), H
         Some(Value::Text(version)) if version == VERSION => Ok((is_restart, None)),
         Some(Value::Text(version)) => Ok((
             is_restart,
-            Some(format!(
+            Some(Code::OtherVersion.message(format!(
                 "the file follows version {} of Amber's convention: read as version {VERSION}",
                 shown(version)
-            )),
+            ))),
         )),
         _ => other("it is a NetCDF file of Amber that names no ConventionVersion".to_owned()),
     }

@@ -18,7 +18,7 @@ use super::classic::{Cursor, DIMENSION_LIST, Kind, LEAST, VARIABLE_LIST};
 use super::head::{self, Head};
 use super::units;
 use crate::codec::HeaderSource;
-use crate::remarks;
+use crate::messages;
 
 /// The dimension of atoms.
 pub(super) const ATOM: &str = "atom";
@@ -30,13 +30,13 @@ const DESCRIPTIVE: [&str; 7] = [
     "programVersion",
     "Conventions",
     "ConventionVersion",
-    // Other formats store these remarks in their own way.
-    remarks::ATTRIBUTE,
+    // Other formats store these messages in their own way.
+    messages::ATTRIBUTE,
 ];
 /// Reason for which values that only CDF-5 can hold are left out.
 const OF_DATA64: &str = "only CDF-5 can hold it";
 /// Length of the longest dimension of a file that is not CDF-5.
-pub(super) const MOST_OF_A_DIMENSION: u64 = i32::MAX as u64;
+pub(super) const MAX_OF_A_DIMENSION: u64 = i32::MAX as u64;
 /// Variables that hold labels for the entries of a dimension.
 const LABELS: [&str; 3] = ["spatial", "cell_spatial", "cell_angular"];
 
@@ -114,7 +114,7 @@ impl Variable {
 
     /// Whether only CDF-5 can hold the variable. Copies are written in the format with 64-bit offsets.
     fn is_of_data64(&self, layout: &Layout) -> bool {
-        let is_long = |dimension: &Dimension| matches!(dimension.length, Length::Fixed(length) if length > MOST_OF_A_DIMENSION);
+        let is_long = |dimension: &Dimension| matches!(dimension.length, Length::Fixed(length) if length > MAX_OF_A_DIMENSION);
         self.kind.is_of_data64() || self.shape(layout).any(is_long)
     }
 
@@ -633,7 +633,7 @@ pub(super) struct Other {
     pub(super) divisor: f64,
     /// Byte range of each further variable of the output in the frames' values; `None` if they lack it.
     pub(super) ranges: Vec<Option<Range<usize>>>,
-    /// Remarks on what is lost or changed.
+    /// Messages on what is lost or changed.
     pub(super) words: Vec<String>,
 }
 

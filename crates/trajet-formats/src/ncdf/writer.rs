@@ -12,14 +12,15 @@ use super::classic::{
 use super::frame::Frame;
 use super::head::{CELL, COORDINATES, FORCES, Named, TIME, VELOCITIES, VERSION};
 use super::layout::{
-    ATOM, Content, Dimension, Further, Layout, Length, MOST_OF_A_DIMENSION, Other, Variable,
+    ATOM, Content, Dimension, Further, Layout, Length, MAX_OF_A_DIMENSION, Other, Variable,
     put_padded,
 };
 use super::units::KJ_PER_KCAL;
 use super::values::{Scale, Stored};
+use crate::losses::without_steps;
 use crate::write_checks::{self, WriteChecks};
 use crate::writer::{self, Format, Input, Patch, Plan, Workspace, put};
-use crate::{CannotHold, Field, Raw, Values, remarks};
+use crate::{CannotHold, Code, Field, Message, Raw, Values, messages};
 
 /// Names and lengths of the default dimensions, for sources without a layout.
 const DIMENSIONS: [(&str, Length); 6] = [
@@ -44,7 +45,7 @@ const LABELS: [(&str, &[usize], &[u8]); 3] = [
     ("cell_angular", &[CELL_ANGULAR, LABEL], b"alphabeta gamma"),
 ];
 /// Largest number of atoms: more would need a variable of 4 GiB per frame.
-const MOST_ATOMS: usize = (u32::MAX / 24) as usize;
+const MAX_ATOMS: usize = (u32::MAX / 24) as usize;
 
 /// Content of a variable of the convention.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -192,14 +193,12 @@ impl Encoder {
             .map(|k| Field::ALL[k])
             .collect();
         let mut checks = WriteChecks::new(Format::Ncdf, plan, Some(&fields))?;
-        if checks.n_atoms > MOST_ATOMS {
+        if checks.n_atoms > MAX_ATOMS {
             let what = format!("{} atoms", checks.n_atoms);
             return Err(checks.cannot_hold(0, what, "choose fewer atoms"));
         }
         if !plan.steps.iter().zip(0..).all(|(&step, k)| step == k) {
-            checks
-                .remarks
-                .push("NCDF keeps the times, but not the numbers of the steps".to_owned());
+            checks.messages.push(without_steps(Format::Ncdf));
         }
         let first = ncdf_frame(&plan.first);
         let has_cell = write_checks::may_have_cells(&plan.first) && !options.without_cells;
@@ -214,13 +213,14 @@ impl Encoder {
         let holds = time.chain(cell).chain(fields.into_iter().map(Holds::Vectors));
         let columns: Vec<Column> = holds.map(|holds| Column::like(holds, first, divisor)).collect();
         if columns.iter().any(|column| column.holds == Holds::Time && !column.double)
-            && let Some(remark) = checks.check_single_times(plan.times)?
+            && let Some(message) = checks.check_single_times(plan.times)?
         {
-            checks.add_remark(remark);
+            checks.add_stored_message(message);
         }
         let layout = output_layout(source.as_deref(), &columns);
         if !layout.left_out.is_empty() {
-            checks.remarks.push(format!("left out: {}", layout.left_out.join(", ")));
+            let text = format!("left out: {}", layout.left_out.join(", "));
+            checks.messages.push(Code::LeftOutOfCopy.message(text));
         }
         let (Some(ranges), Some(n_values)) =
             (layout.ranges(checks.n_atoms), layout.n_values(checks.n_atoms))
@@ -257,12 +257,12 @@ impl Encoder {
                 Length::Records => 0,
                 Length::Atoms => self.checks.n_atoms as u32,
                 // No variable that is written has a longer one.
-                Length::Fixed(length) => length.min(MOST_OF_A_DIMENSION) as u32,
+                Length::Fixed(length) => length.min(MAX_OF_A_DIMENSION) as u32,
             };
             bytes.extend(length.to_be_bytes());
         }
-        let kept = remarks::text(&self.checks.kept);
-        bytes.extend(with_text_attribute(attributes, remarks::ATTRIBUTE, kept.as_deref()));
+        let kept = messages::stored_text(&self.checks.kept);
+        bytes.extend(with_text_attribute(attributes, messages::ATTRIBUTE, kept.as_deref()));
         bytes.extend(list(VARIABLE_LIST, variables.len()));
         let len = |variable: &Variable| {
             let len = variable.len(&self.layout, self.checks.n_atoms);
@@ -385,11 +385,12 @@ impl writer::Encoder for Encoder {
         &self.checks
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn general_messages(&self) -> Vec<Message> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        // Sorted, so that remarks do not depend on the order of frames.
+        // Sorted, so that messages do not depend on the order of frames.
         let words: BTreeSet<&String> = others.iter().flat_map(|other| &other.words).collect();
-        self.checks.remarks.iter().chain(words).cloned().collect()
+        let words = words.into_iter().map(|text| Code::LeftOutOfCopy.message(text));
+        self.checks.messages.iter().cloned().chain(words).collect()
     }
 
     fn head(&self) -> Vec<u8> {

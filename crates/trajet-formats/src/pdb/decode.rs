@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::{
-    COORDINATES, Record, WITHOUT_END, cell, cell_remark, check_columns, check_line, ends_with_end,
+    COORDINATES, Record, WITHOUT_END, cell, cell_message, check_columns, check_line, ends_with_end,
     identify, labels, position, record, title_time,
 };
 use super::scan::Scan;
@@ -13,7 +13,7 @@ use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
-use crate::{DecodeError, Field, Format, Raw, memory, vectors_from_cell};
+use crate::{Code, DecodeError, Field, Format, Message, Raw, memory, vectors_from_cell};
 
 /// The format PDB.
 #[derive(Debug)]
@@ -41,16 +41,16 @@ impl FrameFormat for Pdb {
         first.has_time
     }
 
-    fn remarks(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<String> {
+    fn messages(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
         let has = |kind: Record| Lines::new(first).any(|line| record(line) == kind);
         let cell = Lines::new(first).find(|line| record(line) == Record::Cell);
-        let mut remarks = Vec::from_iter(cell.and_then(cell_remark));
+        let mut messages = Vec::from_iter(cell.and_then(cell_message));
         // END without the end of its line may be cut from ENDMDL.
         let is_sure = is_alone && !has(Record::Model);
         if !ends_with_end(tail, is_sure) {
-            remarks.push(WITHOUT_END.to_owned());
+            messages.push(Code::MayBeCut.message(WITHOUT_END));
         }
-        remarks
+        messages
     }
 
     fn decode(
@@ -165,11 +165,10 @@ fn each_atom(
 /// Returns the cell of a CRYST1 record, with which positions can be wrapped.
 fn possible_cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
     /// Smaller angles would be read as cosines from DCD frames.
-    const LEAST_ANGLE: f64 = 1.0;
+    const MIN_ANGLE: f64 = 1.0;
     match cell(line)? {
         Some(cell)
-            if vectors_from_cell(&cell).is_none()
-                || cell[3..].iter().any(|&x| x <= LEAST_ANGLE) =>
+            if vectors_from_cell(&cell).is_none() || cell[3..].iter().any(|&x| x <= MIN_ANGLE) =>
         {
             Err(LineFault::new(7, format!("no unit cell has these lengths and angles: {cell:?}")))
         }

@@ -7,6 +7,7 @@ use crate::identity::{Identity, Labels, MULTIPLIERS, padded, word};
 use crate::lines::LINE_BYTES;
 use crate::text::{LineFault, columns, decimal, quoted};
 use crate::time::TitleTime;
+use crate::{Code, Message};
 
 /// The columns of the numbers of an atom end here, but for its coordinates.
 const NUMBERS_END: usize = 26;
@@ -23,9 +24,9 @@ const RECORD_END: usize = 80;
 const NUMBERED: [&[u8]; 6] = [b"ATOM  ", b"HETATM", b"CRYST1", b"MODEL ", b"ENDMDL", b"CONECT"];
 /// The bytes with which editors mark texts of Unicode.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// The remark on a CRYST1 record without lengths.
+/// The message on a CRYST1 record without lengths.
 const WITHOUT_LENGTHS: &str = "the CRYST1 record has no lengths: there is no unit cell";
-/// The remark on a file without an END record.
+/// The message on a file without an END record.
 pub const WITHOUT_END: &str =
     "the file ends without an END record: if it was cut, records are missing at its end";
 
@@ -222,14 +223,14 @@ pub fn cell(line: &[u8]) -> Result<Option<[f64; 6]>, LineFault> {
     Ok(cell.filter(|_| space_group(columns(line, SPACE_GROUP)).is_none()))
 }
 
-/// Returns the remark on a CRYST1 record without lengths or of a crystal.
-pub fn cell_remark(line: &[u8]) -> Option<String> {
+/// Returns the message on a CRYST1 record without lengths or of a crystal.
+pub fn cell_message(line: &[u8]) -> Option<Message> {
     if lacks_lengths(line) {
-        return Some(WITHOUT_LENGTHS.to_owned());
+        return Some(Code::CellNotRead.message(WITHOUT_LENGTHS));
     }
     lengths_and_angles(line).ok()??;
     let group = space_group(columns(line, SPACE_GROUP))?;
-    Some(crystal::remark("the CRYST1 record", &group))
+    Some(crystal::message("the CRYST1 record", &group))
 }
 
 /// Returns the numbers of a CRYST1 record; `None` if they stand for no cell or the record has no lengths.

@@ -15,9 +15,9 @@ pub const VERSION: &[u8; 12] = b"GMX_trn_file";
 /// Bytes before time and λ.
 const WORDS_BYTES: usize = 76;
 /// Bytes of a header whose reals are doubles.
-pub const MOST_HEAD_BYTES: usize = WORDS_BYTES + 16;
+pub const MAX_HEAD_BYTES: usize = WORDS_BYTES + 16;
 /// Largest number of bytes before the positions: header, box, virial and pressure.
-pub const MOST_FRONT_BYTES: usize = MOST_HEAD_BYTES + 3 * 72;
+pub const MAX_FRONT_BYTES: usize = MAX_HEAD_BYTES + 3 * 72;
 
 /// A frame header.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,7 +130,7 @@ impl Headed for Trr {
     const SIDECAR: [u8; 4] = *b"TRR ";
     /// A frame with the positions of one atom only.
     const SHORTEST_FRAME: u64 = WORDS_BYTES as u64 + 8 + 12;
-    const HEAD_BYTES: usize = MOST_HEAD_BYTES;
+    const HEAD_BYTES: usize = MAX_HEAD_BYTES;
 
     fn mark(bytes: &[u8]) -> Result<Mark, HeaderError> {
         Ok(Head::parse(bytes)?.mark())

@@ -44,7 +44,7 @@ impl Encoder {
         let of_source =
             matches!(plan.first, Input::Raw { raw: Raw::Trr(frame), .. } if frame.double);
         if !checks.options.double.unwrap_or(of_source) {
-            checks.remarks.extend(checks.check_single_times(plan.times)?);
+            checks.messages.extend(checks.check_single_times(plan.times)?);
         }
         Ok(Encoder { checks })
     }

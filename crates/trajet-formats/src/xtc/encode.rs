@@ -33,7 +33,7 @@ const ONE_STORE_BITS: u32 = 56;
 /// Bits of a set flag and the five bits after it.
 const FLAG_BITS: u32 = 6;
 /// An axis must span fewer steps than this: other readers would misread the numbers.
-const MOST_STEPS: i64 = i32::MAX as i64 - 2;
+const MAX_STEPS: i64 = i32::MAX as i64 - 2;
 
 /// Range of the coordinates and first small size, as the frame's header stores them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub(super) struct Extent {
 impl Extent {
     /// Returns the first axis that spans more steps than other readers support.
     pub(super) fn too_wide(&self) -> Option<usize> {
-        (0..3).find(|&k| i64::from(self.max[k]) - i64::from(self.min[k]) >= MOST_STEPS)
+        (0..3).find(|&k| i64::from(self.max[k]) - i64::from(self.min[k]) >= MAX_STEPS)
     }
 
     /// Returns the number of values that each axis can take.

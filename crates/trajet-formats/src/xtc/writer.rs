@@ -5,7 +5,7 @@ use trajet_simd::InstructionSet;
 use super::encode::{extent, groups};
 use super::steps::Unit;
 use super::{Frame, MAGIC, MAGIC_LARGE, PLAIN_ATOMS, Positions};
-use crate::remarks::rounded;
+use crate::messages::rounded;
 use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::{CannotHold, Field, Raw, Snapshot};
@@ -13,7 +13,7 @@ use crate::{CannotHold, Field, Raw, Snapshot};
 /// Default precision (steps per nm) if neither the user nor the source gives one.
 const PRECISION: f32 = 1000.0;
 /// Largest number of atoms for which GROMACS writes the smaller magic number.
-const MOST_ATOMS: usize = 298_261_617;
+const MAX_ATOMS: usize = 298_261_617;
 /// Remedy for coordinates that do not fit.
 const COARSER: &str = "choose a lower precision";
 
@@ -46,9 +46,9 @@ impl Encoder {
         let asked = checks.options.precision;
         let packed = (checks.n_atoms > PLAIN_ATOMS).then(|| asked.or(of_source)).flatten();
         let found = packed.and_then(rounded);
-        checks.no_room(found.as_deref());
-        checks.remarks.extend(found.filter(|_| asked.is_some()));
-        checks.remarks.extend(checks.check_single_times(plan.times)?);
+        checks.no_room(found.as_ref());
+        checks.messages.extend(found.filter(|_| asked.is_some()));
+        checks.messages.extend(checks.check_single_times(plan.times)?);
         Ok(Encoder { checks })
     }
 
@@ -143,7 +143,7 @@ impl Encoder {
         out.extend(i32::from(extent.small).to_be_bytes());
         let n_bytes = groups(set, triples, &extent, memory);
         let magic = &mut out[begin..begin + 4];
-        if triples.len() > MOST_ATOMS || i32::try_from(n_bytes).is_err() {
+        if triples.len() > MAX_ATOMS || i32::try_from(n_bytes).is_err() {
             magic.copy_from_slice(&MAGIC_LARGE.to_be_bytes());
         }
         match *magic == MAGIC_LARGE.to_be_bytes() {

@@ -28,3 +28,9 @@ pub(crate) fn combine(vectors: &[Vector; 3], whole: Vector) -> Vector {
 pub(crate) fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
+
+/// Returns the cosine of the angle between two vectors.
+#[inline(always)]
+pub(crate) fn cosine_of(a: Vector, b: Vector) -> f64 {
+    dot(a, b) / (square(a) * square(b)).sqrt()
+}

@@ -24,9 +24,9 @@ impl From<NoMemory> for Stop {
 /// Grid cells beyond one for each atom. A table has at least as many cells along each vector as are neighbours of one.
 pub(super) const SPARE_CELLS: usize = 32_768;
 /// Most cells of a table; their numbers are computed as `i32`.
-const MOST_CELLS: usize = i32::MAX as usize;
+const MAX_CELLS: usize = i32::MAX as usize;
 /// Most grid cells along a vector of the unit cell: [`SLACK`] is a small part of one.
-const MOST_DIVISIONS: f64 = 131_072.0;
+const MAX_DIVISIONS: f64 = 131_072.0;
 /// Width of grid cells in units of a part of the reach; a little more, so that neighbours are as far as one cell for each
 /// part.
 const WIDTH: f64 = 1.01;
@@ -36,7 +36,7 @@ const WIDENING: f64 = 1.1;
 /// group are in grid cells of their own, not in those of its repetitions.
 const FEWEST_CELLS: f64 = 16.0;
 /// Least width of grid cells (Å), so that it is not zero.
-const LEAST_WIDTH: f64 = 1e-6;
+const MIN_WIDTH: f64 = 1e-6;
 /// Longest reach (Å): more than any distance of positions in `f32`. Volumes of grid cells must be finite.
 const LONGEST_REACH: f64 = 1e40;
 /// Average number of atoms in a grid cell for comparisons of all with all.
@@ -80,7 +80,7 @@ impl Fineness {
     /// Returns the width of grid cells in a box of these heights.
     fn width(self, heights: Vector, reach: f64) -> f64 {
         let mut width =
-            (reach * WIDTH / self.parts.clamp(1.0, 5.0)).max(self.least_width).max(LEAST_WIDTH);
+            (reach * WIDTH / self.parts.clamp(1.0, 5.0)).max(self.least_width).max(MIN_WIDTH);
         while width < self.widest {
             let count: f64 = heights.iter().map(|h| (h / width).floor().max(1.0)).product();
             let excess = count / self.most_cells as f64;
@@ -160,7 +160,7 @@ impl Grid {
     /// Returns a grid for distances up to `reach` (Å) among `n_atoms` atoms.
     pub(super) fn new(space: Space<'_>, n_atoms: usize, reach: f64, fineness: Fineness) -> Self {
         let reach = reach.min(LONGEST_REACH);
-        let most = n_atoms.saturating_add(SPARE_CELLS).min(MOST_CELLS);
+        let most = n_atoms.saturating_add(SPARE_CELLS).min(MAX_CELLS);
         let (mut basis, mut rounding, mut slack) = (Basis::new([[0.0; 3]; 3]), 0.0, 0.0);
         if let Space::Periodic(cell) = space {
             rounding = rounding_of(cell.reduced());
@@ -176,11 +176,11 @@ impl Grid {
         // How far neighbours are.
         let margin = (reach / width + 0.01).floor() + 1.0;
         let divisions = match space {
-            Space::Periodic(_) => heights.map(|h| (h / width).clamp(1.0, MOST_DIVISIONS)),
+            Space::Periodic(_) => heights.map(|h| (h / width).clamp(1.0, MAX_DIVISIONS)),
             Space::Open { lengths, holds_all, .. } => {
                 let fewest = if holds_all { 1.0 } else { FEWEST_CELLS };
                 let cells = |length: f64| (length / width + 2.0).max(fewest) + 2.0 * margin;
-                lengths.map(|length| cells(length).min(MOST_DIVISIONS))
+                lengths.map(|length| cells(length).min(MAX_DIVISIONS))
             }
         };
         let divisions = divisions.map(|n| n as usize);

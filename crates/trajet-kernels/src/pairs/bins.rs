@@ -16,7 +16,7 @@ const MAGIC: f32 = 8_388_608.0;
 /// The bits of [`MAGIC`] that hold the integer.
 const WHOLE: u32 = 0x007f_ffff;
 /// The `f32` root is not used at all if its error may exceed this, or it overflows or underflows.
-const MOST_ERROR: f64 = 0.125;
+const MAX_ERROR: f64 = 0.125;
 const SCALES: std::ops::Range<f64> = 1e-6..1e6;
 /// Bound on the ends of a range, so that squares of distances are finite.
 const LONGEST: f64 = 1e150;
@@ -62,7 +62,7 @@ impl Bins {
         // Square, root, scale, offset, product, sum and half are each rounded once, and none of them exceeds the number
         // of bins plus the offset.
         let error = 8.0 * f64::from(f32::EPSILON) * (n as f64 + 2.0 + offset.abs());
-        let believed = error < MOST_ERROR && SCALES.contains(&scale);
+        let believed = error < MAX_ERROR && SCALES.contains(&scale);
         let sure = if believed { 0.5 - error as f32 } else { -1.0 };
         let fast =
             FastSlots { scale: scale as f32, offset: offset as f32, top: n as f32 + 1.5, sure };

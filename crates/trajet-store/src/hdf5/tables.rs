@@ -12,7 +12,7 @@ use trajet_formats::h5md::{Boxes, Description, DigestedRegion, Digests};
 use crate::manifest::are_sizes;
 
 const MAGIC: &[u8; 8] = b"trajeth5";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Layout and digests of an HDF5 file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,5 +1,9 @@
 //! The names that a mount shows. For each data set: the whole trajectory as if it had never been partitioned, each tag
 //! as stored and as decoded, and the topologies.
+//!
+//! Listing reads manifests and settings only. Sizes need no access to a tier, except those of wholes, and of tags of
+//! several segments, in DCD and NetCDF, whose first frame is read. A decoded view whose format cannot hold the frames,
+//! such as times in unequal steps, is not listed.
 
 use std::fs;
 use std::ops::Range;
@@ -30,7 +34,7 @@ pub(super) struct Listing {
 
 impl Listing {
     pub(super) fn new(store: Store) -> Listing {
-        let handles = Arc::new(Handles::new(chain::MOST_OPEN));
+        let handles = Arc::new(Handles::new(chain::MAX_OPEN));
         Listing { store, cache: Arc::default(), handles }
     }
 }
@@ -139,12 +143,13 @@ impl DatasetListing {
     /// Returns the text of a README on what the mount does not show, and how to obtain it.
     fn readme(&self, whole: Format) -> String {
         let Dataset { store, manifest } = &self.dataset;
-        let (name, folder) = (&manifest.name, shell_argument(store.folder()));
+        let name = &manifest.name;
+        let dataset = shell_argument(&store.folder().join(name));
         let mut words = String::new();
         if whole.is_of_library() {
             words += &format!(
                 "There is no {name}.h5md here: HDF5 is not made as it is read.\nAll atoms as H5MD:\n\n    \
-                 trajet store get {name} --store {folder} -o {name}.h5md\n\nHere are their positions and cells \
+                 trajet store get {dataset} -o {name}.h5md\n\nHere are their positions and cells \
                  ({name}.dcd, where frames come in equal steps of time), and the tags as H5MD.\n"
             );
         }
@@ -161,9 +166,10 @@ impl DatasetListing {
                 );
             }
         }
-        let remarks = self.dataset.kept_remarks(None, None);
-        if !remarks.is_empty() {
-            words += &format!("Remarks on {name}:\n\n    {}\n", remarks.join("\n    "));
+        let messages = self.dataset.messages_for_copy(None, None);
+        if !messages.is_empty() {
+            let lines: Vec<String> = messages.iter().map(ToString::to_string).collect();
+            words += &format!("Warnings and notes on {name}:\n\n    {}\n", lines.join("\n    "));
         }
         words
     }
@@ -311,8 +317,8 @@ impl DatasetListing {
                 Some(tag) => one.dataset.stored(tag, &one.options)?,
             }))
         };
-        let remarks = self.dataset.kept_remarks(tag, Some(format.name()));
-        Ok(FrameSource { moments: self.moments()?, sizes, remarks, open: Box::new(open) })
+        let messages = self.dataset.messages_for_copy(tag, Some(format.name()));
+        Ok(FrameSource { moments: self.moments()?, sizes, messages, open: Box::new(open) })
     }
 }
 

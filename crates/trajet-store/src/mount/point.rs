@@ -1,4 +1,7 @@
 //! Mount points: which folders are mounted on, mounting and unmounting.
+//!
+//! Unmounting detaches the folder first and aborts the connection, so that readers get errors at once. `fuser` would
+//! refuse while somebody reads, and unmount by path, where another mount may be by then: its session is never dropped.
 
 use std::fs;
 use std::io;

@@ -17,7 +17,7 @@ use crate::Error;
 use crate::virtual_file::{Concatenated, VerifiedFile, VirtualFile, copy};
 
 /// Files that stay cached after they were closed.
-const MOST_RECENT: usize = 16;
+const MAX_RECENT: usize = 16;
 /// Bytes that the kernel may read ahead when a program looks at the header of a file.
 const HEAD_BYTES: u64 = 1 << 17;
 /// Inode number of the folder.
@@ -263,7 +263,7 @@ impl Tree {
     fn keep(&self, opened: Bytes) -> Bytes {
         let mut recent = lock(&self.recent);
         recent.push_back(opened.clone());
-        let oldest = if recent.len() > MOST_RECENT { recent.pop_front() } else { None };
+        let oldest = if recent.len() > MAX_RECENT { recent.pop_front() } else { None };
         drop(recent);
         // Freed after the lock is released.
         drop(oldest);

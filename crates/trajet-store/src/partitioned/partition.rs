@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trajet_formats::h5md::Description;
-use trajet_formats::{Atoms, Extra};
+use trajet_formats::{Atoms, Extra, Message};
 
 use crate::StoreFiles;
 use trajet_files::FrameIndex;
@@ -40,10 +40,10 @@ pub struct Partition {
     pub filled: bool,
     /// Advice for messages about a file of a part that another program has changed.
     pub remedy: String,
-    /// Remarks that are stored with the partition ([`trajet_formats::remarks`]).
-    pub stored_remarks: Vec<String>,
-    /// Remarks on the files that were partitioned, which a reader of a whole copy produces itself.
-    pub on_files: Vec<String>,
+    /// Messages that are stored with the partition ([`trajet_formats::messages`]).
+    pub stored_messages: Vec<Message>,
+    /// Messages on the files that were partitioned, which a reader of a whole copy produces itself.
+    pub on_files: Vec<Message>,
 }
 
 /// A part of a partitioned trajectory: the files that hold some of its atoms.
@@ -51,7 +51,7 @@ pub struct Partition {
 pub struct Part {
     /// Name of the part, for messages.
     pub name: String,
-    /// Number of its storage tier, below [`crate::MOST_TIERS`].
+    /// Number of its storage tier, below [`crate::MAX_TIERS`].
     pub tier: u8,
     /// Files of the part, one per segment.
     pub paths: Vec<PathBuf>,

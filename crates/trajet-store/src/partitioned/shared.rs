@@ -18,10 +18,10 @@ use super::metadata_file::MetadataFile;
 use super::partition::{Part, Partition};
 use super::shares::{AtomMap, Share};
 use crate::StoreFiles;
-use crate::manifest::MOST_TIERS;
+use crate::manifest::MAX_TIERS;
 
 /// Number of files of all parts that stay open: each thread reads one of every part, and some systems allow 256.
-const MOST_OPEN_OF_PARTS: usize = 3 * chain::MOST_OPEN;
+const MAX_OPEN_OF_PARTS: usize = 3 * chain::MAX_OPEN;
 
 /// Kinds of labels under which bytes are counted ([`Meter::by_label`]).
 pub(super) const BY_TIER: usize = 0;
@@ -90,11 +90,11 @@ impl PartitionShared {
                     "{described} of the {found} files of {name} are described"
                 )));
             }
-            if usize::from(part.tier) >= MOST_TIERS {
+            if usize::from(part.tier) >= MAX_TIERS {
                 return Err(fault(format!("{} lies on tier {}", part.name, part.tier)));
             }
         }
-        let own_handles = || Arc::new(Handles::new(MOST_OPEN_OF_PARTS.max(parts.len())));
+        let own_handles = || Arc::new(Handles::new(MAX_OPEN_OF_PARTS.max(parts.len())));
         // These options must not change the frames of parts, which are recorded.
         let options = OpenOptions {
             handles: Some(options.handles.clone().unwrap_or_else(own_handles)),
@@ -188,7 +188,7 @@ impl PartitionShared {
 
     /// Counts bytes that were read from a part.
     pub(super) fn count_bytes(&self, part: usize, bytes: u64, meter: &mut Meter) {
-        meter.labels_of(BY_TIER, MOST_TIERS)[usize::from(self.parts[part].tier)] += bytes;
+        meter.labels_of(BY_TIER, MAX_TIERS)[usize::from(self.parts[part].tier)] += bytes;
         meter.labels_of(BY_PART, self.parts.len())[part] += bytes;
     }
 

@@ -72,7 +72,7 @@ fn frame_source(chain: &Arc<Chain>, sizes: Option<Vec<u64>>) -> FrameSource {
     let (times, steps) = (chain.times().into_owned(), chain.steps().into_owned());
     let chain = Arc::clone(chain);
     let open = Box::new(move || Ok(Arc::clone(&chain)));
-    FrameSource { moments: Arc::new(Moments { times, steps }), sizes, remarks: Vec::new(), open }
+    FrameSource { moments: Arc::new(Moments { times, steps }), sizes, messages: Vec::new(), open }
 }
 
 /// A chain and its copy in a format: the bytes, and the sizes of the frames.

@@ -129,7 +129,7 @@ impl Made {
         let (n_atoms, format) = (chain.n_atoms(), chain.format());
         let remedy = "divide it again".to_owned();
         let index = index.into();
-        let (filled, stored_remarks) = (false, Vec::new());
+        let (filled, stored_messages) = (false, Vec::new());
         let partition = Partition {
             files: None,
             n_atoms,
@@ -139,7 +139,7 @@ impl Made {
             parts,
             filled,
             remedy,
-            stored_remarks,
+            stored_messages,
             on_files: Vec::new(),
         };
         Made { _folder: folder, whole, manifest, partition }

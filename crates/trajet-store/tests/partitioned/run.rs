@@ -97,7 +97,7 @@ fn partition_of(made: &Made) -> Partition {
         parts: vec![part(0..3), part(3..7)],
         filled: false,
         remedy: String::new(),
-        stored_remarks: Vec::new(),
+        stored_messages: Vec::new(),
         on_files: Vec::new(),
     }
 }
@@ -118,8 +118,8 @@ fn a_part_of_a_partitioned_trajectory_costs_what_its_file_costs() {
         let atoms = AtomList((first..first + 4).collect());
         let reference = Numbers(made.positions[9..21].iter().copied().map(f64::from).collect());
         let main = Group { atoms, reference, weights: None };
-        let (groups, fit) = (Vec::new(), Fit::Superposition);
-        let request = Request { main, groups, fit, average: false };
+        let (groups, orders, fit) = (Vec::new(), Vec::new(), Fit::Superposition);
+        let request = Request { main, groups, orders, fit, average: false };
         let pass = request.plan(chain.n_atoms()).unwrap();
         let (frames, budget) = (Frames::all(2000), Budget { threads: 1, task_frames: Some(300) });
         let done = run(&chain, &frames, pass, budget, &mut Quiet);

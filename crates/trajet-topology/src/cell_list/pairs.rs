@@ -25,7 +25,7 @@ const WIDEST: f64 = 4.0;
 /// Relative slack of sums of reaches in f32.
 const REACH_SLACK: f64 = 4e-6;
 /// Least reach (Å); squares of smaller ones are not accurate in f32.
-const LEAST_REACH: f64 = 1e-15;
+const MIN_REACH: f64 = 1e-15;
 /// Pairs that are compared before those in range are sorted out, unless one atom has more.
 const BATCH: usize = 4096;
 
@@ -253,7 +253,7 @@ impl<'a> Comparison<'a> {
         reaches.extend(atoms.iter().map(|&atom| range.reaches[atom as usize]));
         rough_reaches.extend(reaches.iter().map(|&reach: &f64| {
             let reach = (range.factor * reach).abs() + slack;
-            (reach * (1.0 + REACH_SLACK) + LEAST_REACH) as f32
+            (reach * (1.0 + REACH_SLACK) + MIN_REACH) as f32
         }));
         rough_reaches.resize(atoms.len() + LANES, 0.0);
         let above = range.above;

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use trajet_formats::{Code, Message};
+
 use super::fields::{Fields, integer, number, text};
 use super::tokens::Value;
 use crate::elements::symbol;
@@ -273,11 +275,11 @@ impl<'a> Atoms<'a> {
             types.as_ref().map(|types| types.map(|text| symbol(text).unwrap_or("").into()));
         let has_chains = has(Item::AuthAsym) || has(Item::LabelAsym);
         let has_codes = has(Item::InsertionCode);
-        let mut remarks = Vec::new();
+        let mut messages = Vec::from_iter(self.unnumbered.message());
         if self.has_other_models {
-            remarks.push("the file has several models, of which the first is read".to_owned());
+            let text = "the file has several models, of which the first is read";
+            messages.push(Code::SeveralModels.message(text));
         }
-        let warnings = self.unnumbered.warnings();
         let segment_ids = self.segments.finish();
         let topology = Topology {
             atoms: crate::Atoms {
@@ -306,8 +308,7 @@ impl<'a> Atoms<'a> {
                     false => segment_ids.map(|_| UNNAMED_SEGMENT.to_owned()),
                 },
             },
-            remarks,
-            warnings,
+            messages,
             ..Topology::default()
         };
         let positions = self.with_positions.then_some(self.positions);
@@ -345,13 +346,13 @@ impl Unnumbered {
         number
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn message(&self) -> Option<Message> {
         let text = format!(
             "{} residues have no number: they are divided where the name of an atom repeats, and numbered from 1 or \
              from the residue before in their chain",
             self.n
         );
-        (self.n > 0).then_some(text).into_iter().collect()
+        (self.n > 0).then(|| Code::ResidueNumbers.message(text))
     }
 }
 

@@ -30,7 +30,7 @@ const ITEMS: [&str; 19] = [
 ];
 const SYMMETRY: [&str; 2] = ["ptnr1_symmetry", "ptnr2_symmetry"];
 /// Maximal number of alternate locations of an atom.
-const MOST_LOCATIONS: usize = 8;
+const MAX_LOCATIONS: usize = 8;
 /// Number of items of a partner.
 const N_EACH: usize = 9;
 
@@ -122,7 +122,7 @@ impl<'a> Links<'a> {
                         && partner.alt_loc.is_none_or(|alt_loc| atoms.alt_loc(atom) == alt_loc)
                 };
                 // More are no alternate locations, but atoms that cannot be known apart.
-                let is_clear = same_name.len() <= MOST_LOCATIONS;
+                let is_clear = same_name.len() <= MAX_LOCATIONS;
                 let candidates = same_name.iter().copied().take_while(|_| is_clear);
                 candidates.filter(chosen).collect::<Vec<_>>()
             });

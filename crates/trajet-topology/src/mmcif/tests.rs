@@ -51,11 +51,9 @@ fn columns_are_those_of_the_first_model() {
     assert_eq!(topology.bonds, None);
     // The disulfide at location A, and the covalent bond of both locations.
     assert_eq!(topology.connections.as_ref().unwrap().pairs(), [[0, 1], [0, 2], [1, 4]]);
-    let remarks = topology.remarks.join("\n");
-    assert!(
-        remarks.contains("several models") && remarks.contains("2 covalent links"),
-        "{remarks}"
-    );
+    let [models, links] = &topology.messages[..] else { panic!("{:?}", topology.messages) };
+    assert_eq!((models.code, links.code), (Code::SeveralModels, Code::BondsLeftOut));
+    assert!(links.text.starts_with("2 covalent links"), "{links}");
     assert_eq!(read(SMALL.as_bytes(), false).unwrap().positions, None);
 }
 
@@ -76,8 +74,8 @@ fn cells_of_crystals_are_no_boxes() {
         }
         let structure = stating("'P 21 21 21'");
         assert_eq!(structure.cell, None);
-        let remarks = structure.topology.remarks.join("\n");
-        assert!(remarks.contains("_cell is the unit cell of a crystal (P 21 21 21)"), "{remarks}");
+        let message = crystal::message("the table _cell", "P 21 21 21");
+        assert!(structure.topology.messages.contains(&message));
     }
 }
 
@@ -171,7 +169,7 @@ fn numbers_of_the_archive_divide_residues_of_one_number() {
     assert_eq!(topology.atoms.residues, [0, 0, 1, 2, 3]);
     assert_eq!(topology.residues.numbers, [17, 17, 18, 1]);
     assert_eq!(topology.connections.unwrap().pairs(), [[0, 2]]);
-    assert_eq!(topology.warnings, Vec::<String>::new());
+    assert_eq!(topology.messages, []);
 }
 
 #[test]
@@ -192,11 +190,9 @@ fn residues_without_a_number_are_divided_by_names() {
     let topology = read_text(&table(&columns, &rows)).topology;
     assert_eq!(topology.atoms.residues, [0, 0, 1, 1, 1, 2, 3, 4, 5]);
     assert_eq!(topology.residues.numbers, [5, 1, 2, 3, 1, 2]);
-    assert!(
-        topology.warnings[0].starts_with("5 residues have no number"),
-        "{:?}",
-        topology.warnings
-    );
+    let message = &topology.messages[0];
+    assert_eq!(message.code, Code::ResidueNumbers);
+    assert!(message.text.starts_with("5 residues have no number"), "{message}");
 }
 
 #[test]
@@ -210,7 +206,7 @@ fn links_between_atoms_of_ambiguous_names_are_left_out() {
     text.push_str(&"C A 1\n".repeat(1000));
     let topology = read_text(&text).topology;
     assert_eq!((topology.n_atoms(), topology.connections), (1000, None));
-    assert!(topology.remarks[0].contains("1 covalent links are left out"));
+    assert!(topology.messages[0].text.starts_with("1 covalent links are left out"));
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! The bonds of CONECT records.
 
+use trajet_formats::{Code, Message};
+
 use super::numbers::{SERIAL, Serials, hybrid_36};
 use crate::error::reserve;
 use crate::text::{Lines, integer};
@@ -56,20 +58,19 @@ impl Connections {
         serials: &Serials,
         topology: &mut Topology,
     ) -> Result<(), TopologyError> {
-        let Topology { bonds, remarks, warnings, .. } = topology;
-        *bonds = self.pairs_of(serials, remarks, warnings)?;
+        let Topology { bonds, messages, .. } = topology;
+        *bonds = self.pairs_of(serials, messages)?;
         Ok(())
     }
 
     fn pairs_of(
         self,
         serials: &Serials,
-        remarks: &mut Vec<String>,
-        warnings: &mut Vec<String>,
+        messages: &mut Vec<Message>,
     ) -> Result<Option<Bonds>, TopologyError> {
         if let Some(line) = self.malformed {
-            let text = "the CONECT record is malformed; no bonds are read";
-            warnings.push(format!("line {line}: {text}"));
+            let text = format!("line {line}: the CONECT record is malformed; no bonds are read");
+            messages.push(Code::BondsNotRead.message(text));
             return Ok(None);
         }
         if self.pairs.is_empty() {
@@ -84,7 +85,8 @@ impl Connections {
             _ => None,
         };
         if let Some(reason) = reason {
-            warnings.push(format!("CONECT records are not read, as {reason}: no bonds are known"));
+            let text = format!("CONECT records are not read, as {reason}: no bonds are known");
+            messages.push(Code::BondsNotRead.message(text));
             return Ok(None);
         }
         let index = SerialIndex::new(&serials.serials)?;
@@ -98,10 +100,10 @@ impl Connections {
                     for (found, serial) in [a, b].into_iter().zip(pair) {
                         match found {
                             Found::Several => {
-                                warnings.push(format!(
+                                messages.push(Code::BondsNotRead.message(format!(
                                     "no bonds are read: CONECT names atom {serial}, which several \
                                      atoms are"
-                                ));
+                                )));
                                 return Ok(None);
                             }
                             Found::None => unknown = unknown.or(Some(serial)),
@@ -113,7 +115,7 @@ impl Connections {
         }
         if let Some(serial) = unknown {
             let text = format!("bonds of CONECT records to no atom, as {serial}, are left out");
-            remarks.push(text);
+            messages.push(Code::BondsLeftOut.message(text));
         }
         Ok(Some(Bonds::new(bonds)))
     }

@@ -10,7 +10,7 @@ use crate::text::integer;
 /// Residue numbers are given modulo this.
 const MODULUS: i64 = 10_000;
 /// A residue number that is smaller than the last by more than this has been wrapped.
-const LEAST_FALL: i64 = MODULUS / 2;
+const MIN_FALL: i64 = MODULUS / 2;
 /// The columns of serial numbers.
 pub(super) const SERIAL: Range<usize> = 6..11;
 /// The first number that is given to atoms without a readable serial number.
@@ -134,9 +134,9 @@ impl ResidueNumbers {
 
 /// Returns a residue number, beyond 9,999 if it was wrapped there.
 fn continued(last: i64, number: i64) -> i64 {
-    match last - number <= LEAST_FALL {
+    match last - number <= MIN_FALL {
         true => number,
-        false => number + (last - number - LEAST_FALL + MODULUS - 1) / MODULUS * MODULUS,
+        false => number + (last - number - MIN_FALL + MODULUS - 1) / MODULUS * MODULUS,
     }
 }
 

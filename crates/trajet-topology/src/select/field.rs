@@ -88,7 +88,14 @@ impl TextField {
             TextField::RecordType => {
                 of_atoms(present(atoms.record_types.as_ref(), "record types")?)
             }
-            TextField::Chain => of_atoms(present(atoms.chains.as_ref(), "chain identifiers")?),
+            TextField::Chain => {
+                let has_segments = topology.segments.ids.values().iter().any(|id| !id.is_empty());
+                let name = match has_segments {
+                    true => "chain identifiers (for segments write `segid`)",
+                    false => "chain identifiers",
+                };
+                of_atoms(present(atoms.chains.as_ref(), name)?)
+            }
             TextField::AltLoc => of_atoms(present(atoms.alt_locs.as_ref(), "alternate locations")?),
             TextField::MoleculeType => of_atoms(&molecules(topology)?.types),
             TextField::ResidueName => {

@@ -163,11 +163,22 @@ pub(super) fn ends_values(word: &str) -> bool {
     matches!(word, "(" | ")" | "and" | "or") || keyword(word).is_some()
 }
 
-/// Returns the name that is most like a word, if any is.
+/// Words of VMD, PyMOL and mdtraj, with ours.
+const OF_OTHERS: &[(&str, &str)] = &[
+    ("chain", "chainID"),
+    ("segname", "segid"),
+    ("resn", "resname"),
+    ("resSeq", "resid"),
+    ("serial", "id"),
+    ("symbol", "element"),
+];
+
+/// Returns the name that means the same as a word of another program, or is most like the word, if any is.
 pub(super) fn most_similar(
     word: &str,
     names: impl Iterator<Item = &'static str>,
 ) -> Option<&'static str> {
+    let word = OF_OTHERS.iter().find(|(theirs, _)| *theirs == word).map_or(word, |(_, ours)| ours);
     let most = match word.chars().count() {
         0..=2 => 0,
         3..=5 => 1,

@@ -194,6 +194,8 @@ fn what_the_topology_lacks_is_an_error() {
         try_select("name NONE and element C").unwrap_err().to_string(),
         "the topology has no elements, which the selection compares"
     );
+    let chains = try_select("chainID A").unwrap_err().to_string();
+    assert!(chains.contains("chain identifiers (for segments write `segid`)"), "{chains}");
     assert_eq!(try_select("group none"), Err(SelectError::UnknownGroup { name: "none".into() }));
     let moving = Selection::parse("prop x > 1").unwrap();
     assert_eq!(moving.evaluate(&topology(), None), Err(SelectError::NoPositions));
@@ -227,6 +229,8 @@ fn periodic_images_count_in_every_region() {
 fn an_error_points_at_the_word() {
     for (text, word, message) in [
         ("nam CA", "nam", "unknown keyword; did you mean `name`? at `nam`"),
+        ("chain A", "chain", "unknown keyword; did you mean `chainID`? at `chain`"),
+        ("serial 5", "serial", "unknown keyword; did you mean `id`? at `serial`"),
         ("name CA and Protein", "Protein", "unknown keyword; did you mean `protein`? at `Protein`"),
         ("name and resid 1", "and", "expected a value, which is no keyword at `and`"),
         ("name CA resid 1", "resid", "expected `and`, `or` or the end of the selection at `resid`"),

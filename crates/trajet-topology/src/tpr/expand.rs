@@ -1,5 +1,7 @@
 //! From molecule types and blocks to atoms: the rows of one molecule are repeated by copies of memory.
 
+use trajet_formats::Code;
+
 use super::molecules::{Block, MoleculeType, System};
 use crate::elements::symbol_of_number;
 use crate::error::{repeat_tail, reserve};
@@ -37,7 +39,7 @@ struct Rows {
 
 /// Pairs of atoms per byte of the file. Molecules of one kind are stored once: a few thousand atoms, each bonded to all
 /// others, in a few thousand molecules would fill the memory of any machine.
-const MOST_PAIRS_PER_BYTE: usize = 8;
+const MAX_PAIRS_PER_BYTE: usize = 8;
 
 /// Returns the topology of all molecules of a file of `n_bytes` bytes.
 pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, TopologyError> {
@@ -47,7 +49,7 @@ pub(super) fn topology(system: &System<'_>, n_bytes: usize) -> Result<Topology, 
         (kind.bonds.len() + kind.connections.len()).saturating_mul(block.n_molecules)
     };
     let n_pairs = system.blocks.iter().map(pairs_of).fold(0, usize::saturating_add);
-    if n_pairs > n_bytes.saturating_mul(MOST_PAIRS_PER_BYTE) {
+    if n_pairs > n_bytes.saturating_mul(MAX_PAIRS_PER_BYTE) {
         let reason = format!("{n_pairs} bonds among {n_atoms} atoms in a file of {n_bytes} bytes");
         return Err(TopologyError::MalformedBinary(0, reason));
     }
@@ -188,9 +190,10 @@ impl Rows {
         let codes = Some(self.insertion_codes.finish()).filter(|column| !is_empty(column));
         let are_atoms = |kinds: &[Particle]| kinds.iter().all(|&kind| kind == Particle::Atom);
         let particles = Some(self.particles).filter(|kinds| !are_atoms(kinds));
-        let mut remarks = Vec::new();
+        let mut messages = Vec::new();
         if n_intermolecular > 0 {
-            remarks.push("interactions between molecules are not counted as bonds".to_owned());
+            let text = "interactions between molecules are not counted as bonds";
+            messages.push(Code::BondsLeftOut.message(text));
         }
         Ok(Topology {
             atoms: Atoms {
@@ -218,7 +221,7 @@ impl Rows {
             }),
             bonds: Some(Bonds::new(self.bonds)),
             connections: Some(Bonds::new(self.connections)),
-            remarks,
+            messages,
             ..Topology::default()
         })
     }

@@ -73,7 +73,7 @@ fn columns_are_those_of_the_file() {
     let connections = topology.connections.unwrap();
     assert_eq!(connections.pairs()[..4], [[3, 6], [4, 6], [5, 6], [7, 10]]);
     assert_eq!(connections.len(), 3 * 3);
-    assert_eq!(topology.remarks.len(), 1, "{:?}", topology.remarks);
+    assert_eq!(topology.messages.len(), 1, "{:?}", topology.messages);
 }
 
 #[test]

@@ -17,6 +17,7 @@ from trajet.cli.store.inspect import echo, exit_with_problems, say_entry
 from trajet.cli.store.mount import mount
 from trajet.cli.store.watch import watch
 from trajet.cli.terminal import progress
+from trajet.cli.translation import line_of
 from trajet.conversion import convert
 from trajet.dataset import split_path
 from trajet.pools import shared
@@ -90,7 +91,7 @@ def add(
         done = at.add(name, opened, profile=chosen, threads=how.threads, progress=show)
     if not quiet:
         echo(options.notes(opened, ()))
-        _say_remarks(done)
+        _say_messages(done)
         say_entry(at, name)
 
 
@@ -121,12 +122,12 @@ def append(
     with progress("append", " frames", quiet=quiet) as show:
         done = at.append(name, opened, threads=how.threads, progress=show)
     if not quiet:
-        _say_remarks(done)
+        _say_messages(done)
         click.echo(f"{name}: {done.n_frames} frames added, {at.show(name).n_frames} in all")
 
 
-def _say_remarks(done: Divided) -> None:
-    echo([f"note: {remark}" for remark in done.remarks])
+def _say_messages(done: Divided) -> None:
+    echo([line_of(one) for one in done.messages])
 
 
 @store.command()
@@ -363,7 +364,7 @@ def retag(name: str, folder: str, profile: str, threads: int | None, quiet: bool
     with progress("retag", " frames", quiet=quiet) as show:
         done = at.retag(name, Profile.load(profile), threads=threads, progress=show)
     if not quiet:
-        _say_remarks(done)
+        _say_messages(done)
         say_entry(at, name)
 
 

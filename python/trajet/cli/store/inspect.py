@@ -14,8 +14,9 @@ from trajet.cli import options
 from trajet.cli.command import command
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.store import arguments
-from trajet.cli.tables import escaped, lines_of
 from trajet.cli.terminal import progress
+from trajet.cli.translation import as_options
+from trajet.quoting import escaped, lines_of
 from trajet.result import json_object
 from trajet.store.access_log import Statistics
 from trajet.store.catalog import Store
@@ -69,7 +70,7 @@ def _for_each(
 def exit_with_problems(problems: Sequence[str]) -> None:
     """Print problems on standard error; if there are any, exit with code 1."""
     for problem in problems:
-        click.echo(f"trajet: {escaped(' '.join(problem.split()))}", err=True)
+        click.echo(f"trajet: {as_options(escaped(' '.join(problem.split())))}", err=True)
     if problems:
         raise click.exceptions.Exit(1)
 

@@ -9,7 +9,7 @@ import click
 
 from trajet.cli import options
 from trajet.cli.command import command
-from trajet.cli.tables import escaped
+from trajet.quoting import escaped
 from trajet.store.catalog import Store
 
 

@@ -9,8 +9,9 @@ from trajet.cli import options
 from trajet.cli.command import command
 from trajet.cli.open_options import opening
 from trajet.cli.store import arguments
-from trajet.cli.tables import escaped, one_line
 from trajet.cli.terminal import progress
+from trajet.cli.translation import error_line
+from trajet.quoting import escaped
 from trajet.store.catalog import Store
 from trajet.store.profile import Profile
 from trajet.store.watch import Watch
@@ -78,7 +79,7 @@ def _look(at: Watch, *, quiet: bool) -> bool:
         for arrival in at.look(show):
             if arrival.error is not None:
                 failed = True
-                click.echo(f"trajet: {one_line(arrival.error)}", err=True)
+                click.echo(f"trajet: {error_line(arrival.error)}", err=True)
             elif not quiet:
                 line = f"{arrival.path}: {arrival.frames} frames added to {arrival.name}"
                 click.echo(escaped(line))

@@ -18,7 +18,7 @@ from trajet._trajet import MissingPackageError, WorkerError, available_threads
 from trajet.output import folder_in
 
 if TYPE_CHECKING:
-    from distributed import Client, LocalCluster
+    from distributed import Client, LocalCluster, Security
     from tornado.platform.asyncio import BaseAsyncIOLoop as IOLoop
 
 
@@ -86,10 +86,10 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
         return module.LocalCluster(
             n_workers=workers,
             threads_per_worker=threads,
-            # TLS with a certificate in memory. Without it, other users could send code to run.
+            # Without TLS, other users could send code to run.
             host="127.0.0.1",
             protocol="tls://",
-            security=module.Security.temporary(),
+            security=_security(module, folder),
             # Each has a small HTTP server in any case: any free port of this machine alone.
             dashboard_address=None,
             scheduler_kwargs={
@@ -101,7 +101,6 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
             loop=loop,
             preload="trajet.pools.dask.worker_preload",
             local_directory=str(folder),
-            # OpenSSL reads certificates from files: a killed worker must leave none behind.
             env={"TMPDIR": str(folder)},
         )
 
@@ -113,6 +112,7 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
         # By default workers share a folder that another user may have made; what they spill there
         # is read back as pickles. This folder also removes the files of killed workers.
         dask.config.set({"temporary-directory": str(folder)}),
+        _without_broken_handshakes(),
     ):
         cluster = _start_cluster(partial(make, folder))
         with (
@@ -124,6 +124,37 @@ def _cluster(module: ModuleType, workers: int, threads: int) -> Iterator["Client
             _killed_if_interrupted(cluster, folder),
         ):
             yield client
+
+
+@contextmanager
+def _without_broken_handshakes() -> Iterator[None]:
+    """Do not log connections that workers begin and break off as they end."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return "TLS handshake failed" not in record.getMessage()
+
+    log = logging.getLogger("distributed.comm.tcp")
+    log.addFilter(is_other)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_other)
+
+
+def _security(module: ModuleType, folder: Path) -> "Security":
+    """Return a new key and its certificate, in files of a folder that only this user can read.
+
+    OpenSSL reads files. Dask makes them anew for each connection if it has the texts, in the folder
+    of temporary files, where a process that is ended leaves them.
+    """
+    security: Security = module.Security.temporary()
+    for role in ("client", "scheduler", "worker"):
+        for name in ("tls_ca_file", f"tls_{role}_key", f"tls_{role}_cert"):
+            path = folder / f"{name}.pem"
+            if not path.exists():
+                path.write_text(getattr(security, name), encoding="ascii")
+            setattr(security, name, str(path))
+    return security
 
 
 @contextmanager

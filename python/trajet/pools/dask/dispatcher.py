@@ -20,7 +20,7 @@ from trajet.pools.timing import RunTiming, partial_outcome
 from trajet.report_entries import Place, RepeatedEntry
 
 # Bytes of tasks that are sent to the scheduler at once; Dask warns of more than 10 MB.
-_MOST_SENT = 4 << 20
+_MAX_SENT = 4 << 20
 # Seconds of a batch: some thirty times what its messages cost; and for each worker, so that a
 # thousand workers send a thousand messages a second.
 _BATCH = 0.5
@@ -39,7 +39,6 @@ class Dispatcher(Submissions[BatchResult]):
         timing: RunTiming,
         pins: dict[int, str],
     ) -> None:
-        """Submit nothing yet; the tasks of `pins` are for these workers alone."""
         self._part, self._timing = part, timing
         self._frame_bytes: int = sum(section.shape[1] for section in part.sections)
         dispatch = Dispatch(
@@ -95,7 +94,7 @@ class Dispatcher(Submissions[BatchResult]):
             tasks = self._tasks[copy.task : copy.task + one.n_tasks]
             texts = [self._part.task_bytes(task) for task in tasks]
             n_bytes = sum(map(len, texts))
-            if message and size + n_bytes > _MOST_SENT:
+            if message and size + n_bytes > _MAX_SENT:
                 yield message
                 message, size = [], 0
             batch = BatchSpec(texts, [task.n_frames for task in tasks], one.most_seconds)
@@ -136,7 +135,7 @@ class Dispatcher(Submissions[BatchResult]):
         else:
             seconds = answer.end - answer.begin
             instructions = self._dispatch.finished(
-                *(sent.copy, answer.address, seconds, answer.n_done, answer.error)
+                sent.copy, answer.address, seconds, answer.n_done, answer.error
             )
             if answer.error is not None:
                 failed = sent.tasks[answer.n_done]

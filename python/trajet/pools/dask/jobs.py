@@ -53,7 +53,6 @@ class _JobDispatcher(Submissions[JobAnswer], Generic[Outcome]):
         take: TakeResult[Outcome],
         history: History | None,
     ) -> None:
-        """Submit nothing yet."""
         self._jobs, self._threads, self._take_result = jobs, threads, take
         self._frames_done = 0
         # Files without frames have jobs too.

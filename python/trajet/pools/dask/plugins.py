@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 # State changes that are kept of a run: those of about 16,000 tasks.
-MOST_CHANGES = 100_000
+MAX_CHANGES = 100_000
 
 # Seconds after which a worker sends the progress of a task, and for each worker, so that the
 # calling process is not busy with it; and the factor by which the time to the next message grows.
@@ -308,7 +308,10 @@ def do(name: str, batch: BatchSpec, first: tuple[int, int]) -> BatchResult | Non
         error,
         begin,
         end,
-        *(os.uname().nodename, os.getpid(), get_worker().address, threading.get_ident()),
+        os.uname().nodename,
+        os.getpid(),
+        get_worker().address,
+        threading.get_ident(),
     )
 
 
@@ -364,7 +367,7 @@ class StateChange(NamedTuple):
 class SchedulerRecord(NamedTuple):
     """State changes that the scheduler has seen in a run."""
 
-    # up to MOST_CHANGES
+    # up to MAX_CHANGES
     changes: list[StateChange]
     left_out: int
     # by the scheduler's clock: when a task was given to a worker and when its result was there
@@ -398,7 +401,7 @@ class Recorder(SchedulerPlugin):  # type: ignore[misc]
         elif finish == "memory":
             self.record.spans[place] = (self._given.get(place, now), now)
         changes, left_out, _spans = self.record
-        if len(changes) < MOST_CHANGES:
+        if len(changes) < MAX_CHANGES:
             state = self._scheduler.tasks.get(key)
             worker = state and state.processing_on
             changes.append(StateChange(now, place, start, finish, worker and worker.address))

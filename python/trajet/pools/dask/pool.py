@@ -97,7 +97,6 @@ class DaskPool(MappingPool, Pool):
     wait_for_workers: float = 60.0
 
     def __post_init__(self) -> None:
-        """Check the arguments."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -107,9 +106,11 @@ class DaskPool(MappingPool, Pool):
             known = " or ".join(get_args(Scheduling))
             raise ValueError(f"scheduling must be {known}, not {self.scheduling}")
         if not hasattr(self.client, "submit"):
+            given = f"n_workers={self.client}" if isinstance(self.client, int) else "SCHEDULER"
+            given = repr(self.client) if isinstance(self.client, str) else given
             raise TypeError(
-                "DaskPool takes a distributed.Client, as in DaskPool(Client('tcp://node17:8786')),"
-                f" not {self.client!r}"
+                f"DaskPool takes a distributed.Client, not {self.client!r}: write"
+                f" tj.DaskPool(Client({given})), after from distributed import Client"
             )
         if self.client.asynchronous:
             raise ValueError("the client is asynchronous: make one without that option")

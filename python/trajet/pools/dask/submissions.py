@@ -88,7 +88,6 @@ class Submissions(ABC, Generic[_Answer]):
         dispatch: Dispatch,
         tasks: Sequence[Task],
     ) -> None:
-        """Submit nothing yet."""
         self._client, self._workers, self._name = client, workers, name
         self._dispatch, self._tasks = dispatch, tasks
         # No SimpleQueue: one that waits some time, and meets a signal then, may wait for ever.

@@ -4,11 +4,14 @@ import logging
 import signal
 
 # Beginnings of messages on what the program that owns the cluster handles: errors of tasks, the end
-# of its scheduler, which may come between two heartbeats of a worker, and tasks that a worker had
-# begun when it was closed.
+# of its scheduler, which may come between two heartbeats of a worker, and tasks, transfers and the
+# start of our plugin that a worker had begun when it was closed.
 _OF_THE_PROGRAM = (
-    *("Compute Failed", "Failed to communicate with scheduler during heartbeat"),
+    "Compute Failed",
+    "Failed to communicate with scheduler during heartbeat",
     "Async instruction for ",
+    "failed during get data with ",
+    "Worker plugin trajet-",
 )
 
 

@@ -160,7 +160,6 @@ class Run:
     """A run that is registered with the scheduler and the workers until it ends."""
 
     def __init__(self, client: "Client") -> None:
-        """Register the run; from then on the scheduler records the states of its tasks."""
         self._client = client
         self._name = f"trajet-{secrets.token_hex(6)}"
         self._passes = 0

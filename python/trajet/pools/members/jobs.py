@@ -36,7 +36,7 @@ from trajet.report_entries import RunReport
 Drive: TypeAlias = "Callable[[int, Pool], None]"
 
 # Members that are open at a time: at least, for each worker, and at most.
-_OPEN, _OPEN_OF_WORKER, _MOST_OPEN = 24, 2, 128
+_OPEN, _OPEN_OF_WORKER, _MAX_OPEN = 24, 2, 128
 
 
 class MembersOnJobs:
@@ -63,7 +63,7 @@ class MembersOnJobs:
         self._most, self._n_tasks = 0, list[int]()
         # Members that are not begun, and how many are open.
         self._unopened, self._n_open = deque(largest_first(sizes)), 0
-        self._drivers = ThreadPoolExecutor(_MOST_OPEN)
+        self._drivers = ThreadPoolExecutor(_MAX_OPEN)
         self._events: Queue[int | Submission] = Queue()
         # Ends of submissions that drivers wait for; none is added when all are stopped.
         self._waiting, self._is_stopped = set[Future[None]](), False
@@ -128,7 +128,7 @@ class MembersOnJobs:
         if n_workers == self.n_workers:
             return
         self.n_workers = n_workers
-        self._most = min(max(_OPEN, _OPEN_OF_WORKER * n_workers), _MOST_OPEN)
+        self._most = min(max(_OPEN, _OPEN_OF_WORKER * n_workers), _MAX_OPEN)
         least = self._queue.set_limits(n_workers, self._most)
         self._n_tasks = task_counts(self._sizes, n_workers, least)
 

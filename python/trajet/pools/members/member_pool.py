@@ -20,7 +20,7 @@ from trajet.report_entries import RunReport
 # of each other.
 TASKS_OF_WORKER = 16
 # Bytes of a task below which its overhead would count.
-LEAST_BYTES = 256 * 1024
+MIN_BYTES = 256 * 1024
 
 
 class StoppedError(Exception):
@@ -40,10 +40,10 @@ def task_counts(sizes: Sequence[float | None], n_workers: int, least: int = 1) -
         Tasks of each member at least, unless they were too small.
     """
     n_tasks = n_workers * TASKS_OF_WORKER
-    large = max([n_tasks * LEAST_BYTES, *(size for size in sizes if size is not None)])
+    large = max([n_tasks * MIN_BYTES, *(size for size in sizes if size is not None)])
     each = [large if size is None else size for size in sizes]
-    unit = max(sum(each) / n_tasks, LEAST_BYTES)
-    return [max(1, math.ceil(size / unit), min(least, int(size // LEAST_BYTES))) for size in each]
+    unit = max(sum(each) / n_tasks, MIN_BYTES)
+    return [max(1, math.ceil(size / unit), min(least, int(size // MIN_BYTES))) for size in each]
 
 
 def largest_first(sizes: Sequence[float | None]) -> list[int]:

@@ -64,7 +64,6 @@ class MemberTasks:
     history: History = field(default_factory=History)
 
     def __reduce__(self) -> "tuple[type[MemberTasks], tuple[()]]":
-        """Return what workers need."""
         return MemberTasks, ()
 
     def begin(self) -> "MemberTaskWorker":
@@ -142,7 +141,6 @@ class Submission:
     end: "Future[None]" = field(default_factory=Future)
 
     def __post_init__(self) -> None:
-        """All tasks are left."""
         self.left = set(range(len(self.jobs)))
 
     def take_result(self, number: int, done: JobResult[TaskResult]) -> bool:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from trajet import signals
 from trajet._trajet import MissingPackageError, WorkerError
+from trajet.pools.portable import as_worker_error
 from trajet.pools.shared import path_of, temporary_file
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ _LOOKS = 50
 _FIRST_SLEEP = 5e-5
 _LONGEST_SLEEP = 1e-3
 # Bytes of one transfer: MPI counts up to 2^31.
-MOST_BYTES = 2**28
+MAX_BYTES = 2**28
 # MPICH 4.0 (Debian 12) lets windows of two ranks overlap if their size is no multiple of 16 bytes;
 # this size also keeps writes of two ranks in different cache lines.
 _WINDOW_BYTES = 64
@@ -167,8 +168,8 @@ class Communicator:
         return Message(header[0]), body.tobytes()
 
     def _pass_on(self, body: NDArray[np.uint8]) -> None:
-        for begin in range(0, len(body), MOST_BYTES):
-            self.comm.Bcast(body[begin : begin + MOST_BYTES], 0)
+        for begin in range(0, len(body), MAX_BYTES):
+            self.comm.Bcast(body[begin : begin + MAX_BYTES], 0)
 
     def agree(self, place: int | None, error: BaseException | None) -> BaseException | None:
         """Return the error of the lowest `place` of any rank, the same on all ranks, or None."""
@@ -290,5 +291,5 @@ def pickled(error: BaseException) -> bytes:
         data = pickle.dumps(error)
         pickle.loads(data)
     except Exception:
-        data = pickle.dumps(WorkerError(f"{type(error).__name__}: {error}"))
+        data = pickle.dumps(as_worker_error(error))
     return data

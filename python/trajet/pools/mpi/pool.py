@@ -89,6 +89,8 @@ class MpiPool(Pool):
     ------
     ValueError
         If a number is below one, or a name is not one of these.
+    TypeError
+        If `comm` is no communicator, for example a number of ranks.
     MissingPackageError
         If mpi4py is not installed or finds no MPI.
 
@@ -114,7 +116,6 @@ class MpiPool(Pool):
     _ranks: Communicator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the arguments and set up the communicator."""
         check_counts(
             threads=self.threads,
             task_frames=self.task_frames,
@@ -124,6 +125,11 @@ class MpiPool(Pool):
         _check_one_of("gathering", self.gathering, (None, *get_args(Gathering)))
         if self.rows_in is not None and self.gathering is not None:
             raise ValueError("numbers go to files (rows_in) or to rank 0 (gathering), not both")
+        if self.comm is not None and not hasattr(self.comm, "Get_attr"):
+            raise TypeError(
+                f"MpiPool takes a communicator of mpi4py, not {self.comm!r}: write tj.MpiPool();"
+                " mpiexec -n sets the number of ranks"
+            )
         object.__setattr__(self, "_ranks", communicator_of(self.comm))
         if self.gathering == "shared" and not self._ranks.one_memory:
             raise ValueError("gathering='shared' needs all ranks on one machine")

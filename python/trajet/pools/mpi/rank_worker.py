@@ -147,7 +147,6 @@ class RankWorker:
         self._computing = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Self:
-        """Take part."""
         return self
 
     def __exit__(
@@ -156,7 +155,6 @@ class RankWorker:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the thread; its task is not waited for after an interrupt."""
         self._computing.shutdown(wait=not isinstance(error, KeyboardInterrupt))
 
     @contextmanager

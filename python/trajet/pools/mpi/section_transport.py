@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
+from trajet.pools.mpi.communicator import MAX_BYTES, Communicator
 from trajet.pools.passes import mapped_section
 from trajet.pools.tasks import Sections, Task
 
@@ -147,8 +147,8 @@ class OneSidedSection:
         """Start the transfer; it overlaps with the next task."""
         data, first = part.reshape(-1), task.frames[0] * part.shape[1]
         kind, requests = self._ranks.mpi.BYTE, []
-        for at in range(0, len(data), MOST_BYTES):
-            piece = data[at : at + MOST_BYTES]
+        for at in range(0, len(data), MAX_BYTES):
+            piece = data[at : at + MAX_BYTES]
             place = (first + at, len(piece), kind)
             requests.append(self._window.Rput([piece, kind], 0, place))
         self._under_way.append(requests)
@@ -212,8 +212,8 @@ class FileSection:
     def put(self, task: Task, part: NDArray[np.uint8]) -> None:
         """Write the entries."""
         data, first = part.reshape(-1), task.frames[0] * part.shape[1]
-        for at in range(0, len(data), MOST_BYTES):
-            piece = data[at : at + MOST_BYTES]
+        for at in range(0, len(data), MAX_BYTES):
+            piece = data[at : at + MAX_BYTES]
             self._file.Write_at(self._offset + first + at, [piece, self._ranks.mpi.BYTE])
 
     def flush(self) -> None:
@@ -303,14 +303,14 @@ def merge_along_tree(ranks: Communicator, states: _trajet.States) -> None:
 
 def _send(ranks: Communicator, states: NDArray[np.uint8], rank: int) -> None:
     ranks.comm.Send(np.array([len(states)], np.int64), rank, _TAG)
-    for at in range(0, len(states), MOST_BYTES):
-        ranks.comm.Send(states[at : at + MOST_BYTES], rank, _TAG)
+    for at in range(0, len(states), MAX_BYTES):
+        ranks.comm.Send(states[at : at + MAX_BYTES], rank, _TAG)
 
 
 def _receive(ranks: Communicator, rank: int) -> NDArray[np.uint8]:
     count = np.empty(1, np.int64)
     ranks.comm.Recv(count, rank, _TAG)
     states = np.empty(count[0], np.uint8)
-    for at in range(0, len(states), MOST_BYTES):
-        ranks.comm.Recv(states[at : at + MOST_BYTES], rank, _TAG)
+    for at in range(0, len(states), MAX_BYTES):
+        ranks.comm.Recv(states[at : at + MAX_BYTES], rank, _TAG)
     return states

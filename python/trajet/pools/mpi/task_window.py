@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.pools.dispatch import StragglerRule
-from trajet.pools.mpi.communicator import MOST_BYTES, Communicator
+from trajet.pools.mpi.communicator import MAX_BYTES, Communicator
 from trajet.pools.task_table import OWN_CELLS, TaskTable
 
 _CELL = 8
@@ -100,8 +100,8 @@ class TaskWindow:
             return [self._task_bytes[number] for number in tasks]
         begin = int(self._ends[tasks.start - 1]) if tasks.start else 0
         data = np.empty(int(self._ends[tasks.stop - 1]) - begin, np.uint8)
-        for at in range(0, len(data), MOST_BYTES):
-            piece = data[at : at + MOST_BYTES]
+        for at in range(0, len(data), MAX_BYTES):
+            piece = data[at : at + MAX_BYTES]
             place = (self._tasks_at + begin + at, len(piece), self._mpi.BYTE)
             self._window.Get([piece, self._mpi.BYTE], 0, place)
         self._flush()

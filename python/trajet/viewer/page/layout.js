@@ -21,7 +21,7 @@ export function layOut(root) {
       named("input", "cell", { type: "checkbox", checked: true }), " unit cell"),
   ];
   const layers = made("section", {},
-    made("h2", { textContent: "Layers" }), named("div", "layers"), ...switches, named("ul", "remarks"));
+    made("h2", { textContent: "Layers" }), named("div", "layers"), ...switches, named("ul", "messages"));
   const message = named("p", "message", { hidden: true });
   message.setAttribute("role", "alert");
   const main = made("main", {},

@@ -32,7 +32,7 @@ export class Plots {
       if (found.note) this.failures.push(new Error(`${title}: ${found.note}`));
       heading.textContent = headingOf(found);
       this.plots.push(new KINDS[found.kind](place, found, this.choose));
-      this.addRemarks(place, found.remarks);
+      this.addMessages(place, found.messages);
       await this.arrived(found, number);
       place.dataset.ready = "yes";
       this.setFrame(this.frame);
@@ -42,13 +42,13 @@ export class Plots {
     }
   }
 
-  // Add the remarks of a run, such as that molecules are broken over the box.
-  addRemarks(place, remarks) {
-    if (!remarks.length) return;
-    const items = remarks.map((textContent) => made("li", { textContent }));
+  // Add the messages of a run, such as that molecules are broken over the box.
+  addMessages(place, messages) {
+    if (!messages.length) return;
+    const items = messages.map((textContent) => made("li", { textContent }));
     place.append(made("details", {},
-      made("summary", { textContent: `remarks on these numbers: ${remarks.length}` }),
-      made("ul", { name: "remarks" }, ...items)));
+      made("summary", { textContent: `messages on these numbers: ${messages.length}` }),
+      made("ul", { name: "messages" }, ...items)));
   }
 
   close() {

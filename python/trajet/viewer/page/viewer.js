@@ -45,7 +45,7 @@ export class Viewer {
       part.seek.max = this.numbers.length - 1;
       // Saved frames may descend.
       part.number.max = Math.max(this.numbers.at(0), this.numbers.at(this.numbers.length - 1));
-      part.remarks.append(...scene.remarks.map((textContent) => made("li", { textContent })));
+      part.messages.append(...scene.messages.map((textContent) => made("li", { textContent })));
       part.stored.checked = scene.shows_stored;
       part["stored-switch"].hidden = !scene.has_repaired;
       this.frames = new Frames(scene, this.source);

@@ -107,7 +107,7 @@ fn chunks_beyond_the_cache_limit_are_not_cached() {
     let mut cache = ChunkCache::default();
     cache.clear(3);
     for chunk in 0..3 {
-        cache.put(chunk, MOST_CACHED / 2 + 8).unwrap().fill(chunk as u8 + 1);
+        cache.put(chunk, MAX_CACHED / 2 + 8).unwrap().fill(chunk as u8 + 1);
     }
     assert_eq!(cache.get(0).map(|bytes| bytes[0]), Some(1));
     assert!(cache.get(1).is_none() && cache.get(2).is_none());

@@ -88,7 +88,7 @@ fn frames_that_were_never_written_are_an_error() {
     let options = OpenOptions { allow_truncated_tail: true, ..OpenOptions::default() };
     let reader = made.open_with(&options).unwrap();
     assert_eq!((reader.index().n_frames(), reader.truncated_tail()), (8, 0));
-    assert_eq!(reader.remarks(), ["of 10 frames 8 were written: these count"]);
+    assert_eq!(reader.messages(), [reader::written_frames(10, 8)]);
     assert_eq!(read_all(&*reader).unwrap()[7 * 300], read_as(&packed(), 7, 0, 0));
     chunks_of(&mut made).retain(|chunk| chunk.at[0] != 0);
     assert!(matches!(made.open_with(&options), Err(Error::Unwritten { frame: 0, .. })));

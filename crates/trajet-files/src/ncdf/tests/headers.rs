@@ -1,4 +1,4 @@
-//! Tests which headers are accepted, remarked on or refused.
+//! Tests which headers are accepted, reported or refused.
 
 use super::*;
 
@@ -18,15 +18,22 @@ fn changed(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Returns the texts of the messages on a file, which all have this code.
+fn texts_of(reader: &dyn Reader, code: Code) -> String {
+    let messages = reader.messages();
+    assert!(messages.iter().all(|message| message.code == code), "{messages:?}");
+    messages.into_iter().map(|message| message.text).collect()
+}
+
 #[test]
-fn a_wrong_number_of_frames_in_the_header_is_a_remark() {
+fn a_wrong_number_of_frames_in_the_header_is_a_message() {
     let opened = |claimed: i64, more: usize| {
         let (mut bytes, _) = Drawn { claimed: Some(claimed), ..PLAIN }.write();
         bytes.resize(bytes.len() + more, 0);
         let options = OpenOptions { allow_truncated_tail: true, ..without_sidecar() };
         let reader = open(&on_disk(&bytes).path, &options, &Serial)?;
         let n_frames = reader.index().n_frames();
-        Ok::<_, Error>((n_frames, reader.truncated_tail(), reader.remarks().join("")))
+        Ok::<_, Error>((n_frames, reader.truncated_tail(), texts_of(&*reader, Code::FrameCount)))
     };
     assert_eq!(opened(3, 0).unwrap(), (3, 0, String::new()));
     let words =
@@ -45,7 +52,7 @@ fn a_wrong_number_of_frames_in_the_header_is_a_remark() {
     let (bytes, _) = Drawn { claimed: Some(0), ..PLAIN }.write();
     let none = error_of(&bytes);
     assert!(none.contains("the header says 0 frames, the file holds bytes for 3"), "{none}");
-    assert!(none.contains("--allow-truncated-tail"), "{none}");
+    assert!(none.contains("allow_truncated_tail=True"), "{none}");
 }
 
 #[test]
@@ -131,16 +138,17 @@ fn an_add_offset_attribute_is_refused() {
 }
 
 #[test]
-fn other_versions_and_missing_units_are_remarks() {
+fn other_versions_and_missing_units_are_messages() {
     let (bytes, _) = PLAIN.write();
-    let remarks = |bytes: &[u8]| {
-        open(&on_disk(bytes).path, &without_sidecar(), &Serial).unwrap().remarks().join("")
+    let texts = |bytes: &[u8], code| {
+        texts_of(&*open(&on_disk(bytes).path, &without_sidecar(), &Serial).unwrap(), code)
     };
     let other = changed(&bytes, b"1.0", b"1.1");
     assert_eq!(
-        remarks(&other),
+        texts(&other, Code::OtherVersion),
         "the file follows version \"1.1\" of Amber's convention: read as version 1.0"
     );
     let other = changed(&bytes, b"units", b"unitz");
-    assert_eq!(remarks(&other), "no units are given for time: taken as Amber's convention says");
+    let words = "no units are given for time: taken as Amber's convention says";
+    assert_eq!(texts(&other, Code::AssumedUnits), words);
 }

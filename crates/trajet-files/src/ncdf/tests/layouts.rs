@@ -1,9 +1,12 @@
 //! Tests that copies and stores keep the layout of files and further variables.
 
+use std::slice;
 use std::sync::Arc;
 
 use trajet_formats::ncdf::Further;
-use trajet_formats::{Encoder, Format, FrameMetadata, Input, Plan, WriteOptions, encoder, xxh3_64};
+use trajet_formats::{
+    Code, Encoder, Format, FrameMetadata, Input, Plan, WriteOptions, encoder, xxh3_64,
+};
 
 use super::*;
 
@@ -56,7 +59,7 @@ fn a_copy_of_a_file_of_64_bit_offsets_has_its_bytes() {
     let (bytes, _) = OTHERS.write();
     let (encoder, copy) = written(&raws(&bytes));
     assert!(copy == bytes);
-    assert_eq!(encoder.remarks(), Vec::<String>::new());
+    assert_eq!(encoder.messages(), []);
     let (narrow, _) = Drawn { version: 1, ..OTHERS }.write();
     assert!(written(&raws(&narrow)).1 == bytes, "offsets of 32 bits become offsets of 64");
     let (counted, _) = Drawn { version: 5, ..OTHERS }.write();
@@ -83,24 +86,26 @@ fn the_layout_is_read_once_and_for_raw_frames_alone() {
 }
 
 #[test]
-fn values_that_the_file_does_not_hold_are_left_out_with_a_remark() {
+fn values_that_the_file_does_not_hold_are_left_out_with_a_message() {
     let (bytes, _) = OTHERS.write();
     let at = [SPATIAL, b"\x01\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\x04"].concat();
+    let text = "left out: spatial (its values are not in the file)";
+    let message = Code::LeftOutOfCopy.message(text);
     // After the end of the file, at an offset that overflows, and in the header.
     for begin in [bytes.len() as u64 - 2, u64::MAX, 8] {
         let raws = raws(&replaced(&bytes, &at, &begin.to_be_bytes()));
         let (encoder, copy) = written(&raws);
-        assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
+        assert_eq!(encoder.messages(), slice::from_ref(&message));
         assert_eq!(copy.len(), bytes.len() - 48, "the variable, and its values");
     }
     // The dimension `label` has a length of 2 GiB.
     let long = replaced(&bytes, b"label\0\0\0", &0x7fff_ffffu32.to_be_bytes());
     let (encoder, _) = written(&raws(&replaced(&long, SPATIAL, &[5])));
-    assert_eq!(encoder.remarks(), ["left out: spatial (its values are not in the file)"]);
+    assert_eq!(encoder.messages(), [message]);
 }
 
 #[test]
-fn values_of_types_of_cdf5_are_left_out_of_copies_with_a_remark() {
+fn values_of_types_of_cdf5_are_left_out_of_copies_with_a_message() {
     let (bytes, _) = Drawn { version: 5, ..OTHERS }.write();
     // Type and size of the variable `shorts`, and the type of the attribute `version`.
     let mark =
@@ -109,7 +114,7 @@ fn values_of_types_of_cdf5_are_left_out_of_copies_with_a_remark() {
     let other = replaced(&other, b"\0\0\0\x07version\0", &[0, 0, 0, 8]);
     let (encoder, copy) = written(&raws(&other));
     let words = "left out: :version (only CDF-5 can hold it), shorts (only CDF-5 can hold it)";
-    assert_eq!(encoder.remarks(), [words]);
+    assert_eq!(encoder.messages(), [Code::LeftOutOfCopy.message(words)]);
     let read = |bytes: &[u8]| {
         let of = |raw: Raw| match raw {
             Raw::Ncdf(frame) => frame.coordinates,

@@ -18,7 +18,7 @@ proptest! {
         let state = if drawn.time.is_some() { IndexState::Built } else { IndexState::Computed };
         prop_assert_eq!(reader.opening().state, state);
         prop_assert_eq!(reader.truncated_tail(), 0);
-        prop_assert_eq!(reader.remarks().len(), 0);
+        prop_assert_eq!(reader.messages().len(), 0);
         prop_assert_eq!(reader.missing_times().is_some(), drawn.time.is_none());
         let times: Vec<f64> = (0..n_frames).map(|frame| drawn.time(frame)).collect();
         prop_assert_eq!(reader.index().times(), &times);

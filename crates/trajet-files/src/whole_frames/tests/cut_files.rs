@@ -1,7 +1,7 @@
-//! The law of cut trajectories of text: whatever the byte at which a file is cut, it is an error, or has a remark, or its
+//! The law of cut trajectories of text: whatever the byte at which a file is cut, it is an error, or has a message, or its
 //! frames are those of the whole file, or the first of them where files need no end.
 
-use trajet_formats::{Atoms, FrameMeta};
+use trajet_formats::{Atoms, Code, FrameMeta, Message, crystal};
 
 use crate::reader::ReadRequest;
 use crate::{Error, Frames, OpenOptions, Scratch, Serial, open};
@@ -12,8 +12,8 @@ ATOM      2  CA  ALA A   1       2.250   2.000   3.000  1.00  0.50
 ";
 const CELL: &str = "CRYST1   30.000   40.000   50.000  90.00 100.00  90.00 P 1           1\n";
 
-/// The positions and cells of all frames, and the remarks.
-type Content = (Vec<f32>, Vec<[f64; 6]>, Vec<String>);
+/// The positions and cells of all frames, and the messages.
+type Content = (Vec<f32>, Vec<[f64; 6]>, Vec<Message>);
 
 fn read(name: &str, bytes: &[u8]) -> Result<Content, Error> {
     let folder = tempfile::tempdir().unwrap();
@@ -27,13 +27,13 @@ fn read(name: &str, bytes: &[u8]) -> Result<Content, Error> {
     let (mut scratch, mut meta) = (Scratch::default(), FrameMeta::default());
     let request = ReadRequest::positions(&frames, &atoms);
     reader.read_into(&request, 0..frames.len(), &mut scratch, &mut positions, &mut meta)?;
-    Ok((positions, meta.cells, reader.remarks()))
+    Ok((positions, meta.cells, reader.messages()))
 }
 
 /// Checks the law. Cuts at `whole` leave a sound file.
 fn check(name: &str, text: &str, whole: &[usize]) {
-    let (positions, cells, remarks) = read(name, text.as_bytes()).unwrap();
-    assert_eq!(remarks, Vec::<String>::new(), "{text}");
+    let (positions, cells, messages) = read(name, text.as_bytes()).unwrap();
+    assert_eq!(messages, [], "{text}");
     let mut n_errors = 0;
     for n in 1..text.len() {
         let Ok(found) = read(name, &text.as_bytes()[..n]) else {
@@ -99,10 +99,11 @@ fn records_without_lengths_are_no_cell() {
         "CRYST1\n",
         "CRYST1     .        .        .        .      .      .   P 1           1\n",
     ] {
-        let (_, cells, remarks) =
+        let (_, cells, messages) =
             read("a.pdb", format!("{record}{ATOMS}END\n").as_bytes()).unwrap();
         assert!(cells[0].iter().all(|x| x.is_nan()));
-        assert_eq!(remarks, ["the CRYST1 record has no lengths: there is no unit cell"]);
+        let text = "the CRYST1 record has no lengths: there is no unit cell";
+        assert_eq!(messages, [Code::CellNotRead.message(text)]);
     }
 }
 
@@ -111,21 +112,19 @@ fn cells_of_crystals_are_no_boxes() {
     let numbers = "CRYST1   30.000   40.000   50.000  90.00 100.00  90.00";
     let read_group = |group: &str| {
         let text = format!("{numbers}{group}\n{ATOMS}END\n");
-        let (_, cells, remarks) = read("a.pdb", text.as_bytes()).unwrap();
-        (cells[0][1], remarks)
+        let (_, cells, messages) = read("a.pdb", text.as_bytes()).unwrap();
+        (cells[0][1], messages)
     };
     for group in ["", " P 1           1", " P1", " P 1 1 1       1", "               4"] {
         assert_eq!(read_group(group), (40.0, vec![]), "{group}");
     }
-    let (length, remarks) = read_group(" P 21 21 21    4");
+    let (length, messages) = read_group(" P 21 21 21    4");
     assert!(length.is_nan());
-    let remark = "the CRYST1 record is the unit cell of a crystal (P 21 21 21), not the box of a \
-                  simulation: no periodic images are taken";
-    assert_eq!(remarks, [remark]);
+    assert_eq!(messages, [crystal::message("the CRYST1 record", "P 21 21 21")]);
 
     // Each model has the cell of its own record.
     let model = |k, group| format!("MODEL {k:8}\n{numbers} {group}\n{ATOMS}ENDMDL\n");
     let text = format!("{}{}END\n", model(1, "P 1"), model(2, "P 61"));
-    let (_, cells, remarks) = read("a.pdb", text.as_bytes()).unwrap();
-    assert!(cells[0][1] == 40.0 && cells[1][1].is_nan() && remarks.is_empty());
+    let (_, cells, messages) = read("a.pdb", text.as_bytes()).unwrap();
+    assert!(cells[0][1] == 40.0 && cells[1][1].is_nan() && messages.is_empty());
 }

@@ -1,0 +1,120 @@
+//! Messages on a chain and its files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use trajet_formats::messages::kept;
+use trajet_formats::{Atoms, Code, Extra, Message, TimePrecision};
+
+use super::Chain;
+use super::overlap::unstated;
+use crate::reader::Reader;
+
+/// Returns the message on an incomplete frame at the end of a file, if there is one.
+fn cut(reader: &Arc<dyn Reader>) -> Option<Message> {
+    let n = reader.truncated_tail();
+    let text = || format!("{n} bytes of an unfinished frame at the end are left out");
+    (n > 0).then(|| Code::CutFrame.message(text()))
+}
+
+impl Chain {
+    /// Returns messages on the order and overlap of the files, and on times that step back.
+    pub fn chain_messages(&self) -> Vec<Message> {
+        self.messages.iter().chain(&self.time_messages).cloned().collect()
+    }
+
+    /// Returns how the times of all files are stored: as those that are stored most coarsely.
+    pub fn time_precision(&self) -> TimePrecision {
+        if self.clock.is_some() {
+            return TimePrecision::Double;
+        }
+        let mut found = self.segments.iter().map(|segment| segment.reader.time_precision());
+        let all: Vec<TimePrecision> = found.by_ref().collect();
+        let coarse = [TimePrecision::Single, TimePrecision::Text];
+        coarse.into_iter().find(|one| all.contains(one)).unwrap_or(TimePrecision::Double)
+    }
+
+    /// Returns messages on files that do not state the times of their frames, for analyses that use times. Files with
+    /// the same message share one.
+    pub fn unstated_times(&self) -> Vec<Message> {
+        if self.clock.is_some() {
+            return Vec::new();
+        }
+        let mut found: Vec<(String, &Path, usize)> = Vec::new();
+        for segment in &self.segments {
+            let Some(why) = unstated(&segment.reader) else { continue };
+            match found.iter_mut().find(|(other, ..)| *other == why) {
+                Some((.., n)) => *n += 1,
+                None => found.push((why, segment.reader.source().path(), 1)),
+            }
+        }
+        let message = |(why, path, n): (String, &Path, usize)| {
+            let files = match (self.segments.len(), n) {
+                (1, _) => String::new(),
+                (_, 1) => format!("{}: ", path.display()),
+                _ => format!("{} and {} further files: ", path.display(), n - 1),
+            };
+            Code::NoTimes.message_with_fix(format!("{files}{why}"))
+        };
+        found.into_iter().map(message).collect()
+    }
+
+    /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
+    /// trajectory is partitioned.
+    pub fn omitted_fields(&self, atoms: &Atoms) -> Vec<(Extra, String)> {
+        let omitting = self.segments.iter().filter_map(|s| s.reader.as_omitted_fields());
+        omitting.flat_map(|reader| reader.omitted_fields(atoms)).collect()
+    }
+
+    /// Returns messages for the user: on the chain, then on each file.
+    pub fn messages(&self) -> Vec<Message> {
+        let mut messages = self.chain_messages();
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            if self.segments.len() == 1 {
+                messages.extend(reader.all_messages());
+                continue;
+            }
+            let path = format!("{}: ", reader.source().path().display());
+            let of_file = cut(reader).into_iter().chain(reader.all_messages());
+            messages.extend(of_file.map(|message| message.prefixed(&path)));
+        }
+        messages
+    }
+
+    /// Returns the messages that a copy of the frames stores, each once ([`trajet_formats::messages`]): the messages on the
+    /// chain and its files, and those on their sources that the files store. Messages that a reader of a copy in the
+    /// format `copied_to` produces itself are omitted.
+    pub fn messages_for_copy(&self, copied_to: Option<&str>) -> Vec<Message> {
+        // The message of a continuous chain that drops no frame is not kept.
+        let smooth = self.continuous && self.segments.iter().all(|segment| segment.dropped == 0);
+        let mut messages = if smooth { Vec::new() } else { self.messages.clone() };
+        match self.clock {
+            Some(_) => messages.extend_from_slice(&self.time_messages),
+            None => messages.extend(self.unstated_times()),
+        }
+        let made_again = self.messages_made_again(copied_to);
+        for segment in &self.segments {
+            let reader = &segment.reader;
+            let own = reader.messages().into_iter().filter(|message| !made_again.contains(message));
+            let own = cut(reader).into_iter().chain(own);
+            if self.segments.len() == 1 {
+                messages.extend(own);
+            } else {
+                let path = format!("{}: ", reader.source().path().display());
+                messages.extend(own.map(|message| message.prefixed(&path)));
+            }
+            messages.extend_from_slice(reader.stored_messages());
+        }
+        kept(messages)
+    }
+
+    /// Returns the messages on files that a reader of a copy in the format `copied_to` produces itself: a copy has the
+    /// properties of the first file.
+    pub fn messages_made_again(&self, copied_to: Option<&str>) -> Vec<Message> {
+        let Some(first) = self.segments.first() else { return Vec::new() };
+        let lasting = first.reader.lasting_messages(copied_to);
+        let all = first.reader.messages().into_iter();
+        all.filter(|message| !lasting.contains(message)).collect()
+    }
+}

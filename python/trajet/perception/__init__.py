@@ -1,0 +1,1 @@
+"""Chemical perception: orders of bonds, charges, aromatic rings and roles of atoms."""
