@@ -387,7 +387,7 @@ def test_ranks_give_serial_results(tmp_path: Path, names: tuple[str, ...]) -> No
     A backend on ranks that all run the script comes last: its error says what to call instead, and
     ends all ranks.
     """
-    done = run_on_ranks(3, "-m", "helpers.guest_ranks", tmp_path, *names, code=1)
+    done = run_on_ranks(3, "-m", "helpers.guest_ranks", tmp_path, *names, fails=True)
     assert "call trajet.mdanalysis.run(analysis, pool=pool) on all ranks" in done.stderr
     answer = pickle.loads((tmp_path / "answer.pickle").read_bytes())
     assert sorted(answer["analyses"]) == sorted(names)

@@ -16,25 +16,15 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import pool_laws
-from helpers.commands import execute
 from helpers.golden_files import Adk
 from helpers.kept_members import kill_at_random, on_ranks
 from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
 from helpers.mpi_ranks import WAYS
-from helpers.started_ranks import command
+from helpers.started_ranks import HANGS, command, run_on_ranks
 from trajet.pools.timing import WORKER_STAGES
 
 RANKS = (1, 2, 5)
-# Timeout of a run, s: far more than any needs.
-HANGS = 600
-
-
-def run(ranks: int, *arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run Python on so many ranks, and expect an exit code."""
-    done = execute(*command(ranks, *arguments), code=None, timeout=HANGS)
-    assert (done.returncode == 0) == (code == 0), done.stderr
-    return done
 
 
 def link(adk: Adk, folder: Path) -> None:
@@ -84,7 +74,7 @@ def together(
     write_gro(folders["structures"] / "made.gro", 80, 40)
     write_pdb(folders["structures"] / "made.pdb", 80, 40)
     pairs = [word for pair in folders.items() for word in pair]
-    run(3, "-m", "helpers.mpi_ranks", *pairs)
+    run_on_ranks(3, "-m", "helpers.mpi_ranks", *pairs)
     return folders
 
 
@@ -131,7 +121,7 @@ def test_every_analysis_has_the_bits_of_one_thread(
 ) -> None:
     """In every way of scheduling and gathering."""
     link(thrice_adk, tmp_path)
-    run(ranks, "-m", "helpers.mpi_ranks", "every_bit", tmp_path)
+    run_on_ranks(ranks, "-m", "helpers.mpi_ranks", "every_bit", tmp_path)
     for way in WAYS:
         with np.load(tmp_path / f"{' '.join(way)}.npz") as found:
             assert set(found) == set(truth)
@@ -303,7 +293,7 @@ def test_stragglers_and_transient_errors_change_no_bit(
 )
 def test_uncaught_error_ends_all(what: str, words: str, folder: Path) -> None:
     """Its message is on standard error once."""
-    done = run(3, "-m", "helpers.mpi_ranks", what, folder, code=1)
+    done = run_on_ranks(3, "-m", "helpers.mpi_ranks", what, folder, fails=True)
     assert done.stderr.count(words) == 1
 
 
@@ -403,7 +393,7 @@ def test_copies_of_any_ranks_equal_those_of_one_process(
 ) -> None:
     """One rank writes everything itself."""
     prepare_copies(thrice_adk, tmp_path)
-    run(ranks, "-m", "helpers.mpi_ranks", "copies", tmp_path)
+    run_on_ranks(ranks, "-m", "helpers.mpi_ranks", "copies", tmp_path)
     assert_copies_are_those_of_one_process(tmp_path, ranks)
 
 
@@ -525,11 +515,11 @@ def test_ranks_interrupted_in_a_copy_leave_whole_files(
 def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
     """Rank 0 prints the list of written files."""
     what = ["-m", "trajet", "split", long_adk.xtc, "--segments", 4]
-    done = run(2, *what, "-o", folder / "there", "--pool", "mpi")
+    done = run_on_ranks(2, *what, "-o", folder / "there", "--pool", "mpi")
     assert done.stdout.count("980 frames in 4 files") == 1
     tj.split(tj.open(None, long_adk.xtc), folder / "here", segments=4)
     pool_laws.assert_same_files(folder / "there", folder / "here")
-    done = run(2, *what, "-o", folder / "there", "--pool", "mpi", code=1)
+    done = run_on_ranks(2, *what, "-o", folder / "there", "--pool", "mpi", fails=True)
     assert done.stderr.count("already exists") == 1
     assert "Traceback" not in done.stderr
 
@@ -537,11 +527,11 @@ def test_commands_that_copy_print_once(folder: Path, long_adk: Adk) -> None:
 def test_command_line_on_ranks_equals_one_process(folder: Path, long_adk: Adk) -> None:
     """Rank 0 runs the command; one table and one file have the same bytes."""
     what = ["-m", "trajet", "rmsd", long_adk.psf, long_adk.xtc, "--select", "name CA"]
-    done = run(2, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
+    done = run_on_ranks(2, *what, "--pool", "mpi", "-o", folder / "mpi.csv")
     assert done.stdout.count("980 frames") == 1
     tj.rmsd(tj.open(long_adk.psf, long_adk.xtc).select("name CA")).save(folder / "local.csv")
     assert (folder / "mpi.csv").read_bytes() == (folder / "local.csv").read_bytes()
     what[-1] = "name NONE"
-    done = run(2, *what, "--pool", "mpi", code=1)
+    done = run_on_ranks(2, *what, "--pool", "mpi", fails=True)
     assert done.stderr.count("matches none of the 3341 atoms") == 1
     assert "Traceback" not in done.stderr

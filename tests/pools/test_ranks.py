@@ -236,14 +236,14 @@ def test_command_on_ranks_writes_the_file_of_one_process(
 
 
 def test_error_is_one_line_on_all_ranks(adk: Adk, tmp_path: Path) -> None:
-    """There are not as many lines as ranks; and the code is 1."""
+    """There are not as many lines as ranks, and the run fails."""
     out = tmp_path / "out.h5md"
     out.write_text("precious")
     for arguments, words in (
         ((adk.xtc, out), "already exists"),
         ((adk.xtc, tmp_path / "no" / "new.dcd"), "there is no folder"),
     ):
-        done = run_on_ranks(2, "-m", "trajet", "convert", *arguments, "--pool", "mpi", code=1)
+        done = run_on_ranks(2, "-m", "trajet", "convert", *arguments, "--pool", "mpi", fails=True)
         assert done.stderr.count("trajet: ") == 1
         assert words in done.stderr
     assert out.read_text() == "precious"

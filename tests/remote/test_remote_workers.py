@@ -208,7 +208,7 @@ def test_mpi_ranks_read_with_their_own_credentials(
     report = tmp_path / "report.json"
     command = ["-m", "trajet", "rmsd", adk.psf, "s3://bucket/adk.xtc"]
     command += ["--select", "name CA", *given, "-o", out, "--report", report]
-    done = started_ranks.run_on_ranks(2, *command, shell=RANK, code=int(failure is not None))
+    done = started_ranks.run_on_ranks(2, *command, shell=RANK, fails=failure is not None)
     assert SECRET not in done.stdout + done.stderr
     if failure is None:
         assert server.most_at_once > 2
