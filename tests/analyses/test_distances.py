@@ -8,7 +8,6 @@ In very skewed cells MDAnalysis' minimum image is not always the shortest, by up
 the naive twin decides, which searches all images that could be the shortest.
 """
 
-import json
 import resource
 import subprocess
 import sys
@@ -21,7 +20,6 @@ import trajet as tj
 from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
-from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.commands import misuse
 from helpers.golden_files import Adk
 from helpers.made_coordinates import MADE, Made
@@ -324,12 +322,6 @@ def test_order_of_atoms_permutes_rows_and_columns(systems: Systems, name: str) -
     assert among.tobytes() == expected.tobytes()
 
 
-def test_same_bits_on_any_pool_with_a_cell(systems: Systems) -> None:
-    """Cells that change from frame to frame change no bit either."""
-    atoms = systems["skewed.dcd"].trajectory.select("name OH2")
-    assert_same_bits_on_any_pool(lambda pool: tj.distances(atoms, pool=pool).values)
-
-
 def test_one_atom_has_no_pair_with_itself(systems: Systems) -> None:
     """It has one pair with another atom, and one with its position in the reference."""
     traj = systems["adk.xtc"].trajectory
@@ -366,20 +358,6 @@ def test_reference_without_positions_is_an_error(tmp_path: Path) -> None:
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
     with raises(tj.TrajetError):
         tj.distances(traj, reference=3)
-
-
-def test_one_nan_coordinate_affects_its_atom_alone(tmp_path: Path) -> None:
-    """A NaN coordinate makes the pairs of its atom NaN, and no others."""
-    x = np.random.default_rng(48).uniform(0, 3, (3, 19, 3))
-    x[1, 4, 2] = np.nan
-    boxes = [plain.cell_vectors(np.array(plain.CELLS["skewed"], float)) / 10] * 3
-    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=boxes))
-    everything = traj.select(np.arange(19))
-    spoiled = np.zeros((3, 19, 19), bool)
-    spoiled[1, 4, :] = spoiled[1, :, 4] = True
-    for pbc in (True, False):
-        result = tj.distances(everything, everything, pbc=pbc)
-        assert np.array_equal(np.isnan(result.values), spoiled)
 
 
 def test_contradicting_arguments_are_errors(systems: Systems) -> None:
@@ -487,43 +465,6 @@ def test_empty_results_are_saved_and_drawn(systems: Systems, tmp_path: Path) -> 
         result.save(tmp_path / f"{k}.csv")
         assert len((tmp_path / f"{k}.csv").read_text().splitlines()) == 1
         result.plot()
-
-
-def test_report_describes_the_request(systems: Systems) -> None:
-    """The report has the request and the files, including a structure that is the reference."""
-    system = systems["adk.xtc"]
-    selection = system.trajectory.select("name CA")
-    asked = {"first_frame": 90, "last_frame": 2, "n_frames": 9, "selections": ["name CA"]}
-    frames = slice(90, None, -11)
-    cases = [
-        ({}, {"n_atoms": [214], "reference": None, "pbc": True}),
-        ({"pbc": False}, {"n_atoms": [214], "reference": None, "pbc": False}),
-        (
-            {"other": "resid 3"},
-            {
-                "n_atoms": [214, 19],
-                "reference": None,
-                "pbc": True,
-                "selections": ["name CA", "resid 3"],
-            },
-        ),
-        ({"reference": 7}, {"n_atoms": [214], "reference": 7, "pbc": True}),
-        (
-            {"reference": datafiles.PDB_small},
-            {"n_atoms": [214], "reference": datafiles.PDB_small, "pbc": True},
-        ),
-    ]
-    for options, expected in cases:
-        result = tj.distances(selection, frames=frames, **options)
-        report = json.loads(result.report.to_json())
-        assert report["analysis"] == "distances"
-        assert report["parameters"] == {**asked, **expected}
-        inputs = [system.path, system.topology]
-        if expected["reference"] == datafiles.PDB_small:
-            inputs.append(Path(datafiles.PDB_small))
-        assert [Path(file["path"]) for file in report["inputs"]] == inputs
-        assert report["frames"] == 9
-        assert report["passes"] == 1
 
 
 @pytest.mark.parametrize(

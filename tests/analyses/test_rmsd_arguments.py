@@ -1,13 +1,12 @@
 """Arguments of RMSD: AtomGroups, frames and masses, and errors."""
 
-import shutil
 from pathlib import Path
 
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from helpers import kabsch, xtc_bytes
+from helpers import kabsch
 from helpers.golden_files import Adk, Truth
 from helpers.messages import raises
 from helpers.rmsd_values import ZERO, refuse
@@ -148,24 +147,3 @@ def test_invalid_arguments_are_errors(adk: Adk) -> None:
             tj.LocalPool(**bad)
     with pytest.raises(TypeError):
         tj.rmsd("name CA")
-
-
-def test_topology_of_another_system_is_an_error(adk: Adk, tmp_path: Path) -> None:
-    """Topology and trajectory differ in the number of atoms; the error names both."""
-    x = np.zeros((2, 333, 3))
-    other = xtc_bytes.write_xtc(tmp_path / "other.xtc", x)
-    with raises(tj.SelectionError):
-        tj.rmsd(tj.open(adk.psf, other).select("name CA"))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["name OW and around 4 protein", "sphzone 10 index 5", "prop z < 20 and name CA"],
-)
-def test_geometric_selections_use_frame_0(tmp_path: Path, text: str) -> None:
-    """They use neither the coordinates of the topology file nor another unit cell."""
-    xtc = tmp_path / "solvated.xtc"
-    shutil.copyfile(datafiles.XTC, xtc)
-    expected = mda.Universe(datafiles.GRO, str(xtc)).select_atoms(text)
-    selection = tj.open(datafiles.GRO, xtc).select(text)
-    assert np.array_equal(selection.indices, expected.indices)

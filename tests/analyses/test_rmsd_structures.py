@@ -7,6 +7,7 @@ import pytest
 import trajet as tj
 from helpers import kabsch, xtc_bytes
 from helpers.golden_files import Adk, Truth
+from helpers.plain_geometry import rotation
 from helpers.rmsd_values import ZERO
 
 
@@ -47,19 +48,12 @@ def test_repeated_atoms_count_repeatedly(adk: Adk, adk_truth: Truth) -> None:
     assert np.abs(result.values - [kabsch.superposed(a, x[0]) for a in x]).max() < ZERO
 
 
-def random_rotation(rng: np.random.Generator) -> np.ndarray:
-    """Draw a proper rotation, evenly distributed."""
-    q, r = np.linalg.qr(rng.normal(0, 1, (3, 3)))
-    q *= np.sign(np.diag(r))
-    return q if np.linalg.det(q) > 0 else -q
-
-
 @pytest.mark.parametrize("n_atoms", [3, 4, 10, 500])
 def test_moved_copies_are_identical(n_atoms: int, tmp_path: Path) -> None:
     """Rotated and shifted copies deviate by no more than their rounding in the file."""
     rng = np.random.default_rng(n_atoms)
     x = rng.uniform(-2, 2, (n_atoms, 3))
-    copies = [x, *(x @ random_rotation(rng) + rng.uniform(-5, 5, 3) for _ in range(20))]
+    copies = [x, *(x @ rotation(rng) + rng.uniform(-5, 5, 3) for _ in range(20))]
     path = xtc_bytes.write_xtc(tmp_path / "moved.xtc", np.array(copies), precision=1e6)
     traj = tj.open(None, path)
     read = traj.read().positions
@@ -87,7 +81,7 @@ def test_mirror_images_are_not_superposed(tmp_path: Path) -> None:
     """A superposition is a rotation, never a reflection."""
     rng = np.random.default_rng(21)
     x = rng.uniform(-2, 2, (60, 3))
-    images = [x, -x, x * [-1, 1, 1], x * [1, -1, 1] @ random_rotation(rng) + 1.5, x[:, [1, 0, 2]]]
+    images = [x, -x, x * [-1, 1, 1], x * [1, -1, 1] @ rotation(rng) + 1.5, x[:, [1, 0, 2]]]
     path = xtc_bytes.write_xtc(tmp_path / "mirror.xtc", np.array(images))
     traj = tj.open(None, path)
     selection = traj.select(np.arange(60))
@@ -98,12 +92,3 @@ def test_mirror_images_are_not_superposed(tmp_path: Path) -> None:
     assert values[1:].min() > 5.0
     # All mirror images of one structure are the same structure.
     assert values[1:].max() - values[1:].min() < 1e-2
-
-
-def test_nan_coordinates_affect_their_frame_alone(tmp_path: Path) -> None:
-    """A NaN in an uncompressed format makes its own frame NaN and no other."""
-    x = np.random.default_rng(5).uniform(0, 3, (6, 5, 3))
-    x[4, 2, 1] = np.nan
-    path = xtc_bytes.write_xtc(tmp_path / "nan.xtc", x)
-    values = tj.rmsd(tj.open(None, path).select([0, 1, 2, 3, 4])).values
-    assert np.isnan(values).tolist() == [False] * 4 + [True, False]

@@ -45,6 +45,13 @@ NOT_IN_TABLE = {
 }
 # Options whose entry in the report is what was chosen: lags, atoms, pairs of numbers.
 RESOLVED = {"align", "distance", "fit_range", "pairs"}
+# Options that select atoms.
+SELECTIONS = {"acceptors", "context", "donors", "groups", "hydrogens", "other", "water"}
+# Options whose default is chosen by others, or by what there is.
+CHOSEN = (
+    *("angle", "beta", "criteria", "cutoff", "exclude_neighbors", "factor", "heavy_only", "kinds"),
+    *("radii", "reference", "weights"),
+)
 
 
 @functools.cache
@@ -181,11 +188,25 @@ def test_results_are_restored_sliced_and_shown(case: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("case", cases_of("report"))
 def test_reports_have_the_options(case: str) -> None:
-    """With the values of the call, where the report has an entry of this name."""
-    parameters = result_of(case).report["parameters"]
-    options = {**call_of(case).options}
-    there = {name: parameters[name] for name in {*options} & {*parameters} - RESOLVED}
-    assert there == {name: json.loads(json.dumps(options[name])) for name in there}
+    """With the values of the call, selections with their texts and numbers of atoms, and files."""
+    report, call = result_of(case).report, call_of(case)
+    parameters = report["parameters"]
+    _, *own = inspect.signature(getattr(tj, call.analysis)).parameters.values()
+    defaults = {one.name: one.default for one in own if one.name not in {*OF_RUN, *CHOSEN}}
+    options = {**defaults, **call.options}
+    if call.analysis != "apply":
+        for name in {*options} - RESOLVED - SELECTIONS:
+            assert parameters[name] == json.loads(json.dumps(options[name])), name
+    others = [call.options["other"]] if "other" in call.options else call.options.get("groups", [])
+    texts = [*call.selections, *others]
+    counts = [None if call.updating else sample().select(text).n_atoms for text in texts]
+    assert parameters["selections"][: len(texts)] == texts
+    assert parameters["n_atoms"][: len(texts)] == counts
+    n_frames = sample().n_frames
+    frames = {"first_frame": 0, "last_frame": n_frames - 1, "n_frames": n_frames}
+    assert frames.items() <= parameters.items()
+    topology, path = tj.samples.peptide_in_water().files
+    assert [Path(file["path"]) for file in report["inputs"]] == [path, topology]
 
 
 @pytest.mark.parametrize("case", cases_of("figure"))
