@@ -18,9 +18,11 @@ from helpers.analysis_cases import (
     unequal,
     write_tripled,
 )
-from helpers.analysis_laws import POOLS, frame_choices
+from helpers.analysis_laws import POOLS, frame_choices, plain_analyses, without_topology
+from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws
 from matplotlib.figure import Figure
+from trajet.analysis.job import AnalysisFunction
 from trajet.analysis.signatures import OF_RUN
 from trajet.cli.group import commands
 
@@ -92,6 +94,23 @@ def test_every_analysis_has_a_command_and_every_option_a_case() -> None:
         calls = [call for call in map(call_of, CASES) if call.analysis == name]
         used = {option for call in calls for option in call.options}
         assert set(options) - used - set(OF_RUN) == NOT_IN_TABLE.get(name, set()), name
+
+
+def test_plain_analyses_are_found() -> None:
+    """By their annotations: analyses of one selection, words and switches."""
+    names = {analysis.__name__ for analysis in plain_analyses()}
+    assert names >= {"centers", "count", "end_to_end", "gyration", "gyration_moments"}
+
+
+@pytest.mark.parametrize("analysis", plain_analyses(), ids=lambda one: one.__name__)
+def test_atoms_by_number_need_no_topology(
+    analysis: AnalysisFunction[..., tj.Table], adk: Adk
+) -> None:
+    """With weights and groups that need none."""
+    selection = tj.open(None, adk.xtc).select([1, 5, 8, 9, 14])
+    values = analysis(selection, **without_topology(analysis)).values
+    assert len(values) == 98
+    assert np.isfinite(values).all()
 
 
 @pytest.mark.parametrize("case", cases_of("threads and tasks"))
