@@ -40,10 +40,7 @@ SYSTEMS: dict[str, tuple[list[Residue], str]] = {
         [("A", 1, " ", "SER", {"CA": " ", "CB": "A", "OG": "BC"})],
         "not altloc B C",
     ),
-    "blank and letter": (
-        [("A", 1, " ", "SER", {"CA": " B", "CB": " "})],
-        "not altloc B",
-    ),
+    "blank and letter": ([("A", 1, " ", "SER", {"CA": " B", "CB": " "})], "not altloc B"),
     "two names of a residue": (
         [("A", 1, " ", "SER", {"CA": "A", "OG": "A"}), ("A", 1, " ", "THR", {"CA": "B"})],
         "not altloc B",

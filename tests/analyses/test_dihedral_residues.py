@@ -38,10 +38,7 @@ def test_neighbours_do_not_follow_from_numbering(porin: Path) -> None:
         compute(loaded, periodic=False) for compute in (mdtraj.compute_phi, mdtraj.compute_psi)
     )
     # The first residue has no φ, the last one no ψ.
-    for kind, atoms, angles in (
-        (0, phi[0][:-1], phi[1][0, :-1]),
-        (1, psi[0][1:], psi[1][0, 1:]),
-    ):
+    for kind, atoms, angles in ((0, phi[0][:-1], phi[1][0, :-1]), (1, psi[0][1:], psi[1][0, 1:])):
         assert np.array_equal(result.atoms[kind::2], atoms)
         # The PDB has thousandths of an Å, the XTC hundredths.
         assert plain.apart(result.values[0, kind::2], np.degrees(angles)).max() < 1

@@ -370,11 +370,7 @@ def test_cutoff_beyond_half_of_the_cell_is_reported(solvated: tuple[Path, Path])
 def test_lifetimes_need_evenly_spaced_frames(adk: Adk) -> None:
     """Frames out of order, of changing steps, and a single one have no time axis."""
     traj = tj.open(adk.psf, adk.xtc)
-    for frames in (
-        [0, 1, 2, 4],
-        [3, 2, 1],
-        [5],
-    ):
+    for frames in ([0, 1, 2, 4], [3, 2, 1], [5]):
         with raises(tj.AnalysisError):
             tj.hbonds(traj, lifetimes=True, frames=frames)
     # No bonds at all: nothing to correlate.

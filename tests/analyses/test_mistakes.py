@@ -166,10 +166,7 @@ def water(tmp_path_factory: pytest.TempPathFactory) -> tj.Trajectory:
     oxygen = 3.0 * np.stack(np.meshgrid(*[np.arange(n)] * 3), axis=-1).reshape(-1, 3) + 1
     places = oxygen[:, None] + np.array([[0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]])
     universe = mda.Universe.empty(
-        3 * n**3,
-        n_residues=n**3,
-        atom_resindex=np.repeat(np.arange(n**3), 3),
-        trajectory=True,
+        3 * n**3, n_residues=n**3, atom_resindex=np.repeat(np.arange(n**3), 3), trajectory=True
     )
     universe.add_TopologyAttr("names", ["OW", "HW1", "HW2"] * n**3)
     universe.add_TopologyAttr("resnames", ["SOL"] * n**3)

@@ -216,11 +216,7 @@ def test_group_references_of_another_file(adk: Adk, adk_universe: mda.Universe) 
 @pytest.mark.parametrize("weights", [None, "mass"])
 @pytest.mark.parametrize("motion", ["none", "translation"])
 def test_without_superposition_positions_are_compared_in_place(
-    adk: Adk,
-    adk_truth: Truth,
-    adk_universe: mda.Universe,
-    weights: str | None,
-    motion: str,
+    adk: Adk, adk_truth: Truth, adk_universe: mda.Universe, weights: str | None, motion: str
 ) -> None:
     """Positions are compared as they are, or after moving the centres only."""
     selection = tj.open(adk.psf, adk.xtc).select("backbone")

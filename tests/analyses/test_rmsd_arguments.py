@@ -357,11 +357,7 @@ ONE_CHAIN = "A" * 20
     ],
 )
 def test_numbering_whose_shift_changes_within_a_chain_is_a_message(
-    ours: list[int],
-    theirs: list[int],
-    segids: str,
-    shifts: tuple[int, int] | None,
-    tmp_path: Path,
+    ours: list[int], theirs: list[int], segids: str, shifts: tuple[int, int] | None, tmp_path: Path
 ) -> None:
     """Equally named residues may be compared with their neighbours, which RMSD does not show."""
     here = alanines(tmp_path / "here.pdb", list(ours), list(range(20)), ONE_CHAIN)

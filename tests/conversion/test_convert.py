@@ -132,11 +132,7 @@ def test_invalid_outputs_are_refused(adk: Adk, tmp_path: Path) -> None:
     assert there.read_text() == "precious"
     with raises(tj.OutputError):
         tj.convert(traj, adk.xtc, force=True)
-    for path in (
-        tmp_path / "copy.pdb",
-        tmp_path / "nowhere" / "copy.xtc",
-        tmp_path,
-    ):
+    for path in (tmp_path / "copy.pdb", tmp_path / "nowhere" / "copy.xtc", tmp_path):
         with raises((ValueError, tj.OutputError)):
             tj.convert(traj, path)
     for options in ({"precision": 100.0}, {"double": True}, {"compression": 3}):

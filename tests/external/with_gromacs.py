@@ -300,8 +300,7 @@ def test_whole_equals_trjconv(solvated: tj.Trajectory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "cell"),
-    [("tric", "triclinic"), ("compact", "compact"), ("rect", "rectangular")],
+    ("shape", "cell"), [("tric", "triclinic"), ("compact", "compact"), ("rect", "rectangular")]
 )
 def test_wrapping_molecules_equals_trjconv(
     solvated: tj.Trajectory, tmp_path: Path, shape: str, cell: WrapCell

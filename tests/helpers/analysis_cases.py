@@ -79,10 +79,7 @@ _SLOW = {
 # Laws, each with the cases that it leaves out by the beginning of the command, and the reason.
 LAWS: dict[str, dict[str, str]] = {
     "threads and tasks": _SLOW,
-    "processes and files": {
-        "apply": "a pool test sends functions to processes",
-        **_SLOW,
-    },
+    "processes and files": {"apply": "a pool test sends functions to processes", **_SLOW},
     "command": {"apply": "has no command"},
     "record": {text: "adds an option to a recorded form" for text in FURTHER},
     "rows": _SLOW,

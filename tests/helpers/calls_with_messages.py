@@ -525,8 +525,7 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.FEW_ATOMS: lambda m: tj.rmsd(m.traj.select("index 0:1"), frames=[0]),
     Code.RESIDUES_LEFT_OUT: lambda m: tj.dihedrals(
         m.peptide(
-            "lacking.pdb",
-            [row for row in peptides.helix(12) if (row.name, row.number) != ("C", 7)],
+            "lacking.pdb", [row for row in peptides.helix(12) if (row.name, row.number) != ("C", 7)]
         ).select("protein")
     ),
     Code.CHAIN_BREAKS: lambda m: tj.dssp(m.whole.select("protein and resid 2-4"), frames=[0]),

@@ -198,11 +198,7 @@ class RangeServer:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        delay: float = 0.0,
-        certificate: tuple[Path, Path] | None = None,
+        self, folder: Path, *, delay: float = 0.0, certificate: tuple[Path, Path] | None = None
     ) -> None:
         self.folder = folder.resolve()
         self.delay = delay
@@ -251,12 +247,7 @@ class RangeServer:
         return f"{self._scheme}://{host}:{self.port}/{quote(name)}"
 
     def on_request(
-        self,
-        number: int,
-        fault: "Fault | Replacement",
-        *,
-        times: int = 1,
-        path: str | None = None,
+        self, number: int, fault: "Fault | Replacement", *, times: int = 1, path: str | None = None
     ) -> None:
         """Apply a fault to the `number`-th request from now on, and to `times - 1` that follow.
 

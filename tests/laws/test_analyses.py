@@ -9,15 +9,7 @@ import click
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.analysis_cases import (
-    CASES,
-    call_of,
-    cases_of,
-    numbers,
-    run,
-    unequal,
-    write_tripled,
-)
+from helpers.analysis_cases import CASES, call_of, cases_of, numbers, run, unequal, write_tripled
 from helpers.analysis_laws import POOLS, frame_choices, plain_analyses, without_topology
 from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws

@@ -23,10 +23,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
 
 
 def written(
-    system: PeriodicSystem,
-    folder: Path,
-    box: np.ndarray | None,
-    missing: float | None = None,
+    system: PeriodicSystem, folder: Path, box: np.ndarray | None, missing: float | None = None
 ) -> tj.Trajectory:
     """Return three frames with this box; positions of the second are `missing`."""
     x = np.random.default_rng(1).uniform(0, 3, (3, N_ATOMS, 3))
@@ -50,11 +47,7 @@ def test_frames_without_a_cell_or_volume_are_errors(
     system: PeriodicSystem, tmp_path: Path, name: str
 ) -> None:
     """For reads, analyses on threads, and copies, which leave no file."""
-    for box in (
-        None,
-        np.diag([3.0, 3, 0]),
-        np.diag([0.1, 0.1, 0.1]),
-    ):
+    for box in (None, np.diag([3.0, 3, 0]), np.diag([0.1, 0.1, 0.1])):
         traj = NEED_CELLS[name](written(system, tmp_path, box))
         chosen = traj.select("resname ALA")
         for act in (

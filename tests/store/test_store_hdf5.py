@@ -69,7 +69,7 @@ def test_files_of_tags_are_usual_h5md(wet: Solvated) -> None:
     path, truth = file_of(wet, "protein"), tj.open(wet.gro, wet.xtc).select("protein").read()
     assert path.name == "protein.h5md"
     assert sorted(other.name for other in path.parent.iterdir()) == [
-        *("protein.gro", "protein.h5md", "protein.ndx"),
+        *("protein.gro", "protein.h5md", "protein.ndx")
     ]
     with H5MDReader(str(path)) as reader:
         assert reader.n_frames == 10
@@ -166,7 +166,7 @@ def test_changed_data_set_keeps_the_original(own_wet: Solvated) -> None:
     old = file_of(own_wet, "protein")
     store.move("wet", "protein", "slow")
     assert {path.name for path in file_of(own_wet, "protein").parent.glob("*.h5md")} == {
-        *("protein.h5md", "protein-1.h5md"),
+        *("protein.h5md", "protein-1.h5md")
     }
     assert tj.open(None, old).n_frames == 10
     check()
