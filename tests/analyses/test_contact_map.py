@@ -1,13 +1,12 @@
 """Contact maps equal those of mdtraj and of naive twins."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.commands import python
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from helpers.systems import NAMES, Systems, in_changing_cells
@@ -164,13 +163,7 @@ def test_unusable_requests_are_errors(systems: Systems) -> None:
 
 def test_maps_that_do_not_fit_into_memory_are_refused() -> None:
     """The message names the size and what to choose instead."""
-    done = subprocess.run(
-        [sys.executable, "-c", TOO_LARGE, datafiles.XTC],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = python("-c", TOO_LARGE, datafiles.XTC)
     assert done.stderr == ""
     (line,) = done.stdout.splitlines()
     assert line.startswith("cannot allocate 9235809700 bytes of memory for a contact map")

@@ -9,13 +9,11 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.commands import unwrapped
+from helpers.commands import invoke, unwrapped
 from helpers.messages import raises
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,7 @@ def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_p
         assert first != 31 or "@" not in name
     (message,) = result.messages
     assert message.endswith("in frame 0 (C and N within 2.0 Å): 2")
-    done = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
+    done = invoke("dihedrals", gro, xtc, "--select", "protein")
     assert f"note: {message}" in unwrapped(done.output)
 
 
@@ -125,7 +123,7 @@ def test_residues_with_alternate_locations_are_left_out_by_name(
     (message,) = result.messages
     assert "alternate locations?): 3 (GLY44, VAL45, LYS46): " in message
     arguments = ["dihedrals", str(path), str(path.with_suffix(".xtc")), "--select", "protein"]
-    assert f"note: {message}" in unwrapped(CliRunner().invoke(commands, arguments).output)
+    assert f"note: {message}" in unwrapped(invoke(*arguments).output)
     with raises(tj.SelectionError):
         tj.dihedrals(traj.select("resid 44-46"))
     for left_out, kept in (("B", "A"), ("A", "B")):

@@ -9,25 +9,21 @@ the naive twin decides, which searches all images that could be the shortest.
 """
 
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
-from helpers.commands import misuse
+from helpers.commands import invoke, misuse, python
 from helpers.golden_files import Adk
 from helpers.made_coordinates import MADE, Made
 from helpers.messages import raises
 from helpers.systems import NAMES, System, Systems, in_changing_cells
 from MDAnalysis.lib.distances import distance_array, self_distance_array
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 SINGLE = 3e-5
 ROUNDING = 1e-12
@@ -414,15 +410,7 @@ def test_result_too_large_for_any_memory_is_an_error(systems: Systems) -> None:
 def test_result_too_large_for_this_memory_is_an_error(systems: Systems) -> None:
     """All pairs of 47681 atoms are a MemoryError, and the process continues."""
     path = systems["solvated.xtc"].path
-    done = subprocess.run(
-        [sys.executable, "-c", TOO_LARGE, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    among, between, after = done.stdout.splitlines()
+    among, between, after = python("-c", TOO_LARGE, path).stdout.splitlines()
     pairs = [47681 * 47680 // 2, 47681**2]
     for line, n in zip((among, between), pairs, strict=True):
         assert line.startswith(
@@ -534,7 +522,7 @@ def test_command_requires_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path
     command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "-o", str(out)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tj.LocalPool, "run", lambda *_, **__: pytest.fail("frames are read"))
-        done = CliRunner().invoke(commands, command)
+        done = invoke(*command)
     assert isinstance(done.exception, tj.OutputError)
     assert "4.4 GB of memory (5579470 numbers of each of 98 frames)" in str(done.exception)
     assert "--force" in str(done.exception)
@@ -560,11 +548,11 @@ def test_every_analysis_command_checks_the_size_of_its_result(
     name, *arguments = command
     command = [name, str(adk.psf), str(adk.xtc), *arguments, "--quiet"]
     monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size)
-    assert CliRunner().invoke(commands, command).exit_code == 0
+    assert invoke(*command).exit_code == 0
     monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size - 1)
-    done = CliRunner().invoke(commands, command)
+    done = invoke(*command)
     assert isinstance(done.exception, tj.OutputError)
-    assert CliRunner().invoke(commands, [*command, "--force"]).exit_code == 0
+    assert invoke(*command, "--force").exit_code == 0
     assert tj.distances(tj.open(adk.psf, adk.xtc).select("resid 1")).values.nbytes > 0
 
 

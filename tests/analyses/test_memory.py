@@ -4,8 +4,6 @@ import inspect
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import flat_memory, xtc_bytes
-from helpers.commands import fail, succeed
+from helpers.commands import fail, python, succeed
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from trajet import memory
@@ -42,14 +40,8 @@ def peak_kib(
     """Return the peak resident memory of one command, KiB."""
     files = [str(adk.psf), str(xtc), "--select", atoms, "-o", str(output)]
     command = [analysis, *files, *options]
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-    )
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = python("-c", MEASURED, *command, timeout=300, env=environment)
     assert done.stderr == ""
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["code"] == 0
@@ -100,17 +92,10 @@ SOME = ("rmsd", "rmsf", "density", "hbonds", "pca")
 def measure(adk: Adk, folder: Path, *names: str, frames: int = 500) -> dict[str, list[list[int]]]:
     """Return peaks and sizes of results of analyses, by name: short and long trajectory."""
     paths = flat_memory.make(folder, adk.xtc, frames)
-    done = subprocess.run(
-        [sys.executable, "-m", "helpers.flat_memory", str(adk.psf), *map(str, paths), *names],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        # Freed memory returns to the system at once.
-        env=os.environ
-        | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "0"},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    # Freed memory returns to the system at once.
+    memory = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": "0"}
+    words = ("-m", "helpers.flat_memory", adk.psf, *paths, *names)
+    done = python(*words, timeout=600, env=os.environ | memory)
     found: dict[str, list[list[int]]] = json.loads(done.stdout)
     return found
 

@@ -6,15 +6,13 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import kabsch, xtc_bytes
-from helpers.commands import unwrapped
+from helpers.commands import invoke, unwrapped
 from helpers.golden_files import Adk, Truth
 from helpers.messages import raises
 from helpers.rmsd_values import ZERO, assert_matches, mdanalysis_rmsd, refuse
 from MDAnalysis import transformations
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
@@ -304,12 +302,9 @@ def test_references_of_mutants_give_a_message(
     (message,) = result.messages
     assert "1 of 214 atoms have other names, the first pair is atom " in message
     assert "CA GLY42 and atom 41 CA TRP42 of the reference" in message
-    done = CliRunner().invoke(
-        commands,
-        [
-            *("rmsd", str(adk.psf), str(adk.xtc), "--select", "name CA"),
-            *("--reference", str(tmp_path / "mutant.pdb")),
-        ],
+    done = invoke(
+        *("rmsd", adk.psf, adk.xtc, "--select", "name CA"),
+        *("--reference", tmp_path / "mutant.pdb"),
     )
     assert f"warning: {message}" in unwrapped(done.output)
 

@@ -17,7 +17,6 @@ import os
 import socket
 import ssl
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -513,11 +512,3 @@ def listing(bucket: Path, query: dict[str, str]) -> Answer:
         )
     body = f'<?xml version="1.0"?><ListBucketResult>{entries}</ListBucketResult>'
     return Answer(200, {"Content-Type": "application/xml"}, body.encode())
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until a condition holds, such as a count of a server."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition does not hold"
-        time.sleep(0.01)

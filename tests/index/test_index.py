@@ -16,7 +16,7 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.changed_times import sidecar_of
-from helpers.commands import names_in
+from helpers.commands import names_in, python
 from helpers.golden_files import XTC_FILES, Adk, Truth, read_with_mdanalysis
 from helpers.messages import raises
 
@@ -298,11 +298,7 @@ def test_folder_without_write_permission_is_unchanged(
 
 def index_with_command(xtc: Path, threads: int) -> None:
     """Rebuild the index with so many threads."""
-    subprocess.run(
-        [sys.executable, "-m", "trajet", "index", "--force", "--threads", str(threads), str(xtc)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    python("-m", "trajet", "index", "--force", "--threads", threads, xtc)
 
 
 def test_large_file_has_the_same_index_with_any_threads(tmp_path: Path) -> None:

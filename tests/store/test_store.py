@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from helpers.commands import execute
 from helpers.golden_files import Adk
 from helpers.made_stores import Solvated, make_store, write_profile
 from helpers.messages import raises
+from helpers.small_disk import small_disk
 from trajet.dataset import find_dataset
 
 CALPHA = "name CA"
@@ -778,13 +778,7 @@ def test_full_temporary_folder_is_named(
     temporary, store = tmp_path / "temporary", tj.Store(tmp_path / "store", create=True)
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # A full disk would take privileges; the error differs only in its number.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    try:
-        with raises(tj.OutputError):
-            store.add("wet", tj.open(wet.gro, wet.xtc))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with small_disk(4096), raises(tj.OutputError):
+        store.add("wet", tj.open(wet.gro, wet.xtc))
     assert store.list() == ()
     assert list(temporary.iterdir()) == []
