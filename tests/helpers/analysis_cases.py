@@ -6,6 +6,7 @@ A case is a command on the sample of a peptide in water, and the same call in Py
 
 import shlex
 from ast import literal_eval
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -216,18 +217,22 @@ def left_out(law: str) -> dict[str, str]:
     }
 
 
-def main() -> None:
-    """Print the number of cases by law and analysis, and the reasons for those left out."""
-    print(f"{'':<20}" + "".join(f"{law:>21}" for law in LAWS))
-    for name in tj.ANALYSES:
-        cases = [case for case in CASES if call_of(case).analysis == name]
-        counts = [f"{sum(case in cases_of(law) for case in cases)} of {len(cases)}" for law in LAWS]
+def print_table(
+    laws: Iterable[str], cases: dict[str, list[str]], left: dict[str, dict[str, str]]
+) -> None:
+    """Print how many of the cases of each thing a law holds for, and why it leaves out others."""
+    print(f"{'':<20}" + "".join(f"{law:>21}" for law in laws))
+    for name, found in cases.items():
+        counts = [f"{sum(case not in left[law] for case in found)} of {len(found)}" for law in laws]
         print(f"{name:<20}" + "".join(f"{count:>21}" for count in counts))
-    for law in LAWS:
+    for law in laws:
         print(f"\n{law} leaves out:")
-        for case, reason in left_out(law).items():
+        for case, reason in left[law].items():
             print(f"  {case}\n    {reason}")
 
 
 if __name__ == "__main__":
-    main()
+    by_analysis = {
+        name: [case for case in CASES if call_of(case).analysis == name] for name in tj.ANALYSES
+    }
+    print_table(LAWS, by_analysis, {law: left_out(law) for law in LAWS})
