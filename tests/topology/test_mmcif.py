@@ -169,6 +169,16 @@ def test_an_invalid_record_is_an_error_with_its_line(tmp_path: Path) -> None:
         StructureFile.open(path)
 
 
+def test_an_mmcif_file_without_suffix_is_recognised(tmp_path: Path) -> None:
+    """The first bytes tell the format."""
+    named, unnamed = (tmp_path / name for name in ("x.cif", "x"))
+    for path in (named, unnamed):
+        path.write_text(content("1YJP.cif"))
+    for name in ("names", "resids", "chainIDs"):
+        values = [column(StructureFile.open(path), name) for path in (named, unnamed)]
+        assert np.array_equal(*values), name
+
+
 def test_small_molecules_are_refused(tmp_path: Path) -> None:
     """CIF of crystallography has no table of atoms as mmCIF has it."""
     path = tmp_path / "small.cif"
