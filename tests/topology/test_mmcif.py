@@ -11,8 +11,7 @@ import MDAnalysisTests
 import numpy as np
 import pytest
 from helpers.messages import raises
-from helpers.structure_files import StructureFile
-from numpy.typing import NDArray
+from helpers.structure_files import StructureFile, column
 from trajet._trajet import FormatError
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data" / "mmcif"
@@ -36,13 +35,6 @@ def plain(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / request.param.removesuffix(".gz")
     path.write_text(content(request.param))
     return path
-
-
-def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
-    """Return a column that the file has."""
-    values = topology.column(name)
-    assert values is not None, name
-    return values
 
 
 def rows_of_atoms(text: str) -> list[dict[str, str]]:
