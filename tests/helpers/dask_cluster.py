@@ -77,11 +77,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = ["--host", "127.0.0.1", "--scheduler-file", str(scheduler_file)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
-        # The file may exist before it is complete.
-        wait_until(
-            lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}")
-        )
-        address = json.loads(scheduler_file.read_text())["address"]
+        address = address_in(scheduler_file)
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
             yield client

@@ -1,6 +1,5 @@
 """Workers of a real Dask scheduler fail, hang, come late or are killed."""
 
-import json
 import os
 import random
 import signal
@@ -22,6 +21,7 @@ from helpers.commands import python, wait_until
 from helpers.dask_cluster import (
     N_WORKERS,
     PATIENCE,
+    address_in,
     broken_copy,
     change_copies,
     change_do,
@@ -475,10 +475,7 @@ def test_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path:
     out.mkdir()
     file = ["--scheduler-file", str(scheduler_file)]
     with started("scheduler", "--port", "0", *at, *file) as scheduler:
-        wait_until(
-            lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}")
-        )
-        address = json.loads(scheduler_file.read_text())["address"]
+        address = address_in(scheduler_file)
         with started("worker", *at, *file, "--nthreads", "1"), Client(address) as client:
             client.wait_for_workers(1, timeout=PATIENCE)
             slow_down_copies(client)
