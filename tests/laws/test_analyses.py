@@ -220,6 +220,18 @@ def test_reports_have_the_options(case: str) -> None:
     assert [Path(file["path"]) for file in report["inputs"]] == [path, topology]
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if "--reference" in case])
+def test_reports_have_the_file_of_a_reference(case: str, tmp_path: Path) -> None:
+    """Beside those of the trajectory, also where other cases have a frame or the average."""
+    path, call = tmp_path / "first.gro", call_of(case)
+    sample().select("all")[0].save(path)
+    first, options = call.arguments(call.transformed(sample()))
+    options |= {"reference": path, "frames": [0, 1, 2]}
+    report = getattr(tj, call.analysis)(first, **options).report
+    assert report["parameters"]["reference"] == str(path)
+    assert Path(report["inputs"][-1]["path"]) == path
+
+
 @pytest.mark.parametrize("case", cases_of("figure"))
 def test_figures_draw_the_numbers(case: str) -> None:
     """All columns as lines, points or bars, all values as an image, or means over frames."""
