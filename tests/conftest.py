@@ -17,8 +17,8 @@ from helpers.systems import Systems
 from MDAnalysisTests import datafiles
 from threadpoolctl import threadpool_limits
 
-# The fixtures of a Dask cluster, and the page of messages.
-pytest_plugins = ["helpers.dask_cluster", "helpers.messages"]
+# The page of messages, and the fixtures of a Dask cluster.
+pytest_plugins = ["helpers.messages", "helpers.dask_cluster"]
 
 # Files that take longest, longest first: begun last, one would keep the others waiting at the end.
 LONGEST = (

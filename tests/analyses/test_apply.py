@@ -231,11 +231,7 @@ def test_functions_are_called_by_one_thread_of_a_process_at_a_time(
     for thread_safe, patience in ((False, 0.1), (True, 60.0)):
         met = meeting(patience)
         result = tj.apply(
-            calpha,
-            lambda _, met=met: met(),
-            reducer=np.maximum,
-            thread_safe=thread_safe,
-            pool=pool,
+            calpha, lambda _, met=met: met(), reducer=np.maximum, thread_safe=thread_safe, pool=pool
         )
         assert bool(result.values) is thread_safe
         assert result.report["parameters"]["thread_safe"] is thread_safe

@@ -91,10 +91,7 @@ CASES: dict[str, tuple[Run, dict[str, list[Any]]]] = {
         {"bins": NUMBERS, "range": PAIRS, "weights": WEIGHTS},
     ),
     "rmsd": (tj.rmsd, {"weights": WEIGHTS, "reference": POSITIONS}),
-    "rmsf": (
-        lambda a, **o: tj.rmsf(a, align=a, **o),
-        {"weights": WEIGHTS, "reference": POSITIONS},
-    ),
+    "rmsf": (lambda a, **o: tj.rmsf(a, align=a, **o), {"weights": WEIGHTS, "reference": POSITIONS}),
     "sasa": (
         lambda a, **o: tj.sasa(a, **{"points": 20, **o}),
         {"probe": NUMBERS, "points": NUMBERS, "radii": [*WEIGHTS, {"C": np.nan}, {"C": 1e300}]},

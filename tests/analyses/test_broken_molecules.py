@@ -9,16 +9,14 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
-from helpers.commands import unwrapped
+from helpers.commands import invoke, unwrapped
 from helpers.systems import Systems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet.analysis.broken_molecules import find_broken_molecules
 from trajet.box import Box
-from trajet.cli.group import commands
 from trajet.result import Report
 
 CELLS = {name: plain.CELLS[name] for name in ("cube", "dodecahedron", "octahedron", "obtuse")}
@@ -133,7 +131,7 @@ def test_molecules_broken_in_later_frames_give_a_message(tmp_path: Path) -> None
     # The reference is none of the chosen frames.
     assert "frame 6: " in messages_on(tj.rmsd(chosen, reference=6, frames=[1]).report)[0]
     arguments = ["rmsd", str(top), str(path), "--select", "name CA"]
-    printed = unwrapped(CliRunner().invoke(commands, arguments).output)
+    printed = unwrapped(invoke(*arguments).output)
     shown = messages_on(result.report)[0].replace("selection.whole()", "--whole")
     shown = shown.replace("trajectory.repair(...)", "--repair SELECTION")
     assert f"warning: {shown}" in printed

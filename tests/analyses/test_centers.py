@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import plain_geometry as plain
-from helpers import xtc_bytes
 from helpers.commands import misuse
 from helpers.golden_files import Adk
 from helpers.messages import raises
@@ -169,46 +168,17 @@ def test_bad_requests_are_errors_that_say_what_to_do(adk: Adk, tmp_path: Path) -
     gro = tj.open(datafiles.GRO, datafiles.XTC)
     with raises(tj.SelectionError):
         tj.centers(gro.select("protein"), by="molecule")
-    x = np.random.default_rng(5).uniform(0, 3, (3, 4, 3))
-    x[1, 2, 0] = np.nan
-    lost = tj.open(None, xtc_bytes.write_xtc(tmp_path / "nan.xtc", x)).select(range(4))
-    values = tj.centers(lost, by="selection", weights="equal").values
-    assert np.isnan(values).any(axis=(1, 2)).tolist() == [False, True, False]
 
 
-def test_broken_molecules_are_named(systems: Systems) -> None:
-    """Centres of broken molecules lie between their parts; whole molecules have no message."""
-    traj = systems["solvated.xtc"].trajectory
-    for compute in (
-        tj.centers,
-        lambda s: tj.end_to_end(s & traj.select("name CA")),
-        lambda s: tj.center_distances(s, "resid 1"),
-    ):
-        messages = compute(traj.select("protein")).messages
-        assert any("broken over the box" in message for message in messages)
-    whole = tj.open(datafiles.TPR, datafiles.XTC).whole()
-    assert tj.centers(whole.select("protein")).messages == []
-
-
-def test_frames_without_a_cell_are_reported(tmp_path: Path) -> None:
-    """The message counts the frames; with pbc=False there is none."""
+def test_frames_without_a_cell_have_differences_of_positions(tmp_path: Path) -> None:
+    """Those between them have nearest images."""
     traj, have_cell = in_changing_cells(tmp_path, 8)
     assert have_cell == [True, False, True, True, False, True]
-    few = [traj.select(range(10)), traj.select(range(10, 20))]
-    for frames, expected in (
-        (None, "2 of 6 frames have no unit cell"),
-        ([0, 2], None),
-        ([0, 1, 2], "1 of 3 frames have no unit cell"),
-        ([1, 4], "2 of 2 frames have no unit cell"),
-        ([], "no frame was chosen"),
-    ):
-        result = tj.center_distances(few, weights="equal", frames=frames)
-        plainly = tj.center_distances(few, weights="equal", frames=frames, pbc=False)
-        messages = result.messages
-        assert [str(expected) in message for message in messages] == [True] * (expected is not None)
-        assert plainly.messages == ([] if len(plainly.frames) else messages)
-        for k, frame in enumerate(result.frames):
-            assert have_cell[frame] or result.values[k] == plainly.values[k]
+    pairs = [traj.select([k, k + 1]) for k in range(0, 20, 2)]
+    result, plainly = (
+        tj.center_distances(pairs, weights="equal", pbc=pbc).values for pbc in (True, False)
+    )
+    assert (result != plainly).any(axis=1).tolist() == have_cell
 
 
 def test_figures_name_the_groups(adk: Adk) -> None:

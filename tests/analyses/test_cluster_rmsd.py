@@ -10,15 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import xtc_bytes
-from helpers.commands import misuse
+from helpers.commands import invoke, misuse
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from trajet.analysis.clusters import gromos, medoids
-from trajet.cli.group import commands
 from trajet.result import PairwiseRmsd
 
 
@@ -158,7 +156,7 @@ def test_command_writes_medoids(adk: Adk, tmp_path: Path) -> None:
     """With `--save`; a cutoff is needed."""
     arguments = ["cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", 1.5]
     arguments += ["--save", f"medoids={tmp_path}"]
-    done = CliRunner().invoke(commands, [str(word) for word in arguments])
+    done = invoke(*arguments)
     assert done.exit_code == 0
     found = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=1.5)
     assert (tmp_path / f"cluster{len(found.sizes) - 1}.pdb").exists()

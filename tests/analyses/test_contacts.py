@@ -111,19 +111,15 @@ def test_groups_far_apart_have_a_nearest_pair(systems: Systems) -> None:
             assert result.values.max() > 10
 
 
-def test_frames_without_a_cell_give_a_message(tmp_path: Path) -> None:
-    """Cells may change from frame to frame; a message counts those that have none."""
-    traj, have_cell = in_changing_cells(tmp_path, 7)
+def test_cells_may_change_from_frame_to_frame(tmp_path: Path) -> None:
+    """Some frames have none."""
+    traj, _ = in_changing_cells(tmp_path, 7)
     chosen = traj.select(range(traj.n_atoms))
     result = tj.min_distance(chosen, cutoff=9.0)
     every = tj.distances(chosen).values
     assert np.array_equal(result.values, every.min(axis=1))
     assert result.contacts is not None
     assert result.contacts.tolist() == (every <= 9.0).sum(axis=1).tolist()
-    (message,) = result.messages
-    assert f"{have_cell.count(False)} of {len(have_cell)} frames have no unit cell" in message
-    assert tj.contacts(chosen, cutoff=9.0).messages == [message]
-    assert tj.contacts(chosen, cutoff=9.0, pbc=False).messages == []
 
 
 def test_unusable_requests_are_errors(systems: Systems, tmp_path: Path) -> None:

@@ -9,13 +9,11 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes
-from helpers.commands import unwrapped
+from helpers.commands import invoke, unwrapped
 from helpers.messages import raises
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +36,7 @@ def test_neighbours_do_not_follow_from_numbering(porin: Path) -> None:
         compute(loaded, periodic=False) for compute in (mdtraj.compute_phi, mdtraj.compute_psi)
     )
     # The first residue has no φ, the last one no ψ.
-    for kind, atoms, angles in (
-        (0, phi[0][:-1], phi[1][0, :-1]),
-        (1, psi[0][1:], psi[1][0, 1:]),
-    ):
+    for kind, atoms, angles in ((0, phi[0][:-1], phi[1][0, :-1]), (1, psi[0][1:], psi[1][0, 1:])):
         assert np.array_equal(result.atoms[kind::2], atoms)
         # The PDB has thousandths of an Å, the XTC hundredths.
         assert plain.apart(result.values[0, kind::2], np.degrees(angles)).max() < 1
@@ -80,7 +75,7 @@ def test_no_angle_joins_two_chains_of_one_segment(porin: Path, first: int, tmp_p
         assert first != 31 or "@" not in name
     (message,) = result.messages
     assert message.endswith("in frame 0 (C and N within 2.0 Å): 2")
-    done = CliRunner().invoke(commands, ["dihedrals", str(gro), str(xtc), "--select", "protein"])
+    done = invoke("dihedrals", gro, xtc, "--select", "protein")
     assert f"note: {message}" in unwrapped(done.output)
 
 
@@ -128,7 +123,7 @@ def test_residues_with_alternate_locations_are_left_out_by_name(
     (message,) = result.messages
     assert "alternate locations?): 3 (GLY44, VAL45, LYS46): " in message
     arguments = ["dihedrals", str(path), str(path.with_suffix(".xtc")), "--select", "protein"]
-    assert f"note: {message}" in unwrapped(CliRunner().invoke(commands, arguments).output)
+    assert f"note: {message}" in unwrapped(invoke(*arguments).output)
     with raises(tj.SelectionError):
         tj.dihedrals(traj.select("resid 44-46"))
     for left_out, kept in (("B", "A"), ("A", "B")):
@@ -185,3 +180,46 @@ def test_two_residues_of_one_number_are_one_place(
         at = result.columns.index(names[0])
         assert result.columns[at : at + 6] == tuple(names)
         assert not result.messages
+
+
+def ring(path: Path, n: int, first: int, *, closed: bool) -> tj.Trajectory:
+    """Return a ring of residues between two that are apart, with bonds as CONECT records."""
+    names = ["N", "CA", "C"]
+    turn = np.linspace(0, 2 * np.pi, 3 * n, endpoint=False)
+    radius = 1.4 / (2 * np.sin(np.pi / (3 * n)))
+    rng = np.random.default_rng(n)
+    x = np.stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros(3 * n)], axis=1)
+    x += rng.normal(0, 0.05, x.shape)
+    far = np.array([[50.0, 0, 0], [51.4, 0, 0], [52.0, 1.3, 0]])
+    x = np.concatenate([far - 90, x, far])
+    lines = []
+    for i, place in enumerate(x):
+        lines.append(
+            f"ATOM  {i + 1:5d}  {names[i % 3]:<3s} GLY A{first + i // 3:4d}    "
+            + "".join(f"{value:8.3f}" for value in place)
+            + f"  1.00  0.00           {names[i % 3][0]}"
+        )
+    bonds = [(i, i + 1) for i in range(4, 3 * n + 3)]
+    bonds += [(3 * n + 3, 4)] if closed else []
+    lines += [f"CONECT{a:5d}{b:5d}" for a, b in bonds]
+    path.write_text("\n".join([*lines, "END", ""]))
+    return tj.open(path, path, sidecar=False)
+
+
+@pytest.mark.parametrize("n", [3, 4, 7])
+def test_a_bond_that_closes_a_ring_joins_neighbours(tmp_path: Path, n: int) -> None:
+    """Every residue of the ring has both angles, those of a plain twin; without the bond n - 2."""
+    traj = ring(tmp_path / "closed.pdb", n, 5, closed=True)
+    result = tj.dihedrals(traj.select("all"))
+    assert result.columns == tuple(
+        f"{angle} GLY{6 + k}" for k in range(n) for angle in ("phi", "psi")
+    )
+    at = np.arange(3 * n).reshape(n, 3) + 3
+    before, after = np.roll(at, 1, axis=0), np.roll(at, -1, axis=0)
+    phi = np.stack([before[:, 2], at[:, 0], at[:, 1], at[:, 2]], axis=1)
+    psi = np.stack([at[:, 0], at[:, 1], at[:, 2], after[:, 0]], axis=1)
+    assert np.array_equal(result.atoms, np.stack([phi, psi], axis=1).reshape(-1, 4))
+    again = tj.dihedrals(traj, result.atoms).values
+    assert plain.apart(result.values, again).max() < 1e-9
+    open_ring = tj.dihedrals(ring(tmp_path / "open.pdb", n, 5, closed=False).select("all"))
+    assert len(open_ring.columns) == 2 * (n - 2)

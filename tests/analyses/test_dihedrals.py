@@ -7,7 +7,6 @@ has the same bonds in float64: only rounding remains. 180 and -180 degrees are t
 two shortest images gives either of two angles, and is left out.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -425,32 +424,6 @@ def test_saved_without_a_number(tmp_path: Path) -> None:
     _, numbers = table(tmp_path / "n.csv")
     assert np.isnan(numbers[:, 2]).tolist() == [True, True, False]
     assert numbers[2, 2] == result.values[2, 0]
-
-
-def test_report_describes_the_request(systems: Systems) -> None:
-    """The report has the request, the files and the number of angles."""
-    system = systems["adk.xtc"]
-    selection = system.trajectory.select("resid 5-9")
-    report = json.loads(tj.dihedrals(selection, sin_cos=True, frames=[7, 3]).report.to_json())
-    assert report["analysis"] == "dihedrals"
-    assert report["parameters"] == {
-        "first_frame": 7,
-        "last_frame": 3,
-        "n_frames": 2,
-        "selections": ["resid 5-9"],
-        "n_atoms": [selection.n_atoms],
-        "quadruples": None,
-        "n_dihedrals": 10,
-        "backbone": True,
-        "sin_cos": True,
-        "pbc": True,
-    }
-    assert [Path(file["path"]) for file in report["inputs"]] == [system.path, system.topology]
-    report = tj.dihedrals(tj.open(None, system.path), [[0, 1, 2, 3]], pbc=False).report
-    assert report["parameters"]["n_dihedrals"] == 1
-    assert not report["parameters"]["backbone"]
-    assert not report["parameters"]["pbc"]
-    assert [Path(file["path"]) for file in report["inputs"]] == [system.path]
 
 
 @pytest.mark.parametrize("features", [False, True])

@@ -8,28 +8,22 @@ In very skewed cells MDAnalysis' minimum image is not always the shortest, by up
 the naive twin decides, which searches all images that could be the shortest.
 """
 
-import json
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
-from helpers.analysis_laws import assert_same_bits_on_any_pool
-from helpers.commands import misuse
+from helpers.commands import invoke, misuse, python
 from helpers.golden_files import Adk
 from helpers.made_coordinates import MADE, Made
 from helpers.messages import raises
 from helpers.systems import NAMES, System, Systems, in_changing_cells
 from MDAnalysis.lib.distances import distance_array, self_distance_array
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 SINGLE = 3e-5
 ROUNDING = 1e-12
@@ -324,12 +318,6 @@ def test_order_of_atoms_permutes_rows_and_columns(systems: Systems, name: str) -
     assert among.tobytes() == expected.tobytes()
 
 
-def test_same_bits_on_any_pool_with_a_cell(systems: Systems) -> None:
-    """Cells that change from frame to frame change no bit either."""
-    atoms = systems["skewed.dcd"].trajectory.select("name OH2")
-    assert_same_bits_on_any_pool(lambda pool: tj.distances(atoms, pool=pool).values)
-
-
 def test_one_atom_has_no_pair_with_itself(systems: Systems) -> None:
     """It has one pair with another atom, and one with its position in the reference."""
     traj = systems["adk.xtc"].trajectory
@@ -366,20 +354,6 @@ def test_reference_without_positions_is_an_error(tmp_path: Path) -> None:
     traj = tj.open(None, trr_bytes.write_trr(tmp_path / "gappy.trr", frames))
     with raises(tj.TrajetError):
         tj.distances(traj, reference=3)
-
-
-def test_one_nan_coordinate_affects_its_atom_alone(tmp_path: Path) -> None:
-    """A NaN coordinate makes the pairs of its atom NaN, and no others."""
-    x = np.random.default_rng(48).uniform(0, 3, (3, 19, 3))
-    x[1, 4, 2] = np.nan
-    boxes = [plain.cell_vectors(np.array(plain.CELLS["skewed"], float)) / 10] * 3
-    traj = tj.open(None, trr_bytes.write_trr(tmp_path / "nan.trr", x, boxes=boxes))
-    everything = traj.select(np.arange(19))
-    spoiled = np.zeros((3, 19, 19), bool)
-    spoiled[1, 4, :] = spoiled[1, :, 4] = True
-    for pbc in (True, False):
-        result = tj.distances(everything, everything, pbc=pbc)
-        assert np.array_equal(np.isnan(result.values), spoiled)
 
 
 def test_contradicting_arguments_are_errors(systems: Systems) -> None:
@@ -436,15 +410,7 @@ def test_result_too_large_for_any_memory_is_an_error(systems: Systems) -> None:
 def test_result_too_large_for_this_memory_is_an_error(systems: Systems) -> None:
     """All pairs of 47681 atoms are a MemoryError, and the process continues."""
     path = systems["solvated.xtc"].path
-    done = subprocess.run(
-        [sys.executable, "-c", TOO_LARGE, str(path)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    among, between, after = done.stdout.splitlines()
+    among, between, after = python("-c", TOO_LARGE, path).stdout.splitlines()
     pairs = [47681 * 47680 // 2, 47681**2]
     for line, n in zip((among, between), pairs, strict=True):
         assert line.startswith(
@@ -487,43 +453,6 @@ def test_empty_results_are_saved_and_drawn(systems: Systems, tmp_path: Path) -> 
         result.save(tmp_path / f"{k}.csv")
         assert len((tmp_path / f"{k}.csv").read_text().splitlines()) == 1
         result.plot()
-
-
-def test_report_describes_the_request(systems: Systems) -> None:
-    """The report has the request and the files, including a structure that is the reference."""
-    system = systems["adk.xtc"]
-    selection = system.trajectory.select("name CA")
-    asked = {"first_frame": 90, "last_frame": 2, "n_frames": 9, "selections": ["name CA"]}
-    frames = slice(90, None, -11)
-    cases = [
-        ({}, {"n_atoms": [214], "reference": None, "pbc": True}),
-        ({"pbc": False}, {"n_atoms": [214], "reference": None, "pbc": False}),
-        (
-            {"other": "resid 3"},
-            {
-                "n_atoms": [214, 19],
-                "reference": None,
-                "pbc": True,
-                "selections": ["name CA", "resid 3"],
-            },
-        ),
-        ({"reference": 7}, {"n_atoms": [214], "reference": 7, "pbc": True}),
-        (
-            {"reference": datafiles.PDB_small},
-            {"n_atoms": [214], "reference": datafiles.PDB_small, "pbc": True},
-        ),
-    ]
-    for options, expected in cases:
-        result = tj.distances(selection, frames=frames, **options)
-        report = json.loads(result.report.to_json())
-        assert report["analysis"] == "distances"
-        assert report["parameters"] == {**asked, **expected}
-        inputs = [system.path, system.topology]
-        if expected["reference"] == datafiles.PDB_small:
-            inputs.append(Path(datafiles.PDB_small))
-        assert [Path(file["path"]) for file in report["inputs"]] == inputs
-        assert report["frames"] == 9
-        assert report["passes"] == 1
 
 
 @pytest.mark.parametrize(
@@ -593,7 +522,7 @@ def test_command_requires_force_for_a_result_above_1_gb(adk: Adk, tmp_path: Path
     command = ["distances", str(adk.psf), str(adk.xtc), "--select", "all", "-o", str(out)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tj.LocalPool, "run", lambda *_, **__: pytest.fail("frames are read"))
-        done = CliRunner().invoke(commands, command)
+        done = invoke(*command)
     assert isinstance(done.exception, tj.OutputError)
     assert "4.4 GB of memory (5579470 numbers of each of 98 frames)" in str(done.exception)
     assert "--force" in str(done.exception)
@@ -619,11 +548,11 @@ def test_every_analysis_command_checks_the_size_of_its_result(
     name, *arguments = command
     command = [name, str(adk.psf), str(adk.xtc), *arguments, "--quiet"]
     monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size)
-    assert CliRunner().invoke(commands, command).exit_code == 0
+    assert invoke(*command).exit_code == 0
     monkeypatch.setattr("trajet.cli.analysis_options._LARGE_RESULT", size - 1)
-    done = CliRunner().invoke(commands, command)
+    done = invoke(*command)
     assert isinstance(done.exception, tj.OutputError)
-    assert CliRunner().invoke(commands, [*command, "--force"]).exit_code == 0
+    assert invoke(*command, "--force").exit_code == 0
     assert tj.distances(tj.open(adk.psf, adk.xtc).select("resid 1")).values.nbytes > 0
 
 

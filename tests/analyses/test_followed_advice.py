@@ -83,10 +83,7 @@ OF_MASSES: dict[str, tuple[Callable[..., object], dict[str, str]]] = {
         of_all(tj.center_distances, by="residue", weights="mass"),
         {"weights": "equal"},
     ),
-    "msd": (
-        of_all(tj.msd, by="residue", weights="mass", unwrapped=True),
-        {"weights": "equal"},
-    ),
+    "msd": (of_all(tj.msd, by="residue", weights="mass", unwrapped=True), {"weights": "equal"}),
     "rmsd": (of_all(tj.rmsd, weights="mass"), {"weights": "equal"}),
     "rmsd of groups": (
         lambda traj, **more: tj.rmsd(
@@ -120,15 +117,9 @@ def transform(
 
 
 TRANSFORMS: dict[str, tuple[Callable[..., tj.Trajectory], str]] = {
-    "fit": (
-        lambda traj, **more: traj.fit("all", **more),
-        r'\(fit\(weights="equal"\)\)',
-    ),
+    "fit": (lambda traj, **more: traj.fit("all", **more), r'\(fit\(weights="equal"\)\)'),
     "center": (lambda traj, **more: traj.center("all", **more), r'\(center\(weights="equal"\)\)'),
-    "wrap": (
-        lambda traj, **more: traj.wrap(by="residue", **more),
-        r'\(wrap\(weights="equal"\)\)',
-    ),
+    "wrap": (lambda traj, **more: traj.wrap(by="residue", **more), r'\(wrap\(weights="equal"\)\)'),
 }
 
 ADVICE: dict[str, Advice] = {

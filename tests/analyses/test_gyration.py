@@ -122,15 +122,6 @@ def test_one_atom_has_no_extent_and_far_atoms_keep_their_digits(tmp_path: Path) 
     assert np.abs(tj.gyration(traj.select([0, 1]), weights="equal").values - 2.5).max() < 1e-12
 
 
-def test_a_position_that_is_not_a_number_spoils_its_own_frame_only(tmp_path: Path) -> None:
-    """As for RMSD."""
-    x = np.random.default_rng(5).uniform(0, 3, (6, 5, 3))
-    x[4, 2, 1] = np.nan
-    traj = tj.open(None, xtc_bytes.write_xtc(tmp_path / "nan.xtc", x))
-    values = tj.gyration(traj.select([0, 1, 2, 3, 4]), weights="equal").values
-    assert np.isnan(values).tolist() == [False] * 4 + [True, False]
-
-
 def test_unusable_weights_are_errors(adk: Adk) -> None:
     """Weights that are too few, negative, not finite or all zero, and unknown masses."""
     selection = tj.open(adk.psf, adk.xtc).select("name CA and resid 1-4")
@@ -139,10 +130,3 @@ def test_unusable_weights_are_errors(adk: Adk) -> None:
             tj.gyration(selection, weights=weights)
     with pytest.raises(tj.SelectionError):
         tj.gyration(tj.open(None, adk.xtc).select([0, 1]))
-
-
-def test_broken_molecules_are_named(systems: Systems) -> None:
-    """Positions are used as stored: a molecule that is broken over the box is a message."""
-    for name, is_broken in (("solvated.xtc", True), ("adk.xtc", False)):
-        result = tj.gyration(systems[name].trajectory.select("protein"))
-        assert any("broken over the box" in r for r in result.messages) == is_broken

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 import trajet as tj
 from helpers import plain_geometry as plain
 from helpers import trr_bytes, xtc_bytes
+from helpers.commands import python
 from helpers.made_coordinates import MADE
 from helpers.systems import Systems
 from trajet import _trajet
@@ -19,14 +19,7 @@ VARIABLE = "TRAJET_INSTRUCTION_SET"
 
 def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python with one instruction set."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, VARIABLE: name},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return python(*arguments, env={**os.environ, VARIABLE: name}, code=None)
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +82,7 @@ def test_widest_set_is_the_default() -> None:
     assert len(set(_trajet.INSTRUCTION_SETS)) == len(_trajet.INSTRUCTION_SETS)
     plainly = {name: value for name, value in os.environ.items() if name != VARIABLE}
     code = "from trajet import _trajet; print(_trajet.INSTRUCTION_SET)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=plainly, capture_output=True, text=True, check=True
-    )
+    done = python("-c", code, env=plainly)
     assert done.stdout.strip() == _trajet.INSTRUCTION_SETS[-1]
 
 

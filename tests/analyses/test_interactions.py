@@ -17,8 +17,6 @@ from trajet.messages import Code
 from trajet.result.interactions import KINDS
 from trajet.uncertainty.estimates import estimates_of_blocks
 
-# Each kind from the other side.
-OTHER_SIDE = np.array([0, 2, 1, 3, 4, 6, 5, 8, 7, 10, 9, 12, 11, 13])
 ALL = ("hydrophobic", "hbond", "pi", "ionic", "cation-pi", "halogen", "metal", "vdw")
 
 

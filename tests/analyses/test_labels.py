@@ -49,11 +49,11 @@ def test_chains_are_shown_where_they_share_residues(tmp_path: Path) -> None:
     path = tmp_path / "x.pdb"
     assert _labels(_pdb(path, [*monomer, ligand])) == ["ARG10", "ALA11", "ALA11B", "LIG1"]
     assert _labels(_pdb(path, [*dimer, ligand])) == [
-        *("A:ARG10", "A:ALA11", "A:ALA11B", "B:ARG10", "B:GLY12", "LIG1"),
+        *("A:ARG10", "A:ALA11", "A:ALA11B", "B:ARG10", "B:GLY12", "LIG1")
     ]
     # Waters are alike within one chain.
     assert _labels(_pdb(path, [*monomer, *water])) == [
-        *("ARG10", "ALA11", "ALA11B", "HOH5@6", "HOH6", "HOH5@8"),
+        *("ARG10", "ALA11", "ALA11B", "HOH5@6", "HOH6", "HOH5@8")
     ]
     unnamed = [("", *residue[1:]) for residue in dimer]
     assert _labels(_pdb(path, unnamed)) == ["ARG10@0", "ALA11", "ALA11B", "ARG10@6", "GLY12"]

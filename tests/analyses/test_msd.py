@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.commands import python
 from helpers.extent import examples
 from helpers.golden_files import Adk
 from helpers.messages import raises
@@ -540,14 +539,8 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     path = write(tmp_path / "long.dcd", positions)
     found = {}
     for max_memory in (2**24, 2**29):
-        done = subprocess.run(
-            [sys.executable, "-c", MEASURED, str(path), str(max_memory)],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
-        )
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+        done = python("-c", MEASURED, path, max_memory, timeout=300, env=environment)
         found[max_memory] = json.loads(done.stdout)
     # Some memory is the engine's: blocks, and rows of tasks on their way.
     assert found[2**24][0] < 1.25 * 2**24

@@ -79,13 +79,7 @@ def test_fractions_equal_a_plain_evaluation(systems: Systems, name: str, pbc: bo
         ("soft", soft, 1 / (1 + np.exp(5.0 * (r - soft * r0)))),
     ):
         result = tj.native_contacts(
-            chosen,
-            reference=-1,
-            cutoff=cutoff,
-            method=method,
-            factor=factor,
-            pbc=pbc,
-            **ALL_PAIRS,
+            chosen, reference=-1, cutoff=cutoff, method=method, factor=factor, pbc=pbc, **ALL_PAIRS
         )
         assert np.array_equal(result.pairs, np.stack([chosen.indices[i], chosen.indices[j]], 1))
         assert np.abs(result.distances - r0).max() < 1e-9

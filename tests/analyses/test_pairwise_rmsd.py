@@ -7,16 +7,15 @@ import mdtraj
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import xtc_bytes
 from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.commands import invoke
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from MDAnalysis import Universe
 from MDAnalysis.analysis.diffusionmap import DistanceMatrix
 from MDAnalysis.analysis.rms import rmsd
 from trajet._trajet import CentredFrames
-from trajet.cli.group import commands
 
 # Centred positions are rounded to float32, and so are the values.
 ROUNDING = 2e-6
@@ -141,7 +140,7 @@ def test_command_writes_the_matrix(adk: Adk, tmp_path: Path) -> None:
     assert len(found.off_diagonal()) == 55
     arguments = ["pairwise-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--step", "9"]
     arguments += ["--matrix-path", tmp_path / "m.npy", "--max-memory", "2MiB"]
-    done = CliRunner().invoke(commands, [str(word) for word in arguments])
+    done = invoke(*arguments)
     assert done.exit_code == 0
     assert "55" in done.output
     assert np.array_equal(np.load(tmp_path / "m.npy"), found.values)

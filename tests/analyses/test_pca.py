@@ -1,8 +1,6 @@
 """Principal components: MDAnalysis' numbers, those of NumPy's covariance, and known motions."""
 
 import os
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -10,14 +8,13 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import trr_bytes, xtc_bytes
 from helpers.analysis_laws import assert_same_bits_on_any_pool
+from helpers.commands import invoke, python
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from MDAnalysis.analysis import align, pca
 from trajet._trajet import Deviations
-from trajet.cli.group import commands
 
 # Both round superposed positions, or their deviations, to float32.
 SINGLE = 2e-5
@@ -114,12 +111,9 @@ def test_threads_of_blas_change_no_bit(adk: Adk) -> None:
         "    print(hashlib.sha256(values.tobytes()).hexdigest())",
     )
     digests = {
-        subprocess.run(
-            [sys.executable, "-c", "\n".join(lines), adk.psf, adk.xtc],
+        python(
+            *("-c", "\n".join(lines), adk.psf, adk.xtc),
             env=os.environ | {"OPENBLAS_NUM_THREADS": threads},
-            check=True,
-            capture_output=True,
-            text=True,
         ).stdout
         for threads in ("1", "4")
     }
@@ -234,7 +228,7 @@ def test_command_writes_extremes(adk: Adk, tmp_path: Path) -> None:
     """As a trajectory of 20 frames; the table has the variances."""
     arguments = ["pca", adk.psf, adk.xtc, "--select", "name CA", "--n-components", 4]
     arguments += ["--reference", 0, "--save", f"extremes={tmp_path}/first.pdb"]
-    done = CliRunner().invoke(commands, [str(word) for word in arguments])
+    done = invoke(*arguments)
     assert done.exit_code == 0
     atoms = tj.open(adk.psf, adk.xtc).select("name CA")
     found = tj.pca(atoms, n_components=4, reference=0)

@@ -619,10 +619,7 @@ def test_images_have_maps_of_colours_and_no_labels(systems: Systems) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    lengths=st.lists(st.integers(2, 300), min_size=1, max_size=6),
-    first=st.integers(-5, 400),
-)
+@given(lengths=st.lists(st.integers(2, 300), min_size=1, max_size=6), first=st.integers(-5, 400))
 def test_residues_of_chains_are_apart_and_in_order(lengths: list[int], first: int) -> None:
     """Within a chain a residue is one step long; ticks stand at the residues that they name."""
     chains = [name for name, n in zip("ABCDEF", lengths, strict=False) for _ in range(n)]

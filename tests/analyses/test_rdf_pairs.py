@@ -6,14 +6,13 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import plain_geometry as plain
 from helpers.analysis_cases import unequal
+from helpers.commands import invoke
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from MDAnalysis.analysis.rdf import InterRDF, InterRDF_s
 from MDAnalysisTests import datafiles
-from trajet.cli.group import commands
 
 OXYGEN, HYDROGEN = "name OW and resid 215:700", "name HW1 HW2 and resid 215:600"
 SHORT = {"range": (0.0, 9.0), "bins": 30}
@@ -155,7 +154,7 @@ def test_plans_have_several_pairs(wet: tj.Trajectory, tmp_path: Path) -> None:
         *("[[analysis]]", "command = 'density'", "select = 'name CA'", "save = 'grid=ca.dx'"),
     ]
     (tmp_path / "plan.toml").write_text("\n".join(plan))
-    done = CliRunner().invoke(commands, ["run", str(tmp_path / "plan.toml")])
+    done = invoke("run", tmp_path / "plan.toml")
     assert done.exit_code == 0, done.output
     assert "1 RDFs" in done.output
     assert (tmp_path / "ca.dx").exists()

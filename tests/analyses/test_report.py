@@ -145,9 +145,10 @@ def test_counts_are_exact(
     """A run opens the file once, with few requests and few bytes beyond the file's size."""
     traj = tj.open(None, many, request_size=request_size)
     pool = tj.LocalPool(threads=threads, task_frames=task_frames)
-    report = tj.rmsd(traj.select(np.arange(ADK_ATOMS)), pool=pool).report
-    size = many.stat().st_size
-    assert report["opens"] == 1
+    atoms, size = traj.select(np.arange(ADK_ATOMS)), many.stat().st_size
+    report, again = (tj.rmsd(atoms, pool=pool).report for _ in range(2))
+    assert report["opens"] == again["opens"] == 1
+    assert report["frames"] == again["frames"]
     assert report["frames"] == 10 * ADK_FRAMES
     assert report["atoms_decoded"] >= 10 * ADK_FRAMES * ADK_ATOMS
     # The reference frame is decoded once more.
@@ -275,16 +276,6 @@ def test_older_reports_have_no_times_before_the_run(adk: Adk, tmp_path: Path) ->
     old = tj.Report.load(tmp_path / "old.json")
     assert "t_command" not in repr(old) + old.to_html()
     assert "t_total" in repr(old)
-
-
-def test_counts_of_every_file(golden: Golden, golden_xtc: Path) -> None:
-    """Frames and openings are counted right on every file, run after run."""
-    traj = tj.open(None, golden_xtc)
-    for _ in range(2):
-        report = tj.rmsd(traj.select(np.arange(traj.n_atoms))).report
-        assert report["opens"] == 1
-        assert report["frames"] == golden.truth.n_frames
-        assert report["bytes_read"] <= golden_xtc.stat().st_size + 262144 * n_tasks(report)
 
 
 def test_only_selected_atoms_are_decoded(adk: Adk) -> None:

@@ -1,6 +1,5 @@
-"""Arguments of RMSD: AtomGroups, frames and masses, and errors."""
+"""Arguments of RMSD: AtomGroups, frames, masses and references, and errors."""
 
-import shutil
 from pathlib import Path
 
 import MDAnalysis as mda
@@ -8,9 +7,10 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import kabsch, xtc_bytes
+from helpers.commands import invoke, unwrapped
 from helpers.golden_files import Adk, Truth
 from helpers.messages import raises
-from helpers.rmsd_values import ZERO, refuse
+from helpers.rmsd_values import ZERO, assert_matches, mdanalysis_rmsd, refuse
 from MDAnalysis import transformations
 from MDAnalysisTests import datafiles
 
@@ -150,22 +150,248 @@ def test_invalid_arguments_are_errors(adk: Adk) -> None:
         tj.rmsd("name CA")
 
 
-def test_topology_of_another_system_is_an_error(adk: Adk, tmp_path: Path) -> None:
-    """Topology and trajectory differ in the number of atoms; the error names both."""
-    x = np.zeros((2, 333, 3))
-    other = xtc_bytes.write_xtc(tmp_path / "other.xtc", x)
+@pytest.mark.parametrize("weights", [None, "mass"])
+def test_references_of_another_file_are_equal(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path, weights: str | None
+) -> None:
+    """A structure file, an AtomGroup of it, a Selection and an array are one reference."""
+    selection = tj.open(adk.psf, adk.xtc).select("name CA")
+    other = mda.Universe(datafiles.PDB_small)
+    expected = mdanalysis_rmsd(
+        adk_universe.atoms, reference=other, select="name CA", weights=weights, tol_mass=1000
+    )
+    alpha = other.select_atoms("name CA")
+    structure = xtc_bytes.write_xtc(tmp_path / "x.xtc", other.atoms.positions[None] / 10)
+    stored = tj.open(adk.psf, structure).select("name CA")
+    for reference in (datafiles.PDB_small, Path(datafiles.PDB_small), alpha, alpha.positions):
+        result = tj.rmsd(selection, reference=reference, weights=weights or "equal")
+        assert_matches(result.values, expected, None)
+    assert np.array_equal(
+        tj.rmsd(selection, reference=stored, weights=weights or "equal").values,
+        tj.rmsd(selection, reference=stored.read().positions[0], weights=weights or "equal").values,
+    )
+    doubled = tj.rmsd(
+        selection, reference=alpha.positions.astype(np.float64), weights=weights or "equal"
+    )
+    assert np.array_equal(
+        doubled.values, tj.rmsd(selection, reference=alpha, weights=weights or "equal").values
+    )
+
+
+def test_references_that_do_not_match_are_errors(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """They have another number of atoms, another shape, no such frame, or no file."""
+    selection = tj.open(adk.psf, adk.xtc).select("name CA")
+    others = (adk_universe.select_atoms("name CB"), np.zeros((213, 3)), np.zeros((3, 214)))
+    for other in (*others, datafiles.PDB_xsmall):
+        with raises(tj.SelectionError):
+            tj.rmsd(selection, reference=other)
+    for frame in (98, -99, 10**12):
+        with raises(tj.FrameError):
+            tj.rmsd(selection, reference=frame)
+    with pytest.raises(FileNotFoundError):
+        tj.rmsd(selection, reference=tmp_path / "missing.pdb")
+    with pytest.raises(ValueError):
+        tj.rmsd(selection, reference=np.zeros((214, 3)), groups=["all"])
+
+
+def test_references_in_another_order_are_errors(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """CHARMM has CB before C, the PDB behind it: of equal mass, and not the same atom."""
+    text = "(name CA or name CB or name C) and not resname GLY"
+    selection = tj.open(adk.psf, adk.xtc).select(text)
+    reordered = tmp_path / "reordered.pdb"
+    adk_universe.trajectory[0]
+    there = adk_universe.select_atoms(text)
+    threes = there.indices.reshape(-1, 3)
+    assert set(adk_universe.atoms[threes[:, 2]].names) == {"C"}
+    adk_universe.atoms[threes[:, [0, 2, 1]].ravel()].write(reordered)
     with raises(tj.SelectionError):
-        tj.rmsd(tj.open(adk.psf, other).select("name CA"))
+        tj.rmsd(selection, reference=reordered)
+    turned = tmp_path / "turned.pdb"
+    adk_universe.atoms[threes[::-1].ravel()].write(turned)
+    with raises(tj.SelectionError):
+        tj.rmsd(selection, reference=turned)
+    same = tmp_path / "same.pdb"
+    there.write(same)
+    assert tj.rmsd(selection, reference=same).values[0] < 1e-3
+    # A caller that gives atoms one by one decides which of them correspond.
+    pairs = adk_universe.atoms[threes[:, [0, 2, 1]].ravel()]
+    result = tj.rmsd(selection, reference=pairs)
+    assert result.values[0] > 0.5
+    (message,) = result.messages
+    assert "the same names in another order" in message
+    assert tj.rmsd(selection, reference=there).messages == []
+
+
+def renamed(universe: mda.Universe, path: Path, order: np.ndarray | None = None) -> Path:
+    """Write ADK's frame 0 with the PDB's names, and with one residue of another chain."""
+    universe.trajectory[0]
+    other = universe.copy()
+    other.residues.resnames = ["HIS" if n == "HSD" else n for n in other.residues.resnames]
+    # CHARMM calls hydrogens HB1 and HB2 that the PDB calls HB2 and HB3, and CD1 of ILE CD.
+    usual = {"HB1": "HB2", "HB2": "HB3", "HN": "H", "HA1": "HA2", "HA2": "HA3"}
+    names = other.atoms.names.copy()
+    of_methyls = np.isin(other.atoms.resnames, ["ALA"])
+    names[~of_methyls] = [usual.get(name, name) for name in names[~of_methyls]]
+    names[(names == "CD") & (other.atoms.resnames == "ILE")] = "CD1"
+    other.atoms.names = names
+    # Names are compared: bonds take ten times as long to write.
+    (other.atoms if order is None else other.atoms[order]).write(path, bonds=None)
+    return path
+
+
+def test_references_with_names_of_another_force_field_are_compared(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """Other names neither hide another order nor cause a refusal."""
+    traj = tj.open(adk.psf, adk.xtc)
+    usual = renamed(adk_universe, tmp_path / "usual.pdb")
+    backbone = tj.rmsd(traj.select("backbone"), reference=usual)
+    assert backbone.values[0] < 1e-3
+    # States of protonation are not another residue name.
+    assert backbone.messages == []
+    all_atoms = tj.rmsd(traj.select("all"), reference=usual)
+    assert all_atoms.values[0] < 1e-3
+    (message,) = all_atoms.messages
+    n = int((mda.Universe(usual).atoms.names != adk_universe.atoms.names).sum())
+    assert f"{n} of 3341 atoms have other names, the first pair is atom " in message
+    assert message.endswith("compared in their order")
+    # The PDB's order of atoms: C before CB, of equal mass.
+    order = np.arange(3341)
+    residue = adk_universe.residues[10].atoms
+    c, beta = (residue[residue.names == name].indices[0] for name in ("C", "CB"))
+    order[[c, beta]] = [beta, c]
+    other = renamed(adk_universe, tmp_path / "order.pdb", order)
+    with raises(tj.SelectionError):
+        tj.rmsd(traj.select("all"), reference=other)
+    # Residues in another order: their CA are all called CA.
+    half = adk_universe.residues[100].atoms.indices[0]
+    other = renamed(adk_universe, tmp_path / "halves.pdb", np.roll(np.arange(3341), -half))
+    with raises(tj.SelectionError):
+        tj.rmsd(traj.select("name CA"), reference=other)
+
+
+def test_mutant_of_two_residues_is_no_other_order(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """LYS and GLU were exchanged, and the numbers stay."""
+    alphas = adk_universe.select_atoms("name CA")
+    names = alphas.resnames.copy()
+    lys, glu = (int(np.flatnonzero(names == name)[0]) for name in ("LYS", "GLU"))
+    names[[lys, glu]] = names[[glu, lys]]
+    mutant = mda.Merge(alphas)
+    mutant.add_TopologyAttr("resnames", names)
+    mutant.atoms.write(tmp_path / "mutant.pdb")
+    chosen = tj.open(adk.psf, adk.xtc).select("name CA")
+    (message,) = tj.rmsd(chosen, reference=tmp_path / "mutant.pdb").messages
+    assert "2 of 214 atoms have other names" in message
+
+
+def test_references_of_mutants_give_a_message(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path
+) -> None:
+    """Residues that differ on purpose are compared."""
+    mutant = adk_universe.copy()
+    mutant.residues[41].resname = "TRP"
+    mutant.select_atoms("name CA").write(tmp_path / "mutant.pdb")
+    selection = tj.open(adk.psf, adk.xtc).select("name CA")
+    result = tj.rmsd(selection, reference=tmp_path / "mutant.pdb")
+    (message,) = result.messages
+    assert "1 of 214 atoms have other names, the first pair is atom " in message
+    assert "CA GLY42 and atom 41 CA TRP42 of the reference" in message
+    done = invoke(
+        *("rmsd", adk.psf, adk.xtc, "--select", "name CA"),
+        *("--reference", tmp_path / "mutant.pdb"),
+    )
+    assert f"warning: {message}" in unwrapped(done.output)
+
+
+def alanines(path: Path, resids: list[int], residues: list[int], segids: str) -> Path:
+    """Write residues of a made chain of alanines with the given numbers and segments."""
+    n = len(residues)
+    made = mda.Universe.empty(
+        3 * n,
+        n,
+        len(set(segids)),
+        atom_resindex=np.repeat(range(n), 3),
+        residue_segindex=[sorted(set(segids)).index(s) for s in segids],
+        trajectory=True,
+    )
+    for name, values in (
+        ("names", ["N", "CA", "C"] * n),
+        ("resnames", ["ALA"] * n),
+        ("resids", resids),
+        ("segids", sorted(set(segids))),
+        ("chainIDs", [s for s in segids for _ in range(3)]),
+    ):
+        made.add_TopologyAttr(name, values)
+    places = np.cumsum(np.random.default_rng(1).uniform(0.5, 1.0, (90, 3)), axis=0)
+    made.atoms.positions = places.reshape(-1, 3, 3)[residues].reshape(-1, 3)
+    made.atoms.write(path)
+    return path
+
+
+ONE_CHAIN = "A" * 20
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["name OW and around 4 protein", "sphzone 10 index 5", "prop z < 20 and name CA"],
+    ("ours", "theirs", "segids", "shifts"),
+    [
+        # Residue 10 is missing in the reference, and 21 is not in the topology.
+        (range(1, 21), [*range(1, 10), *range(11, 22)], ONE_CHAIN, (0, 1)),
+        (range(1, 21), [*range(1, 10), *range(11, 22)], "A" * 10 + "B" * 10, (0, 1)),
+        ([*range(101, 110), *range(111, 122)], range(1, 21), ONE_CHAIN, (-100, -101)),
+        # The shift is the same throughout each chain: chains numbered through, or each from 1 on.
+        (range(1, 21), range(301, 321), ONE_CHAIN, None),
+        (range(1, 21), [*range(1, 11), *range(101, 111)], "A" * 10 + "B" * 10, None),
+        (range(1, 21), [*range(1, 11), *range(1, 11)], ONE_CHAIN, None),
+        ([*range(1, 11), *range(1, 11)], range(1, 21), ONE_CHAIN, None),
+    ],
 )
-def test_geometric_selections_use_frame_0(tmp_path: Path, text: str) -> None:
-    """They use neither the coordinates of the topology file nor another unit cell."""
-    xtc = tmp_path / "solvated.xtc"
-    shutil.copyfile(datafiles.XTC, xtc)
-    expected = mda.Universe(datafiles.GRO, str(xtc)).select_atoms(text)
-    selection = tj.open(datafiles.GRO, xtc).select(text)
-    assert np.array_equal(selection.indices, expected.indices)
+def test_numbering_whose_shift_changes_within_a_chain_is_a_message(
+    ours: list[int], theirs: list[int], segids: str, shifts: tuple[int, int] | None, tmp_path: Path
+) -> None:
+    """Equally named residues may be compared with their neighbours, which RMSD does not show."""
+    here = alanines(tmp_path / "here.pdb", list(ours), list(range(20)), ONE_CHAIN)
+    residues = [k for k in range(21) if shifts is None or k != 9][:20]
+    there = alanines(tmp_path / "there.pdb", list(theirs), residues, segids)
+    mda.Universe(here).atoms.write(tmp_path / "here.xtc")
+    selection = tj.open(here, tmp_path / "here.xtc").select("name CA")
+    result = tj.rmsd(selection, reference=there)
+    if shifts is None:
+        assert result.messages == []
+        return
+    assert result.values[0] > 0.5
+    (message,) = result.messages
+    assert f"differ by {shifts[0]} and, from atom 28 CA ALA{list(ours)[9]}" in message
+    assert f"CA ALA{list(theirs)[9]} of the reference on, by {shifts[1]} within a chain" in message
+    assert message.endswith("missing in one of the two: atoms are compared in their order")
+
+
+@pytest.mark.parametrize(("attribute", "values"), [("resids", [2, 1]), ("segids", ["B", "A"])])
+def test_references_of_like_molecules_give_a_message(
+    adk: Adk, adk_universe: mda.Universe, tmp_path: Path, attribute: str, values: list[object]
+) -> None:
+    """Two exchanged molecules of the same names are distinguished by numbers or chains."""
+    adk_universe.trajectory[0]
+    one = adk_universe.select_atoms("resid 5")
+    files = {}
+    for name, two in (("same", values[::-1]), ("exchanged", values)):
+        both = mda.Merge(one, one)
+        both.add_TopologyAttr("chainIDs", ["X"] * both.atoms.n_atoms)
+        if attribute == "resids":
+            both.residues.resids = two
+        else:
+            for molecule, chain in zip(both.residues, two, strict=True):
+                molecule.segment = both.add_Segment(segid=str(chain))
+                molecule.atoms.chainIDs = str(chain)
+        files[name] = tmp_path / f"{name}.pdb"
+        both.atoms.write(files[name])
+        both.atoms.write(tmp_path / "both.xtc")
+    selection = tj.open(files["same"], tmp_path / "both.xtc").select("all")
+    assert tj.rmsd(selection, reference=files["same"]).messages == []
+    with raises(tj.SelectionError):
+        tj.rmsd(selection, reference=files["exchanged"])

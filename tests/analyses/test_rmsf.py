@@ -6,7 +6,6 @@ positions as float32, as trajet does: up to 6e-8 of 100 Å each, so that 1e-5 Å
 found).
 """
 
-import json
 import warnings
 from pathlib import Path
 
@@ -315,15 +314,6 @@ def test_values_follow_frames(systems: Systems) -> None:
     assert any("no frame was chosen" in message for message in none.messages)
 
 
-def test_progress_counts_every_pass(systems: Systems) -> None:
-    """The last call reports that all frames of both passes are done."""
-    calls: list[tuple[int, int]] = []
-    selection = systems["adk.xtc"].trajectory.select("name CA")
-    options = {"align": "name CA", "reference": "average"}
-    tj.rmsf(selection, progress=lambda done, total: calls.append((done, total)), **options)
-    assert calls[-1] == (196, 196)
-
-
 def test_contradicting_arguments_are_errors(systems: Systems) -> None:
     """Reference and weights without a superposition are a ValueError."""
     traj = systems["adk.xtc"].trajectory
@@ -425,40 +415,6 @@ def test_rows_have_names_if_there_are_any(systems: Systems) -> None:
         assert list(map(str, rows[name])) == list(map(str, values))
     without = tj.open(None, systems["adk.xtc"].path).select(selection.indices)
     assert tj.rmsf(without).csv_header() == ["atom", "rmsf_A"]
-
-
-def test_report_describes_the_request(systems: Systems) -> None:
-    """The report has the request and the files, including a structure that is the reference."""
-    system = systems["adk.xtc"]
-    selection = system.trajectory.select("name CB")
-    result = tj.rmsf(
-        selection,
-        align="name CA",
-        reference=datafiles.PDB_small,
-        weights="mass",
-        frames=slice(4, 50, 5),
-    )
-    report = json.loads(result.report.to_json())
-    assert report["analysis"] == "rmsf"
-    assert report["parameters"] == {
-        "first_frame": 4,
-        "last_frame": 49,
-        "n_frames": 10,
-        "selections": ["name CB"],
-        "n_atoms": [selection.n_atoms],
-        "align": "name CA",
-        "reference": datafiles.PDB_small,
-        "weights": "mass",
-        "errors": False,
-    }
-    paths = [Path(file["path"]) for file in report["inputs"]]
-    assert paths == [system.path, system.topology, Path(datafiles.PDB_small)]
-    assert report["frames"] == 10
-    assert report["empty_frames"] == 0
-    plain_run = tj.rmsf(selection).report
-    assert len(plain_run["inputs"]) == 2
-    assert plain_run["parameters"]["align"] is None
-    assert plain_run["parameters"]["reference"] is None
 
 
 @pytest.mark.parametrize(

@@ -160,11 +160,3 @@ def test_bad_input_is_an_error_that_says_what_to_do(
     with raises(tj.AnalysisError):
         tj.sasa(broken, radii=np.ones(5))
     assert len(tj.sasa(broken, radii=np.ones(5), frames=slice(0, 4)).values) == 4
-
-
-def test_broken_molecules_and_guessed_elements_are_named(systems: Systems) -> None:
-    """In messages: positions are used as stored, and GRO files have no elements."""
-    protein = systems["solvated.xtc"].trajectory.select("protein")
-    messages = tj.sasa(protein, frames=[0], points=10).messages
-    assert any("broken over the box" in message for message in messages)
-    assert any("guessed from the names" in message for message in messages)

@@ -108,12 +108,7 @@ def test_lags_have_the_unit_of_the_first() -> None:
     for step in (10.0, 900.0):
         lags = step * np.arange(30.0)
         plots.displacement(
-            drawable(lags + 1),
-            lags,
-            fit=(lags[3], lags[9]),
-            line=(1.0, 1.0),
-            legend="fit",
-            ax=axes,
+            drawable(lags + 1), lags, fit=(lags[3], lags[9]), line=(1.0, 1.0), legend="fit", ax=axes
         )
     assert axes.get_xlabel() == "lag (ps)"
     assert [x[-1] for x in data_of(axes)] == [290.0, 90.0, 26_100.0, 8100.0]

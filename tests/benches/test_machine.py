@@ -135,10 +135,7 @@ def test_lines_of_a_figure_are_distinct() -> None:
         ([run(10)], {"local"}),
         (few, {"local", "mpi"}),
         (many, {f"{of}, {way}" for of in files for way in ("local", *rows)}),
-        (
-            [*many[:2], *beside],
-            {"xtc, shared, local", "xtc, shared, dask", "dcd, memory, local"},
-        ),
+        ([*many[:2], *beside], {"xtc, shared, local", "xtc, shared, dask", "dcd, memory, local"}),
     ):
         (curves,) = table.curves(table.points(setups)).values()
         assert len(curves) == len(labels)
@@ -258,8 +255,7 @@ def test_load_measures_file_and_memory(
 
 
 @pytest.mark.parametrize(
-    "pools",
-    [("processes",), pytest.param(("processes", "dask", "mpi"), marks=pytest.mark.long)],
+    "pools", [("processes",), pytest.param(("processes", "dask", "mpi"), marks=pytest.mark.long)]
 )
 def test_scheduler_counts_tasks_of_each_pool(tmp_path: Path, pools: tuple[str, ...]) -> None:
     """Each pool does the requested number of tasks, by threads of one worker and by workers."""

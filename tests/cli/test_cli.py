@@ -114,33 +114,6 @@ def test_rmsd_writes_what_the_library_returns(adk: Adk, tmp_path: Path, topology
         assert word in text
 
 
-def test_rmsd_csv_has_every_bit(adk: Adk, tmp_path: Path) -> None:
-    """CSV holds every bit of the values."""
-    output = tmp_path / "r.csv"
-    lines = succeed(
-        "rmsd", adk.psf, adk.xtc, "--select", "backbone", "--groups", "all", "-o", output
-    )
-    assert str(output) in ends_of(lines)
-    head, *rows = output.read_text(encoding="utf-8").splitlines()
-    assert head == "frame,time_ps,rmsd_A,rmsd_A:all"
-    table = np.array([[float(cell) for cell in row.split(",")] for row in rows])
-    expected = tj.rmsd(tj.open(adk.psf, adk.xtc).select("backbone"), groups=["all"])
-    assert np.array_equal(table[:, 0], expected.frames)
-    assert np.array_equal(table[:, 1].astype(np.float32), expected.times)
-    assert np.array_equal(table[:, 2:], expected.values)
-    assert names_in(tmp_path) == {"r.csv"}
-
-
-def test_rmsd_prints_a_table(adk: Adk) -> None:
-    """Without outputs, the summary has the numbers of tj.rmsd."""
-    text = "\n".join(succeed("rmsd", adk.psf, adk.xtc, "--select", "name CA"))
-    values = tj.rmsd(tj.open(adk.psf, adk.xtc).select("name CA")).values
-    printed = [float(number) for number in re.findall(r"(?<![\w.])\d+\.\d+", text)]
-    for wanted in (values.mean(), values.max(), values[-1]):
-        assert min(abs(number - wanted) for number in printed) < 0.01
-    assert "98" in text
-
-
 OPTIONS: list[tuple[list[str], dict[str, object]]] = [
     ([], {}),
     (["--reference", "-1"], {"reference": -1}),

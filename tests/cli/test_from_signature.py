@@ -2,8 +2,6 @@
 
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -73,14 +71,8 @@ def test_options_and_their_help_need_no_docstrings(level: int) -> None:
 def test_analysis_runs_without_docstrings(adk: Adk, tmp_path: Path) -> None:
     """The command gives the same file."""
     for name, options in {"usual": [], "-OO": ["-OO"]}.items():
-        subprocess.run(
-            [
-                *(sys.executable, *options, "-m", "trajet", "rmsf", adk.psf, adk.xtc),
-                *("--select", "name CA", "-o", tmp_path / f"{name}.csv"),
-            ],
-            check=True,
-            timeout=120,
-        )
+        words = ("rmsf", adk.psf, adk.xtc, "--select", "name CA", "-o", tmp_path / f"{name}.csv")
+        python(*options, "-m", "trajet", *words)
     assert (tmp_path / "-OO.csv").read_bytes() == (tmp_path / "usual.csv").read_bytes()
 
 

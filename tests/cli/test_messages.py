@@ -22,26 +22,14 @@ from helpers.started_ranks import run_on_ranks
 from trajet.pools.dask import dask_client
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "nam CA",
-        "resid 1:29 adn name CA",
-        "(resid 1:29",
-    ],
-)
+@pytest.mark.parametrize("text", ["nam CA", "resid 1:29 adn name CA", "(resid 1:29"])
 def test_invalid_selections_are_explained(adk: Adk, text: str) -> None:
     """The message names the word, what was expected, and an example of a selection."""
     fail("rmsd", adk.psf, adk.xtc, "--select", text)
 
 
 @pytest.mark.parametrize(
-    "times",
-    [
-        ("--begin", 1000),
-        ("--end", 0.25),
-        ("--begin", 1.25, "--end", 1.5),
-    ],
+    "times", [("--begin", 1000), ("--end", 0.25), ("--begin", 1.25, "--end", 1.5)]
 )
 def test_times_without_a_frame_are_errors(adk: Adk, times: tuple[object, ...]) -> None:
     """Only the given bounds are named."""
@@ -216,10 +204,7 @@ def test_summaries_of_commands_fit_into_80_columns(group: tuple[str, ...]) -> No
             "<Dihedrals: dihedral features of 98 frames, values (98, 848)>",
         ),
         (lambda ca: ca.read(frames=[0, 5]), "<Block: positions (2, 214, 3) Å>"),
-        (
-            lambda ca: tj.apply(ca, np.sum, per="frame"),
-            "<Applied: sum of 98 frames, values (98,)>",
-        ),
+        (lambda ca: tj.apply(ca, np.sum, per="frame"), "<Applied: sum of 98 frames, values (98,)>"),
     ],
 )
 def test_results_have_a_repr_of_one_line(

@@ -4,7 +4,6 @@ import os
 import random
 import re
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -17,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.commands import python, succeed
+from helpers import xtc_bytes
+from helpers.commands import python, succeed, wait_until
 from helpers.golden_files import Adk
 from helpers.started_ranks import MPIEXEC
 
@@ -58,26 +58,11 @@ def sources(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> dict[str, obj
     """Return a topology, a trajectory that takes some time, a profile and a store."""
     folder = tmp_path_factory.mktemp("signals")
     xtc, profile = folder / "long.xtc", folder / "profile.toml"
-    xtc.write_bytes(repeated(adk.xtc, N_FRAMES // tj.open(None, adk.xtc).n_frames))
+    xtc.write_bytes(xtc_bytes.repeated(adk.xtc.read_bytes(), N_FRAMES))
     profile.write_text(PROFILE, encoding="utf-8")
     # The copy leaves an index of its frames.
     succeed("info", xtc)
     return {"short": adk.xtc, "psf": adk.psf, "xtc": xtc, "profile": profile}
-
-
-def repeated(xtc: Path, times: int) -> bytes:
-    """Return the frames of a file several times over, with times that increase."""
-    traj = tj.open(None, xtc)
-    offsets, begin = traj.source.reader.offsets().tolist(), traj.times
-    span = begin[-1] - begin[0] + 1
-    copies = []
-    for k in range(times):
-        data = bytearray(xtc.read_bytes())
-        for offset, time_ in zip(offsets, begin, strict=True):
-            # Behind the magic number, the number of atoms and the step.
-            struct.pack_into(">f", data, offset + 12, time_ + k * span)
-        copies.append(bytes(data))
-    return b"".join(copies)
 
 
 PROFILE = """\
@@ -126,14 +111,6 @@ def handles(process: int, number: int) -> bool:
     except OSError:
         return False
     return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + HANGS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def memory_of(process: int) -> set[str]:

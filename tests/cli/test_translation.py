@@ -158,10 +158,7 @@ BY_COMMAND: dict[str, tuple[Callable[[Path], list[object]], str]] = {
         lambda at: ["info", cut(at)],
         "whole frames before it with --allow-truncated-tail",
     ),
-    "switch of copies": (
-        lambda at: ["convert", trr(at), existing(at)],
-        "replace it with --force",
-    ),
+    "switch of copies": (lambda at: ["convert", trr(at), existing(at)], "replace it with --force"),
     "option of remote storage": (
         lambda _: ["info", "http://127.0.0.1:9/adk.xtc"],
         "give https://, or --allow-http",

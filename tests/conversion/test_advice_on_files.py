@@ -44,9 +44,7 @@ ADVICE: dict[str, Advice] = {
         lambda at: command("info", cut(at), "--allow-truncated-tail"),
     ),
     "no topology": Advice(
-        lambda at: tj.open(trr(at)),
-        "give None for no topology",
-        lambda at: tj.open(None, trr(at)),
+        lambda at: tj.open(trr(at)), "give None for no topology", lambda at: tj.open(None, trr(at))
     ),
     "frames that are ambiguous": Advice(
         lambda at: flat(at).read(frames=(0, 5)),

@@ -3,9 +3,7 @@
 import contextlib
 import os
 import random
-import resource
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -21,6 +19,7 @@ from helpers.forked_processes import forked_processes
 from helpers.golden_files import XTC_FILES, Adk, same_bits
 from helpers.made_files import mixed_trr
 from helpers.messages import raises
+from helpers.small_disk import small_disk
 from MDAnalysisTests import datafiles
 from trajet._trajet import FORMATS
 
@@ -31,12 +30,7 @@ ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written
 def long_run(adk: Adk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return 980 frames whose steps and times ascend, for H5MD and DCD; its index is kept."""
     path = tmp_path_factory.mktemp("long") / "long.xtc"
-    frames = xtc_bytes.pieces(adk.xtc.read_bytes()) * 10
-    clocks = [struct.pack(">if", k, k) for k in range(len(frames))]
-    pairs = zip(frames, clocks, strict=True)
-    path.write_bytes(
-        b"".join(f[: xtc_bytes.STEP] + clock + f[xtc_bytes.BOX :] for f, clock in pairs)
-    )
+    path.write_bytes(xtc_bytes.repeated(adk.xtc.read_bytes(), 980))
     assert tj.open(None, path).n_frames == 980
     return path
 
@@ -132,11 +126,7 @@ def test_invalid_outputs_are_refused(adk: Adk, tmp_path: Path) -> None:
     assert there.read_text() == "precious"
     with raises(tj.OutputError):
         tj.convert(traj, adk.xtc, force=True)
-    for path in (
-        tmp_path / "copy.pdb",
-        tmp_path / "nowhere" / "copy.xtc",
-        tmp_path,
-    ):
+    for path in (tmp_path / "copy.pdb", tmp_path / "nowhere" / "copy.xtc", tmp_path):
         with raises((ValueError, tj.OutputError)):
             tj.convert(traj, path)
     for options in ({"precision": 100.0}, {"double": True}, {"compression": 3}):
@@ -289,16 +279,11 @@ def test_full_disk_is_an_error_that_names_the_output(
     traj = tj.open(None, long_run)
     path = tmp_path / f"copy{ending}"
     path.write_text("old")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
-    try:
-        with raises(tj.OutputError):
-            tj.convert(traj, path, force=True)
-        # Any of the parts is the first that does not fit.
-        with pytest.raises(tj.OutputError):
-            tj.split(traj, tmp_path / "parts", segments=3, format=ending[1:])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with small_disk(1_000_000), raises(tj.OutputError):
+        tj.convert(traj, path, force=True)
+    # Any of the parts is the first that does not fit.
+    with small_disk(1_000_000), pytest.raises(tj.OutputError):
+        tj.split(traj, tmp_path / "parts", segments=3, format=ending[1:])
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -413,3 +398,20 @@ def test_kills_leave_the_old_or_the_new_output(
     assert inside == kills
     killed.copy(long_run, target, n_atoms)
     assert [path.read_bytes() for path in paths] == whole
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_swapped_arguments_are_named(adk: Adk, tmp_path: Path, kind: type) -> None:
+    """The message says which argument comes first, and no file is written."""
+    traj, path = tj.open(adk.psf, adk.xtc), kind(tmp_path / "out.xtc")
+    for source in (traj, traj.select("name CA")):
+        with raises(TypeError):
+            tj.convert(path, source)  # type: ignore[arg-type]
+        with raises(TypeError):
+            tj.split(kind(tmp_path), source, segments=2)  # type: ignore[arg-type]
+    with raises(TypeError):
+        tj.convert(kind(adk.xtc), path)  # type: ignore[arg-type]
+    for positions in (np.zeros((2, 3, 3)), [np.zeros((1, 3, 3))], traj.blocks()):
+        with raises(TypeError):
+            tj.write(positions, path)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []

@@ -262,8 +262,7 @@ def test_continuing_files_are_joined_and_differences_named(tmp_path: Path) -> No
         file["observables/energy/step"][...] += 100 * N_FRAMES
         file["only/here"] = 1
     copy = tj.convert(
-        tj.open(None, first, second, format_options=ALL_ATOMS),
-        tmp_path / "copy.h5md",
+        tj.open(None, first, second, format_options=ALL_ATOMS), tmp_path / "copy.h5md"
     )
     for name in ("position", "velocity", "box/edges", "charge"):
         for kind in ("value", "step"):

@@ -1,7 +1,9 @@
-"""The examples of each page run as they stand, in their order, and make what the page says."""
+"""The examples of each page, README and tutorials run as they stand, in their order."""
 
+import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +12,19 @@ import matplotlib.image
 import matplotlib.pyplot as plt
 import pytest
 import trajet.mdanalysis
-from helpers.commands import python
-from helpers.doc_examples import examples, place_of, place_of_sample, run_python, run_shell
+from helpers.commands import python, run
+from helpers.doc_examples import (
+    cells,
+    commands_of,
+    examples,
+    place_of,
+    place_of_sample,
+    run_python,
+    run_shell,
+)
 from helpers.golden_files import Adk
 from MDAnalysisTests import datafiles
+from trajet._trajet import FORMATS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -179,3 +190,91 @@ def test_examples_of_the_page_run(
     for made in page.makes:
         assert (tmp_path / made).is_file(), made
     page.check(capsys.readouterr().out, shell, tmp_path)
+
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python blocks run one after the other in one namespace, commands between them."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "readme"}
+    ran = {"python": 0, "sh": 0}
+    for example in examples(README):
+        if example.language == "python":
+            run_python(README, example, namespace)
+            ran["python"] += 1
+            continue
+        for command in commands_of(example.text):
+            done = run(*command)
+            assert done.returncode == 0, (example.line, command, done.stderr)
+            assert done.stderr == ""
+            ran["sh"] += 1
+    assert ran["python"] >= 1
+    assert ran["sh"] >= 1
+
+
+NOTEBOOKS = sorted(
+    page
+    for page in DOCS.rglob("*.md")
+    if "{code-cell}" in page.read_text(encoding="utf-8") and "generated" not in page.parts
+)
+# One notebook is executed in the gate, as an example; the site executes all of them.
+IN_THE_GATE = "protein"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=() if page.stem == IN_THE_GATE else pytest.mark.long)
+        for page in NOTEBOOKS
+    ],
+    ids=lambda page: page.stem,
+)
+def test_cells_of_a_notebook_run(page: Path, tmp_path: Path) -> None:
+    """The script is a file with a main guard, as worker processes read it again."""
+    lines = "".join(f"    {line}\n" if line else "\n" for line in cells(page).splitlines())
+    script = tmp_path / "cells.py"
+    script.write_text(f'if __name__ == "__main__":\n{lines}', encoding="utf-8")
+    commands = Path(sys.executable).parent
+    python(
+        script.name,
+        cwd=tmp_path,
+        env=os.environ
+        | {"MPLBACKEND": "agg", "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"},
+    )
+
+
+def test_tutorials_have_what_each_of_them_promises() -> None:
+    """A tutorial names its task, has a figure and a sentence, and says what to check."""
+    tutorials = [page for page in NOTEBOOKS if page.parent.name == "tutorials"]
+    contents = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
+    for page in tutorials:
+        text = page.read_text(encoding="utf-8")
+        for needed in ("**You have**", "**You want**", "## The sentence", "## What to check"):
+            assert needed in text, (page.name, needed)
+        assert f"({page.name})" in contents, page.name
+        assert f"{{nb-download}}`{page.stem}.ipynb`" in text, page.name
+
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "topology.md"
+ROW = re.compile(r"^\| (\w+)[^|]* \| ((?:`\.\w+`(?:, )?)+) \|", re.MULTILINE)
+INFO = re.compile(r'name: "(\w+)",\s*suffixes: (?:&\[([^\]]+)\]|\S*Format::(\w+)\.info)')
+
+
+def test_table_has_the_formats_that_are_read() -> None:
+    """With the same suffixes."""
+    source = ROOT / "crates" / "trajet-topology" / "src" / "formats.rs"
+    formats = {
+        name: [ending[1:] for ending in FORMATS[shared.upper()].suffixes]
+        if shared
+        else re.findall(r'"(\w+)"', suffixes)
+        for name, suffixes, shared in INFO.findall(source.read_text(encoding="utf-8"))
+    }
+    assert len(formats) >= 6
+    rows = {
+        name: re.findall(r"`\.(\w+)`", suffixes)
+        for name, suffixes in ROW.findall(DOCUMENT.read_text(encoding="utf-8"))
+    }
+    assert rows == formats

@@ -259,7 +259,7 @@ MDTRAJ = {
     ),
 }  # fmt: skip
 MDTRAJ_ELSEWHERE = {
-    *("in pieces", "convert", "PCA", "clusters", "MSD", "density on a grid", "figure", "processes"),
+    *("in pieces", "convert", "PCA", "clusters", "MSD", "density on a grid", "figure", "processes")
 }
 
 

@@ -52,14 +52,17 @@ def plan(adk: Adk, tmp_path: Path) -> Path:
     return path
 
 
+def members_of(plan: Path) -> tj.Ensemble:
+    """Return the members of the plan."""
+    pattern = plan.parent / "{system}/rep{replica}/traj.xtc"
+    return tj.ensemble(str(pattern), topology=plan.parent / "{system}/top.psf")
+
+
 def test_tables_have_keys_and_means_have_intervals(plan: Path) -> None:
     """The numbers are those of Python; the terminal shows a line for each system."""
     done = invoke("run", plan)
     assert done.exit_code == 0, done.output
-    folder = plan.parent
-    ensemble = tj.ensemble(
-        str(folder / "{system}/rep{replica}/traj.xtc"), topology=folder / "{system}/top.psf"
-    )
+    folder, ensemble = plan.parent, members_of(plan)
     (result,) = tj.run([tj.gyration.job(ensemble.select("protein"))], frames=slice(None, None, 2))
     key = ["system", "replica", "frame"]
     read = pd.read_csv(folder / "rg.csv").sort_values(key, ignore_index=True)
@@ -78,10 +81,7 @@ def test_plans_compare_two_groups(plan: Path) -> None:
     plan.write_text('difference = ["wt", "mut"]\n' + MEMBERS + ANALYSES)
     done = invoke("run", plan)
     assert done.exit_code == 0, done.output
-    folder = plan.parent
-    ensemble = tj.ensemble(
-        str(folder / "{system}/rep{replica}/traj.xtc"), topology=folder / "{system}/top.psf"
-    )
+    folder, ensemble = plan.parent, members_of(plan)
     rmsf, rg = tj.run(
         [
             tj.rmsf.job(ensemble.select("name CA"), align="same"),

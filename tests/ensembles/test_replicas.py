@@ -134,12 +134,7 @@ def test_means_over_rows_have_the_error_between_replicas() -> None:
         assert np.isnan(found.within).all()
     named = result.mean("system").over(resid=(5, 12)).to_dataframe()
     assert named["quantity"].tolist() == ["rmsf_A:8_rows,_resid_5_to_12"]
-    for chosen in (
-        {"resid": (50, 60)},
-        {"residue": 5},
-        {"resid": "5"},
-        {"resid": (1, 2, 3)},
-    ):
+    for chosen in ({"resid": (50, 60)}, {"residue": 5}, {"resid": "5"}, {"resid": (1, 2, 3)}):
         with raises(ValueError):
             result.mean("system").over(**chosen)
 

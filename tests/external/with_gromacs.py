@@ -6,7 +6,6 @@ pytest does not collect this file by itself: the gate needs no GROMACS.
 import re
 import shlex
 import shutil
-import struct
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +30,7 @@ from helpers.periodic_systems import (
 from helpers.plain_geometry import cell_vectors
 from helpers.round_trips import SOURCES, assert_near, source_of
 from helpers.structure_files import StructureFile
+from helpers.tpr_laws import version_of
 from MDAnalysisTests import datafiles
 from trajet.trajectory.transforms import FitMotion, WrapCell
 
@@ -205,15 +205,7 @@ def tpr_files() -> list[Path]:
     """Return the TPR files of MDAnalysis' tests that this GROMACS reads."""
     data = Path(MDAnalysisTests.__file__).parent / "data"
     files = sorted(path for path in data.rglob("*.tpr") if "-beta2" not in path.name)
-    return [path for path in files if tpr_version(path) in TPR_VERSIONS]
-
-
-def tpr_version(path: Path) -> int:
-    """Return the version of a TPR file."""
-    start = path.read_bytes()[:200]
-    (n_text,) = struct.unpack_from(">i", start, 4)
-    version: int = struct.unpack_from(">i", start, 8 + -(-n_text // 4) * 4 + 4)[0]
-    return version
+    return [path for path in files if version_of(path) in TPR_VERSIONS]
 
 
 @pytest.mark.parametrize("path", tpr_files(), ids=lambda path: path.name)
@@ -300,8 +292,7 @@ def test_whole_equals_trjconv(solvated: tj.Trajectory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "cell"),
-    [("tric", "triclinic"), ("compact", "compact"), ("rect", "rectangular")],
+    ("shape", "cell"), [("tric", "triclinic"), ("compact", "compact"), ("rect", "rectangular")]
 )
 def test_wrapping_molecules_equals_trjconv(
     solvated: tj.Trajectory, tmp_path: Path, shape: str, cell: WrapCell

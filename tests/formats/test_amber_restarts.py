@@ -103,8 +103,7 @@ def test_any_cut_is_an_error_or_a_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_atoms", "numbers"),
-    [(1, [0.5, 0.25, 0.125]), (2, [0.5, 0.1, 0.2, 0.3, 20, 0.4])],
+    ("n_atoms", "numbers"), [(1, [0.5, 0.25, 0.125]), (2, [0.5, 0.1, 0.2, 0.3, 20, 0.4])]
 )
 def test_ambiguous_line_is_an_error(n_atoms: int, numbers: list[float], tmp_path: Path) -> None:
     """The advice is followed: with the line of a cell after them, these are velocities."""

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import trr_bytes, xtc_bytes
+from helpers.commands import wait_until
 from helpers.messages import raises
-from helpers.range_server import wait_until
 from MDAnalysisTests import datafiles
 
 FILES = {

@@ -444,11 +444,7 @@ def test_files_of_mdtraj_are_read(of_mdtraj: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    [
-        {"compression": "lzf"},
-        {"compression": "gzip", "fletcher32": True},
-        {"scaleoffset": 3},
-    ],
+    [{"compression": "lzf"}, {"compression": "gzip", "fletcher32": True}, {"scaleoffset": 3}],
 )
 def test_unsupported_filters_are_named(option: dict[str, Any], tmp_path: Path) -> None:
     """The error names a program that can remove them."""

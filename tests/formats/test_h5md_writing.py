@@ -329,12 +329,7 @@ def test_unreadable_piece_is_named(path: Path, tmp_path: Path) -> None:
     def other(part: Path) -> None:
         write_h5md_copy(part, traj, frames=[4, 5], atoms=range(500), chunk=(2, 500))
 
-    for damage in (
-        Path.unlink,
-        lambda part: part.write_bytes(b"no HDF5"),
-        lose_a_chunk,
-        other,
-    ):
+    for damage in (Path.unlink, lambda part: part.write_bytes(b"no HDF5"), lose_a_chunk, other):
         with raises(tj.OutputError):
             join(damage)
         assert sorted(tmp_path.iterdir()) == [folder]

@@ -1,12 +1,17 @@
-"""NetCDF files of programs that depart from trajectories of Amber: restart files, LAMMPS."""
+"""NetCDF files of other programs than Amber: restart files, LAMMPS, units, numbers."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.made_ncdf import read_all
+from helpers.extent import examples
+from helpers.made_ncdf import Run, assert_same, read_all
 from helpers.messages import raises
+from helpers.named_atoms import chain_of, write_pdb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy.io import netcdf_file
 
 N_ATOMS = 5
@@ -167,3 +172,188 @@ def test_frames_that_the_header_does_not_count_are_read_on_request(tmp_path: Pat
     # Bytes of a frame that was begun are left out.
     path.write_bytes(data[:-50])
     assert tj.open(None, path, allow_truncated_tail=True).n_frames == 3
+
+
+@pytest.mark.parametrize(
+    "units",
+    [
+        {"coordinates": "Angstrom", "time": "ps"},
+        {"coordinates": "angstroms", "cell_lengths": "Angstroms", "cell_angles": "degrees"},
+        {"velocities": "Angstrom/ps", "time": "picoseconds"},
+    ],
+    ids=str,
+)
+def test_spellings_of_units_are_read_and_kept(units: dict[str, str], tmp_path: Path) -> None:
+    """They mean the units of the convention."""
+    plain = tj.open(None, Run().write(tmp_path / "plain.nc"))
+    source = Run(units=units).write(tmp_path / "run.nc")
+    traj = tj.open(None, source)
+    assert not any(name in message for message in traj.messages for name in units)
+    assert np.array_equal(traj.times, plain.times)
+    assert np.array_equal(traj.read().positions, plain.read().positions)
+    assert_same(read_all(tj.convert(traj, tmp_path / "copy.nc").path), read_all(source))
+
+
+@pytest.mark.parametrize("unit", ["femtosecond", "femtoseconds", "fs"])
+def test_times_in_femtoseconds_are_read_as_picoseconds(unit: str, tmp_path: Path) -> None:
+    """Copies keep them in femtoseconds."""
+    source = Run(units={"time": unit}).write(tmp_path / "run.nc")
+    expected = read_all(source)
+    traj = tj.open(None, source)
+    assert np.array_equal(traj.times, [0, 0.002, 0.004, 0.006, 0.008])
+    done = tj.convert(traj, tmp_path / "part.nc", frames=slice(3, None))
+    assert_same(read_all(done.path), expected.part(frames=slice(3, None)))
+    assert np.array_equal(tj.open(None, done.path).times, [0.006, 0.008])
+    # Times of other files are written in the unit of the first one.
+    other = Run(n_frames=2, seed=1).write(tmp_path / "other.nc")
+    both = tj.convert(tj.open(None, source, other), tmp_path / "both.nc")
+    assert read_all(both.path).variables["time"][3].tolist() == [0, 2, 4, 6, 8, 0, 2000]
+    back = tj.convert(tj.open(None, other, source), tmp_path / "back.nc")
+    times = np.array([0, 2, 0, 0.002, 0.004, 0.006, 0.008], "f4")
+    assert np.array_equal(read_all(back.path).variables["time"][3], times)
+    tj.convert(traj, tmp_path / "copy.dcd", allow_loss=True)
+    assert tj.open(None, tmp_path / "copy.dcd").times == pytest.approx(traj.times, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("coordinates", "nanometer"), ("time", "nanosecond"), ("cell_angles", "radian")],
+)
+def test_unknown_units_are_an_error(name: str, unit: str, tmp_path: Path) -> None:
+    """No unit is guessed."""
+    source = Run(units={name: unit}).write(tmp_path / "run.nc")
+    with raises(tj.FormatError):
+        tj.open(None, source)
+
+
+# Each example opens files of its own in the same folder.
+SETTINGS = settings(
+    max_examples=examples(8),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def write(path: Path, numbers: Any, kind: str = "i") -> Path:
+    """Write a file as LAMMPS does: atom `k` is at (k, k + 1000 frame, 0) Å."""
+    numbers = np.asarray(numbers)
+    n_atoms = numbers.shape[-1]
+    n_frames = 1 if numbers.ndim == 1 else len(numbers)
+    with netcdf_file(path, "w", version=2) as file:
+        file.Conventions, file.ConventionVersion = b"AMBER", b"1.0"
+        for name, length in {"frame": None, "spatial": 3, "atom": n_atoms}.items():
+            file.createDimension(name, length)
+        time = file.createVariable("time", "f", ("frame",))
+        time.units = b"picosecond"
+        stated = ("frame", "atom")[2 - numbers.ndim :]
+        ids = file.createVariable("id", kind, stated)
+        positions = file.createVariable("coordinates", "f", ("frame", "atom", "spatial"))
+        positions.units = b"angstrom"
+        for frame in range(n_frames):
+            time[frame] = frame
+            row = numbers if numbers.ndim == 1 else numbers[frame]
+            if numbers.ndim == 2:
+                ids[frame] = row
+            x = np.zeros((n_atoms, 3))
+            x[:, 0], x[:, 1] = row, 1000 * frame
+            positions[frame] = x
+        if numbers.ndim == 1:
+            ids[:] = numbers
+    return path
+
+
+def opened(path: Path, **options: Any) -> tj.Trajectory:
+    """Open a file without an index file."""
+    return tj.open(None, path, sidecar=False, **options)
+
+
+@SETTINGS
+@given(data=st.data(), kind=st.sampled_from("ihdf"), request=st.sampled_from([16, 1 << 18]))
+def test_atoms_are_read_in_the_order_of_their_numbers(
+    data: st.DataObject, kind: str, request: int, tmp_path: Path
+) -> None:
+    """All ways of reading, whole records or parts of them."""
+    numbers = data.draw(st.lists(st.integers(1, 30), min_size=2, max_size=12, unique=True))
+    orders = [data.draw(st.permutations(numbers)) for _ in range(4)]
+    trajectory = opened(write(tmp_path / "x.nc", orders, kind), request_size=request)
+    expected = np.sort(numbers)
+    read = trajectory.read()
+    assert (read.positions[:, :, 0] == expected).all()
+    assert (read.positions[:, :, 1] == 1000 * np.arange(4)[:, None]).all()
+    some = data.draw(st.lists(st.integers(0, len(numbers) - 1), min_size=1, max_size=6))
+    assert (trajectory.read(atoms=some).positions[:, :, 0] == expected[some]).all()
+    assert (trajectory.cursor(some).read(3).positions[:, 0] == expected[some]).all()
+    for suffix in (".nc", ".trr"):
+        copy = tmp_path / f"copy{suffix}"
+        tj.convert(trajectory.all_atoms(), copy, force=True, allow_loss=True)
+        copied = opened(copy)
+        assert (copied.read().positions == read.positions).all()
+    with netcdf_file(tmp_path / "copy.nc", mmap=False) as file:
+        assert (file.variables["id"][:] == expected).all()
+    is_unsorted = orders[0] != expected.tolist()
+    assert (
+        sum("order of their numbers" in message for message in trajectory.messages) == is_unsorted
+    )
+
+
+def test_workers_read_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """A worker reads the numbers of frame 0, whatever its frames are."""
+    rng = np.random.default_rng(0)
+    orders = [rng.permutation(9) + 1 for _ in range(8)]
+    trajectory = opened(write(tmp_path / "x.nc", orders))
+    selection = trajectory.select([2, 5])
+    here = tj.centers(selection, by="selection", weights="equal").values
+    assert np.allclose(here[:, 0, 0], 4.5)
+    pool = tj.ProcessPool(workers=2, task_frames=2)
+    there = tj.centers(selection, by="selection", weights="equal", pool=pool).values
+    assert np.array_equal(here, there)
+
+
+def test_stores_have_atoms_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Tags are written in that order."""
+    topology = write_pdb(tmp_path / "top.pdb", [chain_of(6)])
+    rng = np.random.default_rng(0)
+    path = write(tmp_path / "x.nc", [rng.permutation(6) + 1 for _ in range(3)])
+    trajectory = tj.open(topology, path, sidecar=False)
+    store = tj.Store(tmp_path / "store", create=True)
+    store.add("x", trajectory)
+    oxygens = store.open("x").select("name OW").read().positions
+    assert (oxygens[:, :, 0] == [1, 4]).all()
+    assert np.array_equal(store.open("x").read().positions, trajectory.read().positions)
+
+
+def test_numbers_of_all_frames_in_one_row(tmp_path: Path) -> None:
+    """`id(atom)` is the same in all frames."""
+    trajectory = opened(write(tmp_path / "x.nc", [3, 1, 2]))
+    assert trajectory.read().positions[0, :, 0].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1, 2, 2], [1, 2, 3]],
+        [[1, 2, 3], [3, 1, 1]],
+        [[1, 2, 3], [1, 4, 3]],
+        [[2, 3, 4], [1, 4, 3]],
+    ],
+)
+def test_numbers_that_are_not_those_of_frame_0_are_an_error(
+    rows: list[list[int]], tmp_path: Path
+) -> None:
+    """Frames of other atoms, and atoms that share a number."""
+    path = write(tmp_path / "x.nc", rows)
+    with raises(tj.FormatError):
+        opened(path).read()
+    with raises(tj.FormatError):
+        tj.convert(opened(path).all_atoms(), tmp_path / "copy.nc")
+
+
+def test_files_of_other_numbers_are_an_error(tmp_path: Path) -> None:
+    """Each file is in the order of its numbers, so that these must be the same."""
+    one = write(tmp_path / "one.nc", [[1, 2, 3]])
+    same = write(tmp_path / "same.nc", [[3, 2, 1]])
+    other = write(tmp_path / "other.nc", [[1, 2, 4]])
+    trajectory = tj.open(None, one, same, sidecar=False)
+    assert (trajectory.read().positions[:, :, 0] == [1, 2, 3]).all()
+    with raises(tj.FormatError):
+        tj.open(None, one, other, sidecar=False)

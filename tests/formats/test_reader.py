@@ -12,17 +12,9 @@ from helpers import xtc_bytes
 from helpers.golden_files import Adk, Truth, all_of, assert_same, read_with_mdanalysis
 from helpers.made_coordinates import MADE, Made
 from helpers.messages import raises
-from MDAnalysis.lib.formats.libmdaxdr import XTCFile
 from trajet.trajectory import array_pool
 
 TRICLINIC = np.array([[3.1, 0, 0], [0.4, 2.9, 0], [-0.7, 0.9, 3.3]], np.float32)
-
-
-def test_walker_agrees_with_libmdaxdr(golden_xtc: Path) -> None:
-    """The tests' own frame walker finds the frames that libmdaxdr finds."""
-    starts = [frame.start for frame in xtc_bytes.walk(golden_xtc.read_bytes())]
-    with XTCFile(str(golden_xtc)) as file:
-        assert starts == file.offsets.tolist()
 
 
 def test_out_is_validated(adk: Adk, adk_truth: Truth) -> None:
@@ -155,12 +147,6 @@ def test_selections_are_those_of_mdanalysis(adk: Adk) -> None:
         assert np.array_equal(selection.indices, universe.select_atoms(text).indices)
         assert selection.n_atoms == len(selection.indices)
         assert selection.trajectory is traj
-
-
-def test_topology_may_be_str_or_path(adk: Adk) -> None:
-    """Both are accepted."""
-    for topology in (adk.psf, str(adk.psf)):
-        assert tj.open(topology, adk.xtc).select("name CA").n_atoms == 214
 
 
 @pytest.mark.parametrize("made", MADE, ids=lambda made: made.name)

@@ -5,8 +5,8 @@ A case is a command on the sample of a peptide in water, and the same call in Py
 """
 
 import shlex
-import struct
 from ast import literal_eval
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,10 +79,7 @@ _SLOW = {
 # Laws, each with the cases that it leaves out by the beginning of the command, and the reason.
 LAWS: dict[str, dict[str, str]] = {
     "threads and tasks": _SLOW,
-    "processes and files": {
-        "apply": "a pool test sends functions to processes",
-        **_SLOW,
-    },
+    "processes and files": {"apply": "a pool test sends functions to processes", **_SLOW},
     "command": {"apply": "has no command"},
     "record": {text: "adds an option to a recorded form" for text in FURTHER},
     "rows": _SLOW,
@@ -200,17 +197,8 @@ def write_tripled(folder: Path) -> tuple[Path, Path]:
     """Write the sample three times into one file: leaves of two frames, and times that go on."""
     topology, xtc = tj.samples.peptide_in_water().files
     times = tj.open(None, xtc).times
-    offsets = tj.open(None, xtc).source.reader.offsets().tolist()
-    whole = bytearray()
-    for k in range(3):
-        part = bytearray(xtc.read_bytes())
-        for frame, at in enumerate(offsets[: len(times)]):
-            number = k * len(times) + frame
-            struct.pack_into(">i", part, at + xtc_bytes.STEP, number)
-            struct.pack_into(">f", part, at + xtc_bytes.TIME, number * (times[1] - times[0]))
-        whole += part
     path = folder / "tripled.xtc"
-    path.write_bytes(whole)
+    path.write_bytes(xtc_bytes.repeated(xtc.read_bytes(), 3 * len(times), times[1] - times[0]))
     return topology, path
 
 
@@ -229,18 +217,22 @@ def left_out(law: str) -> dict[str, str]:
     }
 
 
-def main() -> None:
-    """Print the number of cases by law and analysis, and the reasons for those left out."""
-    print(f"{'':<20}" + "".join(f"{law:>21}" for law in LAWS))
-    for name in tj.ANALYSES:
-        cases = [case for case in CASES if call_of(case).analysis == name]
-        counts = [f"{sum(case in cases_of(law) for case in cases)} of {len(cases)}" for law in LAWS]
+def print_table(
+    laws: Iterable[str], cases: dict[str, list[str]], left: dict[str, dict[str, str]]
+) -> None:
+    """Print how many of the cases of each thing a law holds for, and why it leaves out others."""
+    print(f"{'':<20}" + "".join(f"{law:>21}" for law in laws))
+    for name, found in cases.items():
+        counts = [f"{sum(case not in left[law] for case in found)} of {len(found)}" for law in laws]
         print(f"{name:<20}" + "".join(f"{count:>21}" for count in counts))
-    for law in LAWS:
+    for law in laws:
         print(f"\n{law} leaves out:")
-        for case, reason in left_out(law).items():
+        for case, reason in left[law].items():
             print(f"  {case}\n    {reason}")
 
 
 if __name__ == "__main__":
-    main()
+    by_analysis = {
+        name: [case for case in CASES if call_of(case).analysis == name] for name in tj.ANALYSES
+    }
+    print_table(LAWS, by_analysis, {law: left_out(law) for law in LAWS})

@@ -29,13 +29,7 @@ def request(
     """Make one request to an application."""
     return asyncio.run(
         requested(
-            app,
-            path,
-            query,
-            host=host,
-            method=method,
-            body=body,
-            accept_encoding=accept_encoding,
+            app, path, query, host=host, method=method, body=body, accept_encoding=accept_encoding
         )
     )
 

@@ -12,9 +12,7 @@ from unittest import mock
 import h5py
 import numpy as np
 import trajet as tj
-from click.testing import CliRunner
 from scipy.io import netcdf_file
-from trajet.cli.group import commands
 from trajet.conversion import Conversion
 from trajet.members import EnsembleSelection
 from trajet.messages import Code, messages_in
@@ -22,6 +20,7 @@ from trajet.remote.names import INDEX_SUFFIX
 from trajet.topology import load
 
 from helpers import named_atoms, peptides, range_server, role_cases
+from helpers.commands import invoke
 from helpers.made_hdf5 import write_h5md
 from helpers.periodic_systems import make_system
 from helpers.trr_bytes import frame_bytes
@@ -286,8 +285,8 @@ class Made:
         self.written("0-5.xtc")
         plan = self.text("plan.toml", _PLAN.format(topology=self.topology))
         words = ["run", str(plan), "--resume", str(self.folder / "kept"), "--json"]
-        CliRunner().invoke(commands, words)
-        done = CliRunner().invoke(commands, words)
+        invoke(*words)
+        done = invoke(*words)
         assert done.exit_code == 0, done.output
         (document,) = json.loads(done.stdout)
         return SimpleNamespace(messages=messages_in(document))
@@ -525,8 +524,7 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.FEW_ATOMS: lambda m: tj.rmsd(m.traj.select("index 0:1"), frames=[0]),
     Code.RESIDUES_LEFT_OUT: lambda m: tj.dihedrals(
         m.peptide(
-            "lacking.pdb",
-            [row for row in peptides.helix(12) if (row.name, row.number) != ("C", 7)],
+            "lacking.pdb", [row for row in peptides.helix(12) if (row.name, row.number) != ("C", 7)]
         ).select("protein")
     ),
     Code.CHAIN_BREAKS: lambda m: tj.dssp(m.whole.select("protein and resid 2-4"), frames=[0]),

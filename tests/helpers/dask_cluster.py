@@ -21,6 +21,7 @@ import trajet as tj
 from distributed import Client
 from distributed.comm import CommClosedError
 
+from helpers.commands import wait_until
 from helpers.golden_files import Adk
 
 N_WORKERS = 3
@@ -61,12 +62,11 @@ def started(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def address_in(file: Path) -> str:
+    """Return the address of a scheduler, which writes it into a file when it has started."""
+    # The file may exist before it is complete.
+    wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+    return json.loads(file.read_text())["address"]
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     place = ["--host", "127.0.0.1", "--scheduler-file", str(scheduler_file)]
     alone = ["--nworkers", str(N_WORKERS), "--nthreads", "1", "--local-directory", str(folder)]
     with started("scheduler", "--port", "0", *place):
-        # The file may exist before it is complete.
-        until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
-        address = json.loads(scheduler_file.read_text())["address"]
+        address = address_in(scheduler_file)
         with started("worker", "--nanny", *place, *alone), Client(address) as client:
             client.wait_for_workers(N_WORKERS, timeout=PATIENCE)
             yield client
@@ -88,10 +86,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 @pytest.fixture
 def client(cluster: Client) -> Iterator[Client]:
     """Return the client with all of its workers, and undo the changes of a test to them."""
-    until(lambda: len(cluster.nthreads()) == N_WORKERS)
+    wait_until(lambda: len(cluster.nthreads()) == N_WORKERS)
     yield cluster
     assert left_behind(cluster) == []
-    until(lambda: is_undone(cluster))
+    wait_until(lambda: is_undone(cluster))
 
 
 def is_undone(client: Client) -> bool:

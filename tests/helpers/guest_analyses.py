@@ -86,8 +86,7 @@ ANALYSES: dict[str, tuple[Callable[[], AnalysisBase], dict[str, Any]]] = {
     ),
     "InterRDF_s": (
         lambda: InterRDF_s(
-            water(),
-            [[water().select_atoms("name OW")[:2], water().select_atoms("name OW")[:300]]],
+            water(), [[water().select_atoms("name OW")[:2], water().select_atoms("name OW")[:300]]]
         ),
         {},
     ),

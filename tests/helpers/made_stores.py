@@ -29,6 +29,8 @@ select = "rest"
 tier = "slow"
 """
 
+# Formats of tags in stores of the same data set; the others are exact.
+STORES = {"exact": {}, "H5MD": {"protein": "h5md", "ion": "h5md"}}
 # Some atoms of ADK, and all others.
 TWO_TAGS = """
 [tiers]

@@ -5,20 +5,13 @@ values of each transform to FOLDER.
 """
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import trajet as tj
 
 from helpers import pool_laws
-
-CHANGES: dict[str, Callable[[tj.Trajectory], tj.Trajectory]] = {
-    "whole, nojump": lambda traj: traj.whole().nojump(),
-    "toroidal": lambda traj: traj.nojump(view="toroidal"),
-    "every frame": lambda traj: traj.whole().nojump(every_frame=True),
-    "repaired, fit": lambda traj: traj.repair("resname ALA GLY").fit("resname ALA"),
-}
+from helpers.transform_cases import CASES, cases_of
 
 
 def few_analyses(traj: tj.Trajectory) -> dict[str, pool_laws.Compute]:
@@ -40,8 +33,8 @@ def run_all(topology: str, path: str, folder: Path) -> None:
     """Save the values of every transform and analysis."""
     pool = tj.MpiPool(task_frames=5)
     traj, on_root = tj.open(topology, path), tj.open(topology, path, pool=pool)
-    for name, change in CHANGES.items():
-        found = {}
+    for name in cases_of("MPI"):
+        change, found = CASES[name].change, {}
         for analysis, compute in few_analyses(change(traj)).items():
             try:
                 found[analysis] = compute(pool)

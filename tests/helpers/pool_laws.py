@@ -218,11 +218,7 @@ def conversions(
     atoms = traj.select(range(0, 900, 7))
     return {
         name: tj.convert(
-            atoms if name[0] in "sf" else traj,
-            folder / name,
-            allow_loss=True,
-            pool=pool,
-            **options,
+            atoms if name[0] in "sf" else traj, folder / name, allow_loss=True, pool=pool, **options
         )
         for name, options in CONVERSIONS.items()
     }

@@ -17,7 +17,6 @@ import os
 import socket
 import ssl
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -198,11 +197,7 @@ class RangeServer:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        delay: float = 0.0,
-        certificate: tuple[Path, Path] | None = None,
+        self, folder: Path, *, delay: float = 0.0, certificate: tuple[Path, Path] | None = None
     ) -> None:
         self.folder = folder.resolve()
         self.delay = delay
@@ -251,12 +246,7 @@ class RangeServer:
         return f"{self._scheme}://{host}:{self.port}/{quote(name)}"
 
     def on_request(
-        self,
-        number: int,
-        fault: "Fault | Replacement",
-        *,
-        times: int = 1,
-        path: str | None = None,
+        self, number: int, fault: "Fault | Replacement", *, times: int = 1, path: str | None = None
     ) -> None:
         """Apply a fault to the `number`-th request from now on, and to `times - 1` that follow.
 
@@ -522,11 +512,3 @@ def listing(bucket: Path, query: dict[str, str]) -> Answer:
         )
     body = f'<?xml version="1.0"?><ListBucketResult>{entries}</ListBucketResult>'
     return Answer(200, {"Content-Type": "application/xml"}, body.encode())
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Wait until a condition holds, such as a count of a server."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "the condition does not hold"
-        time.sleep(0.01)

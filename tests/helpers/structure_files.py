@@ -55,3 +55,10 @@ class StructureFile:
         if name == "segids":
             return values[self.column("segindices")][residues]
         return values[residues]
+
+
+def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
+    """Return a column that the file has."""
+    values = topology.column(name)
+    assert values is not None, name
+    return values

@@ -8,7 +8,7 @@ import numpy as np
 from MDAnalysis.topology.TPRParser import TPRParser
 from numpy.typing import NDArray
 
-from helpers.structure_files import StructureFile
+from helpers.structure_files import StructureFile, column
 
 # The first version that is read: GROMACS 5.1.
 FIRST_VERSION = 103
@@ -32,13 +32,6 @@ def version_of(path: Path) -> int:
     (n_text,) = struct.unpack_from(">i", start, 4)
     version: int = struct.unpack_from(">i", start, 8 + -(-n_text // 4) * 4 + 4)[0]
     return version
-
-
-def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
-    """Return a column that the file has."""
-    values = topology.column(name)
-    assert values is not None, name
-    return values
 
 
 def pairs(bonds: NDArray[np.uint32] | None) -> list[tuple[int, int]]:

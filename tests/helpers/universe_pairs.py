@@ -1,6 +1,5 @@
 """Universes that read the same files, one with MDAnalysis' readers and one with ours."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +68,6 @@ def load(path: Path | list[Path], **options: Any) -> mda.Universe:
     """Return a Universe of `empty_universe` with a file, or several."""
     files = [str(one) for one in path] if isinstance(path, list) else str(path)
     return empty_universe().load_new(files, **options)
-
-
-def both_groups(*universes: mda.Universe, atoms: Any) -> Iterator[mda.AtomGroup]:
-    """Return the same atoms of each Universe."""
-    return (universe.atoms[atoms] for universe in universes)
 
 
 def assert_same_frame(ours: Any, theirs: Any) -> None:

@@ -80,6 +80,14 @@ def with_field(data: bytes, position: int, value: int) -> bytes:
     return data[:position] + struct.pack(">I", value & 0xFFFFFFFF) + data[position + 4 :]
 
 
+def repeated(data: bytes, n_frames: int, step: float = 1.0) -> bytes:
+    """Return so many frames, again and again those of a file, with steps and times that go on."""
+    frames = pieces(data)
+    clocks = (struct.pack(">if", k, k * step) for k in range(n_frames))
+    whole = (frames[k % len(frames)] for k in range(n_frames))
+    return b"".join(f[:STEP] + clock + f[BOX:] for f, clock in zip(whole, clocks, strict=True))
+
+
 def write_xtc(
     path: Path,
     coordinates: np.ndarray,

@@ -15,18 +15,10 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import xtc_bytes
+from helpers.changed_times import sidecar_of
+from helpers.commands import names_in, python
 from helpers.golden_files import XTC_FILES, Adk, Truth, read_with_mdanalysis
 from helpers.messages import raises
-
-
-def sidecar_of(xtc: Path) -> Path:
-    """Return the path of the index of a trajectory."""
-    return xtc.with_name(f".{xtc.name}.trajet-index")
-
-
-def names_in(folder: Path) -> set[str]:
-    """Return all names in a folder, hidden or not."""
-    return {path.name for path in folder.iterdir()}
 
 
 def assert_reads(traj: "tj.Trajectory", truth: Truth) -> None:
@@ -132,25 +124,6 @@ def test_replacement_of_the_same_size_is_detected(tmp_path: Path) -> None:
     assert len(sizes) == 1
 
 
-def test_frames_exchanged_in_the_middle_are_detected(tmp_path: Path) -> None:
-    """Head and tail are unchanged; the frames read are the new ones."""
-    folder = tmp_path / "made"
-    folder.mkdir()
-    path = folder / "adk_oplsaa.xtc"
-    parts = xtc_bytes.pieces(XTC_FILES["adk_oplsaa.xtc"].read_bytes())
-    path.write_bytes(b"".join(parts))
-    tj.open(None, path)
-    assert len(parts[4]) != len(parts[5])
-    parts[4], parts[5] = parts[5], parts[4]
-    path.write_bytes(b"".join(parts))
-    truth = read_with_mdanalysis(path, tmp_path)
-    for frames in ([4], [5], slice(None)):
-        block = tj.open(None, path).read(frames=frames)
-        assert np.array_equal(block.positions, truth.positions[frames])
-        assert np.array_equal(block.times, truth.times[frames])
-        assert np.array_equal(block.steps, truth.steps[frames])
-
-
 def test_frames_exchanged_anywhere_are_detected(tmp_path: Path) -> None:
     """Reading gives the new frames or an error, not the old ones."""
     folder = tmp_path / "made"
@@ -178,16 +151,6 @@ def test_frames_exchanged_anywhere_are_detected(tmp_path: Path) -> None:
         assert_reads(tj.open(None, path, sidecar=False), truth)
         sidecar_of(path).unlink()
     assert read + refused == 12 * 4
-
-
-def test_replacement_by_another_system_is_detected(made: Path, tmp_path: Path) -> None:
-    """Another trajectory under the same name gets an index of its own."""
-    tj.open(None, made)
-    x = np.random.default_rng(3).uniform(0, 3, (11, 17, 3))
-    xtc_bytes.write_xtc(made, x)
-    traj = tj.open(None, made)
-    assert traj.index_state == "built"
-    assert_reads(traj, read_with_mdanalysis(made, tmp_path))
 
 
 def test_file_that_shrank_is_detected(made: Path, made_truth: Truth) -> None:
@@ -236,17 +199,6 @@ def test_damaged_sidecar_is_rebuilt_silently(
             assert tj.open(None, made).index_state == "loaded"
     assert capfd.readouterr() == ("", "")
     assert names_in(made.parent) == {made.name, sidecar.name}
-
-
-def test_sidecar_of_another_file_is_ignored(made: Path, made_truth: Truth) -> None:
-    """An index that was copied to the wrong trajectory is detected."""
-    x = np.random.default_rng(6).uniform(0, 3, (30, 40, 3))
-    other = xtc_bytes.write_xtc(made.with_name("other.xtc"), x)
-    tj.open(None, other)
-    shutil.copy(sidecar_of(other), sidecar_of(made))
-    traj = tj.open(None, made)
-    assert traj.index_state == "built"
-    assert_reads(traj, made_truth)
 
 
 def test_sidecar_can_be_disabled(made: Path, made_truth: Truth, cache_home: Path) -> None:
@@ -346,11 +298,7 @@ def test_folder_without_write_permission_is_unchanged(
 
 def index_with_command(xtc: Path, threads: int) -> None:
     """Rebuild the index with so many threads."""
-    subprocess.run(
-        [sys.executable, "-m", "trajet", "index", "--force", "--threads", str(threads), str(xtc)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    python("-m", "trajet", "index", "--force", "--threads", threads, xtc)
 
 
 def test_large_file_has_the_same_index_with_any_threads(tmp_path: Path) -> None:

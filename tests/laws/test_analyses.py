@@ -9,18 +9,12 @@ import click
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.analysis_cases import (
-    CASES,
-    call_of,
-    cases_of,
-    numbers,
-    run,
-    unequal,
-    write_tripled,
-)
-from helpers.analysis_laws import POOLS, frame_choices
+from helpers.analysis_cases import CASES, call_of, cases_of, numbers, run, unequal, write_tripled
+from helpers.analysis_laws import POOLS, frame_choices, plain_analyses, without_topology
+from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws
 from matplotlib.figure import Figure
+from trajet.analysis.job import AnalysisFunction
 from trajet.analysis.signatures import OF_RUN
 from trajet.cli.group import commands
 
@@ -45,6 +39,13 @@ NOT_IN_TABLE = {
 }
 # Options whose entry in the report is what was chosen: lags, atoms, pairs of numbers.
 RESOLVED = {"align", "distance", "fit_range", "pairs"}
+# Options that select atoms.
+SELECTIONS = {"acceptors", "context", "donors", "groups", "hydrogens", "other", "water"}
+# Options whose default is chosen by others, or by what there is.
+CHOSEN = (
+    *("angle", "beta", "criteria", "cutoff", "exclude_neighbors", "factor", "heavy_only", "kinds"),
+    *("radii", "reference", "weights"),
+)
 
 
 @functools.cache
@@ -85,6 +86,23 @@ def test_every_analysis_has_a_command_and_every_option_a_case() -> None:
         calls = [call for call in map(call_of, CASES) if call.analysis == name]
         used = {option for call in calls for option in call.options}
         assert set(options) - used - set(OF_RUN) == NOT_IN_TABLE.get(name, set()), name
+
+
+def test_plain_analyses_are_found() -> None:
+    """By their annotations: analyses of one selection, words and switches."""
+    names = {analysis.__name__ for analysis in plain_analyses()}
+    assert names >= {"centers", "count", "end_to_end", "gyration", "gyration_moments"}
+
+
+@pytest.mark.parametrize("analysis", plain_analyses(), ids=lambda one: one.__name__)
+def test_atoms_by_number_need_no_topology(
+    analysis: AnalysisFunction[..., tj.Table], adk: Adk
+) -> None:
+    """With weights and groups that need none."""
+    selection = tj.open(None, adk.xtc).select([1, 5, 8, 9, 14])
+    values = analysis(selection, **without_topology(analysis)).values
+    assert len(values) == 98
+    assert np.isfinite(values).all()
 
 
 @pytest.mark.parametrize("case", cases_of("threads and tasks"))
@@ -181,11 +199,37 @@ def test_results_are_restored_sliced_and_shown(case: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("case", cases_of("report"))
 def test_reports_have_the_options(case: str) -> None:
-    """With the values of the call, where the report has an entry of this name."""
-    parameters = result_of(case).report["parameters"]
-    options = {**call_of(case).options}
-    there = {name: parameters[name] for name in {*options} & {*parameters} - RESOLVED}
-    assert there == {name: json.loads(json.dumps(options[name])) for name in there}
+    """With the values of the call, selections with their texts and numbers of atoms, and files."""
+    report, call = result_of(case).report, call_of(case)
+    parameters = report["parameters"]
+    _, *own = inspect.signature(getattr(tj, call.analysis)).parameters.values()
+    defaults = {one.name: one.default for one in own if one.name not in {*OF_RUN, *CHOSEN}}
+    options = {**defaults, **call.options}
+    if call.analysis != "apply":
+        for name in {*options} - RESOLVED - SELECTIONS:
+            assert parameters[name] == json.loads(json.dumps(options[name])), name
+    others = [call.options["other"]] if "other" in call.options else call.options.get("groups", [])
+    texts = [*call.selections, *others]
+    counts = [None if call.updating else sample().select(text).n_atoms for text in texts]
+    assert parameters["selections"][: len(texts)] == texts
+    assert parameters["n_atoms"][: len(texts)] == counts
+    n_frames = sample().n_frames
+    frames = {"first_frame": 0, "last_frame": n_frames - 1, "n_frames": n_frames}
+    assert frames.items() <= parameters.items()
+    topology, path = tj.samples.peptide_in_water().files
+    assert [Path(file["path"]) for file in report["inputs"]] == [path, topology]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "--reference" in case])
+def test_reports_have_the_file_of_a_reference(case: str, tmp_path: Path) -> None:
+    """Beside those of the trajectory, also where other cases have a frame or the average."""
+    path, call = tmp_path / "first.gro", call_of(case)
+    sample().select("all")[0].save(path)
+    first, options = call.arguments(call.transformed(sample()))
+    options |= {"reference": path, "frames": [0, 1, 2]}
+    report = getattr(tj, call.analysis)(first, **options).report
+    assert report["parameters"]["reference"] == str(path)
+    assert Path(report["inputs"][-1]["path"]) == path
 
 
 @pytest.mark.parametrize("case", cases_of("figure"))

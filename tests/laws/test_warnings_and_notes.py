@@ -7,13 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 import trajet as tj
-from click.testing import CliRunner
 from helpers import calls_with_messages
 from helpers.calls_with_messages import CALLS, Made
+from helpers.commands import invoke
 from helpers.kernels import run_cells
 from helpers.messages import raises
 from trajet import _trajet
-from trajet.cli.group import commands
 from trajet.messages import Code, Message, Messages, by_code, of_native
 from trajet.store.entry import Divided
 from trajet.topology import Topology
@@ -172,9 +171,7 @@ def test_commands_print_warnings_and_issue_none(made: Made) -> None:
     path = made.folder / "broken.xtc"
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
-        done = CliRunner().invoke(
-            commands, ["rmsd", str(made.topology), str(path), "--select", "protein"]
-        )
+        done = invoke("rmsd", made.topology, path, "--select", "protein")
     assert done.exit_code == 0, done.output
     assert "warning: selection 'protein'" in done.output
     assert not [one for one in issued if issubclass(one.category, tj.TrajetWarning)]

@@ -56,9 +56,7 @@ def test_group_decodes_its_atoms(universes: tuple[mda.Universe, mda.Universe]) -
     assert report.atoms_decoded == 10 * report.frames_of_groups
 
 
-def test_several_groups_are_decoded_together(
-    universes: tuple[mda.Universe, mda.Universe],
-) -> None:
+def test_several_groups_are_decoded_together(universes: tuple[mda.Universe, mda.Universe]) -> None:
     """The union of their atoms, of which one may be in both, in any order."""
     atoms = (np.array([8, 3, 3, 20]), np.arange(18, 26), np.array([0]))
     groups = [[u.atoms[one] for one in atoms] for u in universes]
@@ -115,9 +113,7 @@ def test_view_that_is_held_follows_the_frame(
         _ = universes[0].atoms[:5].positions
 
 
-def test_view_follows_also_through_its_buffer(
-    universes: tuple[mda.Universe, mda.Universe],
-) -> None:
+def test_view_follows_also_through_its_buffer(universes: tuple[mda.Universe, mda.Universe]) -> None:
     """A memoryview holds the array as well."""
     held = [memoryview(u.trajectory.ts.positions) for u in universes]
     for u in universes:

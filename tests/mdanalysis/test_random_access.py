@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 import trajet.mdanalysis as guest
 from helpers.extent import examples
-from helpers.universe_pairs import (
-    FORMATS,
-    N_ATOMS,
-    N_FRAMES,
-    assert_same_frame,
-    load,
-    with_theirs,
-)
+from helpers.universe_pairs import FORMATS, N_ATOMS, N_FRAMES, assert_same_frame, load, with_theirs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -109,10 +109,9 @@ def with_writer(path: Path, rng: np.random.Generator) -> None:
     ts = universe.trajectory.ts
     ts.dimensions = [1, 1, 1, 90, 90, 90]
     ts.dt = rng.uniform(0.01, 10)
-    options = {
-        ".dcd": {"dt": ts.dt},
-        ".h5md": {"timeunit": "ps", "lengthunit": "nm"},
-    }.get(path.suffix, {})
+    options = {".dcd": {"dt": ts.dt}, ".h5md": {"timeunit": "ps", "lengthunit": "nm"}}.get(
+        path.suffix, {}
+    )
     with mda.Writer(str(path), N_ATOMS, **options) as writer:
         for k, cell in enumerate(random_cells(rng, 40)):
             ts.positions = rng.uniform(-50, 90, (N_ATOMS, 3))

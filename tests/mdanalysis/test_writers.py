@@ -351,11 +351,7 @@ def test_positions_that_are_no_numbers_are_an_error_in_xtc() -> None:
     """MDAnalysis writes arbitrary integers for them."""
     universe = random_universe(11)
     universe.trajectory[4].positions[7, 1] = np.nan
-    with (
-        guest.install(),
-        raises(tj.OutputError),
-        mda.Writer("a.xtc", N_ATOMS) as writer,
-    ):
+    with guest.install(), raises(tj.OutputError), mda.Writer("a.xtc", N_ATOMS) as writer:
         for _ in universe.trajectory:
             writer.write(universe)
     (kept,) = Path().iterdir()

@@ -10,6 +10,7 @@ import pytest
 import trajet as tj
 from helpers import commands
 from helpers.periodic_systems import PeriodicSystem, make_system
+from helpers.transform_cases import CASES, cases_of
 from MDAnalysisTests import datafiles
 
 CHAINS = "resname ALA GLY"
@@ -21,47 +22,17 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
     return make_system("chains", tmp_path_factory.mktemp("chains"))
 
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "whole": ("--whole",),
-    "whole, nojump": ("--nojump", "--whole"),
-    "toroidal": ("--nojump", "toroidal"),
-    "cluster": ("--whole", "--cluster", CHAINS),
-    "center, wrap": ("--whole", "--wrap", "--center", "resname ALA"),
-    "compact": ("--whole", "--wrap", "molecule", "--wrap-cell", "compact"),
-    "residues": ("--wrap", "residue", "--center", "index 0"),
-    "fit": ("--whole", "--fit", "resname ALA"),
-    "repair": ("--repair", CHAINS),
-    "repair, rectangular": ("--repair", CHAINS, "--wrap-cell", "rectangular"),
-}
-
-
-def transformed(traj: tj.Trajectory, name: str) -> tj.Trajectory:
-    """Return what the options mean."""
-    return {
-        "whole": traj.whole,
-        "whole, nojump": lambda: traj.whole().nojump(),
-        "toroidal": lambda: traj.nojump(view="toroidal"),
-        "cluster": lambda: traj.whole().cluster(CHAINS),
-        "center, wrap": lambda: traj.whole().center("resname ALA").wrap(),
-        "compact": lambda: traj.whole().wrap(cell="compact"),
-        "residues": lambda: traj.center("index 0").wrap(by="residue"),
-        "fit": lambda: traj.whole().fit("resname ALA"),
-        "repair": lambda: traj.repair(CHAINS),
-        "repair, rectangular": lambda: traj.repair(CHAINS, cell="rectangular"),
-    }[name]()
-
-
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", cases_of("command"))
 def test_conversions_hold_what_the_methods_return(
     system: PeriodicSystem, tmp_path: Path, name: str
 ) -> None:
     """In the order of the documentation, whatever the order of the options is."""
-    path = tmp_path / "copy.dcd"
+    path, options = tmp_path / "copy.dcd", CASES[name].options
     done = commands.run(
-        "convert", system.path, path, "--topology", system.topology, *OPTIONS[name], "--allow-loss"
+        "convert", system.path, path, "--topology", system.topology, *options, "--allow-loss"
     )
     assert done.returncode == 0, done.stderr
-    twin = transformed(system.open(), name).read().positions
+    twin = CASES[name].change(system.open()).read().positions
     assert np.array_equal(tj.open(None, path).read().positions, twin)
     assert not np.array_equal(twin, system.open().read().positions)
 

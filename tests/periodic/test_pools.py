@@ -11,9 +11,10 @@ from helpers import trr_bytes
 from helpers.commands import execute
 from helpers.made_files import write_dcd
 from helpers.messages import raises
-from helpers.periodic_laws import CHANGES, few_analyses
+from helpers.periodic_laws import few_analyses
 from helpers.periodic_systems import PeriodicSystem, lattice_shifts, make_system
 from helpers.started_ranks import command
+from helpers.transform_cases import CASES, cases_of
 from trajet.pools.rank_placeholder import RankPlaceholder
 from trajet.trajectory.transforms import Transformable
 
@@ -31,30 +32,21 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> PeriodicSystem:
     return make_system("npt", tmp_path_factory.mktemp("npt"))
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_threads_and_tasks_change_no_bit(system: PeriodicSystem, name: str) -> None:
-    """Threads hand jumps over from task to task, or count them before they read."""
-    traj = CHANGES[name](system.open())
+@pytest.mark.parametrize("name", cases_of("threads, processes"))
+def test_threads_tasks_and_processes_change_no_bit(system: PeriodicSystem, name: str) -> None:
+    """Threads hand jumps over from task to task, or count them before; workers get transforms."""
+    traj = CASES[name].change(system.open())
     for analysis, compute in few_analyses(traj).items():
         here = compute(tj.LocalPool(threads=1))
         assert np.isfinite(here).any(), analysis
-        for pool in POOLS:
+        for pool in (*POOLS, tj.ProcessPool(workers=2, task_frames=5)):
             assert compute(pool).tobytes() == here.tobytes(), (analysis, pool)
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_processes_change_no_bit(system: PeriodicSystem, name: str) -> None:
-    """Workers get the transforms with the setup."""
-    traj = CHANGES[name](system.open())
-    pool = tj.ProcessPool(workers=2, task_frames=5)
-    for analysis, compute in few_analyses(traj).items():
-        assert compute(pool).tobytes() == compute(tj.LocalPool(threads=1)).tobytes(), analysis
-
-
-@pytest.mark.parametrize("name", ["whole, nojump", "every frame"])
+@pytest.mark.parametrize("name", cases_of("Dask"))
 def test_dask_changes_no_bit(client: Client, system: PeriodicSystem, name: str) -> None:
     """Workers read the frames on which theirs depend."""
-    traj = CHANGES[name](system.open())
+    traj = CASES[name].change(system.open())
     pool = tj.DaskPool(client, task_frames=5)
     for analysis, compute in few_analyses(traj).items():
         assert compute(pool).tobytes() == compute(tj.LocalPool(threads=1)).tobytes(), analysis
@@ -63,9 +55,9 @@ def test_dask_changes_no_bit(client: Client, system: PeriodicSystem, name: str) 
 def test_mpi_changes_no_bit(system: PeriodicSystem, tmp_path: Path) -> None:
     """Ranks save what one thread computes here."""
     execute(*command(3, "-m", "helpers.periodic_laws", system.topology, system.path, tmp_path))
-    for name, change in CHANGES.items():
+    for name in cases_of("MPI"):
         with np.load(tmp_path / f"{name}.npz") as found:
-            traj = change(system.open())
+            traj = CASES[name].change(system.open())
             here = tj.rmsd(traj.select("resname ALA")).values
             assert found["on rank 0"].tobytes() == here.tobytes()
             for analysis, compute in few_analyses(traj).items():
@@ -85,10 +77,10 @@ def test_other_ranks_have_all_transforms() -> None:
             getattr(RankPlaceholder("result"), name)()
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", cases_of("frames"))
 def test_reading_follows_the_chosen_frames(system: PeriodicSystem, name: str) -> None:
     """Frames in any order, blocks and threads give the positions of one thread in order."""
-    traj = CHANGES[name](system.open())
+    traj = CASES[name].change(system.open())
     whole = traj.read(threads=1).positions
     assert np.array_equal(traj.read(threads=5).positions, whole)
     # Jumps are counted from each of the chosen frames to the next, so that all must be there.
@@ -119,12 +111,12 @@ def test_every_frame_is_read_only_if_asked(system: PeriodicSystem) -> None:
     assert np.array_equal(shifts[1:], sums)
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", cases_of("analyses"))
 def test_analyses_see_transformed_positions(
     system: PeriodicSystem, name: str, tmp_path: Path
 ) -> None:
     """Values are those of a file that holds the transformed positions."""
-    traj = CHANGES[name](system.open())
+    traj = CASES[name].change(system.open())
     path = write_dcd(tmp_path / "written.dcd", traj.read().positions)
     written = tj.open(system.topology, path)
     atoms, others = "resname ALA", "resname GLY"
@@ -146,7 +138,7 @@ def test_analyses_see_transformed_positions(
 @pytest.mark.parametrize("name", ["whole, nojump", "toroidal", "repaired, fit"])
 def test_minimum_image_distances_stay(system: PeriodicSystem, name: str) -> None:
     """Distances as nearest images and g(r) are those of the stored positions."""
-    plain, traj = system.open(), CHANGES[name](system.open())
+    plain, traj = system.open(), CASES[name].change(system.open())
     # Vectors of other cells move images against each other: only distances in a molecule stay.
     texts = ("resname ALA", "resname ALA" if name == "toroidal" else "resname HOH")
 

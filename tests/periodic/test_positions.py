@@ -362,9 +362,7 @@ def test_repaired_complex_is_in_the_centre(made: dict[str, PeriodicSystem], name
 
 @pytest.mark.parametrize("weights", [None, "mass"])
 def test_fit_equals_aligntraj_of_mdanalysis(
-    solvated: tj.Trajectory,
-    weights: str | None,
-    protein: tuple[mda.Universe, mda.Universe],
+    solvated: tj.Trajectory, weights: str | None, protein: tuple[mda.Universe, mda.Universe]
 ) -> None:
     """Frames of the protein are superposed on the first as `AlignTraj` does."""
     ours = solvated.select("protein").whole()

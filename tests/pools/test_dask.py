@@ -19,10 +19,7 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 from helpers import messages, pool_laws
 from helpers.commands import fail, invoke, lines_without_dask_warnings, misuse, python, run
-from helpers.dask_cluster import (
-    N_WORKERS,
-    change_do,
-)
+from helpers.dask_cluster import N_WORKERS, change_do
 from helpers.golden_files import Adk
 from helpers.made_files import write_gro, write_pdb
 from helpers.made_hdf5 import tables_of
@@ -58,10 +55,7 @@ def test_bits_are_those_of_one_thread(
     ("write", "names"), [*zip([write_gro, write_pdb], pool_laws.HALVES, strict=True)]
 )
 def test_frames_of_text_files_have_the_bits_of_one_thread(
-    client: Client,
-    tmp_path: Path,
-    write: Callable[[Path, int, int], Path],
-    names: tuple[str, ...],
+    client: Client, tmp_path: Path, write: Callable[[Path, int, int], Path], names: tuple[str, ...]
 ) -> None:
     """GRO and PDB files of several frames are trajectories of workers, too."""
     path = write(tmp_path / f"made.{write.__name__[-3:]}", 80, 40)

@@ -1,9 +1,7 @@
 """Workers of a real Dask scheduler fail, hang, come late or are killed."""
 
-import json
 import os
 import random
-import resource
 import signal
 import socket
 import subprocess
@@ -19,10 +17,11 @@ import pytest
 import trajet as tj
 from distributed import Client, LocalCluster
 from helpers import pool_laws
-from helpers.commands import python
+from helpers.commands import python, wait_until
 from helpers.dask_cluster import (
     N_WORKERS,
     PATIENCE,
+    address_in,
     broken_copy,
     change_copies,
     change_do,
@@ -30,13 +29,13 @@ from helpers.dask_cluster import (
     run_plugins,
     started,
     undo,
-    until,
 )
 from helpers.golden_files import Adk
 from helpers.kept_members import in_a_process, kill_at_random, on_dask
 from helpers.made_ensembles import bits_of_members, uneven_members
 from helpers.made_hdf5 import tables_of
 from helpers.messages import raises
+from helpers.small_disk import small_disk
 from trajet.pools.dask.dispatcher import Dispatcher
 from trajet.pools.dask.plugins import TaskProgress
 from trajet.pools.dask.submissions import SubmittedCopy
@@ -176,7 +175,7 @@ def test_straggler_is_overtaken(client: Client, long_adk: Adk, tmp_path: Path) -
         assert late["rules"]
         assert late["also_on"] != late["address"]
         assert late["answered_by"] in others
-    until(lambda: all(client.run(stopped, workers=[slow]).values()))
+    wait_until(lambda: all(client.run(stopped, workers=[slow]).values()))
 
 
 def test_worker_that_sends_no_rows_is_overtaken(client: Client, long_adk: Adk) -> None:
@@ -265,7 +264,7 @@ def hang_in_opening(
 
     def release() -> None:
         released.touch()
-        until(lambda: all(client.run(opened, workers=[slow]).values()))
+        wait_until(lambda: all(client.run(opened, workers=[slow]).values()))
 
     change_do(client, wait, workers=sorted(set(client.nthreads()) - {slow}))
     change_do(client, hang, workers=[slow])
@@ -450,7 +449,7 @@ def test_interrupted_conversion_leaves_the_old_file(
             )
         assert old.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [old]
-        until(lambda: not any(client.call_stack().values()))
+        wait_until(lambda: not any(client.call_stack().values()))
 
 
 @pytest.mark.parametrize("kind", ["trr", "h5md"])
@@ -461,13 +460,8 @@ def test_full_disk_at_the_end_leaves_the_old_file(
     old = tmp_path / f"old.{kind}"
     old.write_bytes(b"old")
     traj, some = tj.open(None, long_adk.xtc), slice(0, 98)
-    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, usual[1]))
-    try:
-        with raises(tj.OutputError):
-            tj.convert(traj, old, frames=some, force=True, pool=tj.DaskPool(client))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    with small_disk(2**20), raises(tj.OutputError):
+        tj.convert(traj, old, frames=some, force=True, pool=tj.DaskPool(client))
     assert old.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [old]
 
@@ -481,8 +475,7 @@ def test_conversion_whose_scheduler_dies_leaves_nothing(long_adk: Adk, tmp_path:
     out.mkdir()
     file = ["--scheduler-file", str(scheduler_file)]
     with started("scheduler", "--port", "0", *at, *file) as scheduler:
-        until(lambda: scheduler_file.exists() and scheduler_file.read_text().rstrip().endswith("}"))
-        address = json.loads(scheduler_file.read_text())["address"]
+        address = address_in(scheduler_file)
         with started("worker", *at, *file, "--nthreads", "1"), Client(address) as client:
             client.wait_for_workers(1, timeout=PATIENCE)
             slow_down_copies(client)
@@ -511,7 +504,7 @@ def test_interrupt_stops_the_workers(client: Client, long_adk: Adk) -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         tj.rmsd(traj.select("name CA"), pool=tj.DaskPool(client))
-    until(lambda: not any(client.call_stack().values()))
+    wait_until(lambda: not any(client.call_stack().values()))
 
 
 @pytest.mark.kills(1)
@@ -529,7 +522,7 @@ def test_killed_worker_changes_nothing(client: Client, long_adk: Adk, kills: int
     print(f"seed {seed}")
     chance = random.Random(seed)
     for _ in range(kills):
-        until(lambda: len(client.nthreads()) == N_WORKERS)
+        wait_until(lambda: len(client.nthreads()) == N_WORKERS)
         client.run(undo)
         change_do(client, slowly)
         processes = client.run(os.getpid)
@@ -560,7 +553,7 @@ def test_members_of_a_killed_client_go_on_with_the_same_bits(
     """The client is killed at random moments between the first and the last result."""
     address = client.scheduler.address
     kill_at_random(adk, tmp_path, lambda folder: in_a_process(on_dask, folder, address), kills)
-    until(lambda: left_behind(client) == [])
+    wait_until(lambda: left_behind(client) == [])
 
 
 @pytest.mark.kills(1)
@@ -573,7 +566,7 @@ def test_members_survive_a_killed_worker(
     here = bits_of_members(ensemble, pool=tj.LocalPool(threads=1))
     assert bits_of_members(ensemble, pool=tj.DaskPool(client)) == here
     for _ in range(kills):
-        until(lambda: len(client.nthreads()) == N_WORKERS)
+        wait_until(lambda: len(client.nthreads()) == N_WORKERS)
         victim = random.choice(sorted(client.run(os.getpid).values()))
         timer = threading.Timer(random.uniform(0.0, 0.6), os.kill, [victim, signal.SIGKILL])
         timer.start()
@@ -596,7 +589,7 @@ def test_members_go_on_beside_a_worker_that_hangs(
         while not released.exists() and time.monotonic() < end:
             time.sleep(0.02)
 
-    until(lambda: len(client.nthreads()) == N_WORKERS)
+    wait_until(lambda: len(client.nthreads()) == N_WORKERS)
     victim = min(client.nthreads())
     change_do(client, hang, workers=[victim])
     try:
@@ -607,14 +600,14 @@ def test_members_go_on_beside_a_worker_that_hangs(
     finally:
         released.touch()
         # Before the folder is removed, whose files the worker looks for.
-        until(lambda: not any(client.call_stack().values()))
+        wait_until(lambda: not any(client.call_stack().values()))
 
 
 def test_stopped_worker_stops_no_run(client: Client, long_adk: Adk) -> None:
     """Runs that begin while a worker hangs end without it; it takes part again when it goes on."""
     atoms = tj.open(long_adk.psf, long_adk.xtc).select("name CA")
     here = tj.rmsd(atoms, pool=tj.LocalPool(threads=1)).values.tobytes()
-    until(lambda: len(client.nthreads()) == N_WORKERS)
+    wait_until(lambda: len(client.nthreads()) == N_WORKERS)
     address = min(client.nthreads())
     victim = client.run(os.getpid)[address]
     woken = threading.Event()
@@ -639,8 +632,8 @@ def test_stopped_worker_stops_no_run(client: Client, long_adk: Adk) -> None:
     finally:
         waker.cancel()
         os.kill(victim, signal.SIGCONT)
-    until(lambda: victim in client.run(os.getpid).values())
-    until(lambda: not any(client.run(run_plugins).values()))
+    wait_until(lambda: victim in client.run(os.getpid).values())
+    wait_until(lambda: not any(client.run(run_plugins).values()))
     pool = tj.DaskPool(client, scheduling="static")
     report = tj.rmsd(atoms, pool=pool).report
     (found,) = (worker for worker in report["workers"] if worker["address"] == address)
@@ -660,8 +653,8 @@ tj.rmsd(atoms, pool=tj.DaskPool(client), progress=lambda *_: os.kill(os.getpid()
     change_do(client, lambda *_: __import__("time").sleep(0.05))
     command = [sys.executable, "-c", code, client.scheduler.address, str(long_adk.xtc)]
     assert subprocess.run(command, timeout=PATIENCE, check=False).returncode == -signal.SIGKILL
-    until(lambda: left_behind(client) == [])
-    until(lambda: not any(client.run(run_plugins).values()))
+    wait_until(lambda: left_behind(client) == [])
+    wait_until(lambda: not any(client.run(run_plugins).values()))
 
 
 def test_workers_that_come_late_or_never_are_waited_for(
@@ -712,7 +705,9 @@ def test_stragglers_are_reported_after_a_restart_of_the_scheduler(long_adk: Adk)
         first.kill()
         first.wait(PATIENCE)
         with started("scheduler", *at), started("worker", *two):
-            until(lambda: client.status == "running" and client.scheduler_comm is not connection)
+            wait_until(
+                lambda: client.status == "running" and client.scheduler_comm is not connection
+            )
             client.wait_for_workers(2, timeout=PATIENCE)
             slow = sorted(client.nthreads())[0]
             change_do(client, hang, workers=[slow])

@@ -11,13 +11,7 @@ import pytest
 from helpers.extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from trajet.advise import RunningVerdict, Verdict
 from trajet.pools.dispatch import (
     MAX_ATTEMPTS,

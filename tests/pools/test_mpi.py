@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import trajet as tj
 from helpers import pool_laws
+from helpers.commands import wait_until
 from helpers.golden_files import Adk
 from helpers.kept_members import kill_at_random, on_ranks
 from helpers.made_files import write_gro, write_pdb
@@ -364,14 +365,6 @@ def is_alive(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
-
-
-def wait_until(holds: Any) -> None:
-    """Wait until a condition holds."""
-    end = time.monotonic() + HANGS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def prepare_copies(adk: Adk, folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import trajet as tj
 from helpers import range_server as faults
+from helpers.commands import wait_until
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from helpers.range_server import RangeServer
@@ -101,7 +102,7 @@ def test_ctrl_c_ends_opening_at_each_request(server: RangeServer, name: str) -> 
             ends.set()
             waits.set()
             other.join()
-            faults.wait_until(are_left)
+            wait_until(are_left)
         break
     assert number >= 3
 
@@ -118,7 +119,7 @@ def test_a_process_ends_by_ctrl_c_while_it_opens(server: RangeServer) -> None:
     server.always(lambda answer: (server.ended.wait(60), answer)[1])
     command = [sys.executable, "-c", SCRIPT, *(f"{server.url('run.xtc')}?{k}" for k in range(8))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    faults.wait_until(lambda: server.most_at_once == 8)
+    wait_until(lambda: server.most_at_once == 8)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(30)
     assert process.returncode in (-signal.SIGINT, 130), errors
@@ -209,5 +210,5 @@ def test_threads_that_are_left_make_no_further_request() -> None:
     with pytest.raises(KeyboardInterrupt):
         run()
     other.join()
-    faults.wait_until(are_left)
+    wait_until(are_left)
     assert asked == [1]

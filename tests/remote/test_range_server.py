@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.commands import wait_until
 from helpers.range_server import (
     RangeServer,
     closed,
@@ -19,7 +20,6 @@ from helpers.range_server import (
     shortened,
     stalled,
     throttled,
-    wait_until,
     without_ranges,
     wrong_bytes,
 )

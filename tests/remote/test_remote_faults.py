@@ -71,10 +71,7 @@ def test_bodies_are_cut_anywhere(server: RangeServer, positions: NDArray[np.floa
 
 
 def read_with_one_fault(
-    traj: tj.Trajectory,
-    server: RangeServer,
-    fault: faults.Fault,
-    positions: NDArray[np.float32],
+    traj: tj.Trajectory, server: RangeServer, fault: faults.Fault, positions: NDArray[np.float32]
 ) -> None:
     """Read twice, the second time with a fault, which takes one more request."""
     counts = []

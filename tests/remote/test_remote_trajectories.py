@@ -11,6 +11,7 @@ import pytest
 import trajet as tj
 from helpers import pool_laws
 from helpers import range_server as faults
+from helpers.commands import wait_until
 from helpers.golden_files import READ, Adk, same_bits
 from helpers.messages import names, raises
 from helpers.range_server import RangeServer
@@ -354,7 +355,7 @@ def test_waiting_requests_are_interrupted(server: RangeServer) -> None:
     server.always(faults.stalled(0))
 
     def interrupt() -> None:
-        faults.wait_until(lambda: server.most_at_once > 0)
+        wait_until(lambda: server.most_at_once > 0)
         _thread.interrupt_main()
 
     for read in (lambda: tj.rmsd(traj.select([0, 1, 2])), traj.read):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -15,11 +14,14 @@ import pytest
 import trajet as tj
 from helpers.commands import execute
 from helpers.golden_files import Adk
-from helpers.made_stores import Solvated, make_store, write_profile
+from helpers.made_stores import STORES, Solvated, make_store, write_profile
 from helpers.messages import raises
+from helpers.small_disk import small_disk
 from trajet.dataset import find_dataset
 
 CALPHA = "name CA"
+each_wet = pytest.mark.parametrize("wet", STORES, indirect=True)
+each_own_wet = pytest.mark.parametrize("own_wet", STORES, indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,7 @@ def test_analysis_reads_only_the_tag_that_it_needs(
     assert plain.report["tiers"] == {}
 
 
+@each_own_wet
 def test_files_of_unused_tags_are_not_needed(own_wet: Solvated) -> None:
     """Selecting, analysing and reading open no file of a tag without selected atoms."""
     for kept in own_wet.store.show("wet").tags:
@@ -76,6 +79,7 @@ def test_files_of_unused_tags_are_not_needed(own_wet: Solvated) -> None:
         traj.select("resname SOL").read(frames=[0])
 
 
+@each_wet
 def test_whole_data_set_is_the_original(wet: Solvated, tmp_path: Path) -> None:
     """Positions, cells, times and steps are equal; a file has every byte."""
     ours, plain = tj.open(wet.path), tj.open(wet.gro, wet.xtc)
@@ -92,6 +96,7 @@ def test_whole_data_set_is_the_original(wet: Solvated, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tags", [["protein"], ["water", "protein"], ["i"], ["ion", "w"]])
+@each_wet
 def test_some_tags_have_the_order_of_the_original(
     wet: Solvated, tmp_path: Path, tags: list[str]
 ) -> None:
@@ -107,6 +112,7 @@ def test_some_tags_have_the_order_of_the_original(
     assert (tmp_path / "ours.xtc").read_bytes() == (tmp_path / "plain.xtc").read_bytes()
 
 
+@each_wet
 def test_selections_are_those_of_the_original(wet: Solvated) -> None:
     """Atoms of the tags are selected by their index in the original, or by distance at frame 0."""
     traj = wet.store.open("wet", tags=["ion", "water"])
@@ -164,6 +170,7 @@ def test_files_with_some_atoms_need_those_of_a_selection_by_distance(
         ions.select("around 9 protein", updating=True)
 
 
+@each_wet
 def test_atoms_keep_the_numbers_of_the_original(wet: Solvated, tmp_path: Path) -> None:
     """Selections, results and files use them, whatever tags are open."""
     ions = tj.open(f"{wet.path}@ion,water").select("resname NA+")
@@ -293,6 +300,7 @@ def test_only_a_trajectory_can_be_added_to_a_store(wet: Solvated) -> None:
     assert store.list() == ("wet",)
 
 
+@each_own_wet
 def test_analysis_is_logged(own_wet: Solvated) -> None:
     """The entry has frames, tags and bytes, without those that were read in preparation."""
     traj = tj.open(own_wet.path)
@@ -395,6 +403,7 @@ def uses_until(wet: Solvated, count: int) -> object:
     return json.loads(lines[count - 1])["at"]
 
 
+@each_own_wet
 def test_readers_continue_while_a_tag_moves(own_wet: Solvated) -> None:
     """These are readers that were opened before, and users of the old path."""
     store = own_wet.store
@@ -413,6 +422,7 @@ def test_readers_continue_while_a_tag_moves(own_wet: Solvated) -> None:
     assert store.verify("wet") == ()
 
 
+@each_own_wet
 def test_grown_trajectory_is_appended(own_wet: Solvated) -> None:
     """It is appended twice; other files continue it, and a rewritten file is refused."""
     store, whole = own_wet.store, own_wet.xtc.read_bytes()
@@ -433,6 +443,7 @@ def test_grown_trajectory_is_appended(own_wet: Solvated) -> None:
     assert tj.open(own_wet.path).n_frames == 30
 
 
+@each_own_wet
 def test_another_path_of_the_source_adds_no_frames(own_wet: Solvated) -> None:
     """All of its frames would be stored twice."""
     link = own_wet.folder / "link.xtc"
@@ -519,6 +530,7 @@ def test_unknown_tier_is_an_error(own_wet: Solvated) -> None:
             ask()
 
 
+@each_own_wet
 def test_missing_files_of_open_tags_are_explained(own_wet: Solvated) -> None:
     """Tags are opened on first use: a reader that comes too late gets the reason."""
     store = own_wet.store
@@ -576,6 +588,7 @@ def test_data_set_is_retagged(own_wet: Solvated) -> None:
     assert store.verify() == ()
 
 
+@each_wet
 def test_structures_lie_beside_the_tags(wet: Solvated) -> None:
     """They have the atoms with names at frame 0, and their numbers in the original, from 1."""
     (kept,) = [kept for kept in wet.store.show("wet").tags if kept.tag.name == "ion"]
@@ -682,6 +695,7 @@ def test_link_replaces_no_other_file(own_wet: Solvated, name: str) -> None:
     assert [path.name for path in folder.iterdir()] == [name]
 
 
+@each_own_wet
 def test_removed_data_set_leaves_no_files(own_wet: Solvated) -> None:
     """The original file stays."""
     calpha = tj.open(own_wet.path).select(CALPHA)
@@ -778,13 +792,7 @@ def test_full_temporary_folder_is_named(
     temporary, store = tmp_path / "temporary", tj.Store(tmp_path / "store", create=True)
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # A full disk would take privileges; the error differs only in its number.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-    try:
-        with raises(tj.OutputError):
-            store.add("wet", tj.open(wet.gro, wet.xtc))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with small_disk(4096), raises(tj.OutputError):
+        store.add("wet", tj.open(wet.gro, wet.xtc))
     assert store.list() == ()
     assert list(temporary.iterdir()) == []

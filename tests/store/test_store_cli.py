@@ -149,10 +149,7 @@ def parsed(*arguments: object) -> None:
 
 
 def test_path_of_a_data_set_equals_store_and_name(
-    adk: Adk,
-    adk_store: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    adk: Adk, adk_store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The two forms print the same; a store alone means all of its data sets."""
     store = adk_store.parent

@@ -1,7 +1,6 @@
 """H5MD is divided exactly: every tag's file has the numbers of the original."""
 
 import json
-import resource
 import shutil
 import sys
 from collections.abc import Mapping
@@ -29,6 +28,7 @@ from helpers.made_hdf5 import (
 from helpers.made_stores import write_profile
 from helpers.messages import raises
 from helpers.mounted_stores import becomes_true, mounted
+from helpers.small_disk import small_disk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from MDAnalysis.coordinates.H5MD import H5MDReader
@@ -314,10 +314,7 @@ def test_several_files_are_one_trajectory(mda_file: Path, tmp_path: Path) -> Non
 def test_other_formats_need_permission_to_lose(mda_file: Path, tmp_path: Path) -> None:
     """DCD takes positions alone; XTC, and formats without forces, need `lossy`."""
     top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
-    for form in (
-        "dcd",
-        "xtc",
-    ):
+    for form in ("dcd", "xtc"):
         with raises(tj.OutputError):
             store.add(
                 "one",
@@ -393,10 +390,7 @@ def test_invalid_requests_are_errors(
     mda_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """These are a missing h5py, errors of a writer, and mdtraj's layout."""
-    top, store = (
-        topology(tmp_path),
-        tj.Store(tmp_path / "store", create=True),
-    )
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     traj = tj.open(top, mda_file)
 
     def wrong(reader: _trajet.Reader, path: Path, **asked: Any) -> dict[str, Any]:
@@ -425,21 +419,12 @@ def test_h5md_tag_without_room_ends_cleanly(tmp_path: Path, exact: bool) -> None
     if not exact:
         tj.convert(tj.open(None, source), tmp_path / "run.dcd")
         source = tmp_path / "run.dcd"
-    top, store = (
-        topology(tmp_path),
-        tj.Store(tmp_path / "store", create=True),
-    )
+    top, store = (topology(tmp_path), tj.Store(tmp_path / "store", create=True))
     formats = {} if exact else dict.fromkeys(TAGS, 'format = "h5md"')
     trajectory, chosen = tj.open(top, source), profile(tmp_path, formats)
     store.add("one", trajectory, profile=chosen)
     before = sorted(tmp_path.rglob("*"))
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # A full disk would take privileges; the error differs only in its number.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
-    try:
-        with raises(tj.OutputError):
-            store.add("two", trajectory, profile=chosen)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with small_disk(100_000), raises(tj.OutputError):
+        store.add("two", trajectory, profile=chosen)
     assert sorted(tmp_path.rglob("*")) == before
     assert store.verify() == ()

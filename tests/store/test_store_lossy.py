@@ -178,10 +178,7 @@ def test_new_tags_must_not_lose_values_of_some_atoms(ending: str, tmp_path: Path
             store.retag("run", mixed)
         assert (path / "manifest.json").read_bytes() == before
     asked = write_profile(
-        tmp_path,
-        'mixed;index 0:11;format = "xtc";lossy = true',
-        "few;index 13:16",
-        "rest;rest",
+        tmp_path, 'mixed;index 0:11;format = "xtc";lossy = true', "few;index 13:16", "rest;rest"
     )
     store.retag("run", asked)
     there = vectors(tmp_path / f"run{ending}", "velocities")

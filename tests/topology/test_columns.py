@@ -45,7 +45,7 @@ DIFFERENCES = {
 # Files that ours refuses and MDAnalysis reads.
 REFUSED = {
     # There are fewer chain identifiers than residues. MDAnalysis reads the file without any.
-    "Amber/ache_chainid.error5.prmtop.bz2": "line 4293, column 69: expected chain identifiers",
+    "Amber/ache_chainid.error5.prmtop.bz2": "line 4293, column 69: expected chain identifiers"
 }
 # Files that MDAnalysis refuses and ours reads: the number of their atoms.
 READ_HERE_ONLY = {

@@ -11,8 +11,7 @@ import MDAnalysisTests
 import numpy as np
 import pytest
 from helpers.messages import raises
-from helpers.structure_files import StructureFile
-from numpy.typing import NDArray
+from helpers.structure_files import StructureFile, column
 from trajet._trajet import FormatError
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data" / "mmcif"
@@ -36,13 +35,6 @@ def plain(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / request.param.removesuffix(".gz")
     path.write_text(content(request.param))
     return path
-
-
-def column(topology: StructureFile, name: str) -> NDArray[np.generic]:
-    """Return a column that the file has."""
-    values = topology.column(name)
-    assert values is not None, name
-    return values
 
 
 def rows_of_atoms(text: str) -> list[dict[str, str]]:
@@ -167,6 +159,16 @@ def test_an_invalid_record_is_an_error_with_its_line(tmp_path: Path) -> None:
     path.write_text(content(INVALID))
     with raises(FormatError):
         StructureFile.open(path)
+
+
+def test_an_mmcif_file_without_suffix_is_recognised(tmp_path: Path) -> None:
+    """The first bytes tell the format."""
+    named, unnamed = (tmp_path / name for name in ("x.cif", "x"))
+    for path in (named, unnamed):
+        path.write_text(content("1YJP.cif"))
+    for name in ("names", "resids", "chainIDs"):
+        values = [column(StructureFile.open(path), name) for path in (named, unnamed)]
+        assert np.array_equal(*values), name
 
 
 def test_small_molecules_are_refused(tmp_path: Path) -> None:

@@ -309,10 +309,7 @@ def test_saved_page_needs_no_server(browser: "Browser", tmp_path: Path) -> None:
     series = tmp_path / f"{HOSTILE}.npz"
     tj.end_to_end(made.all_atoms()).save(series)
     scene = viewer.Scene(
-        made,
-        [make_layer(made.all_atoms())],
-        quantise=True,
-        series=viewer.parse_series(str(series)),
+        made, [make_layer(made.all_atoms())], quantise=True, series=viewer.parse_series(str(series))
     )
     viewer.save(scene, tmp_path / "hostile.html", [0])
     hostile = opened(browser, (tmp_path / "hostile.html").as_uri()).page

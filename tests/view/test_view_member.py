@@ -32,15 +32,7 @@ def test_member_is_chosen_by_its_keys(table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [
-        ["system=wt"],
-        ["system=none"],
-        [],
-        ["chain=1"],
-        ["wt"],
-        ["replica=two"],
-    ],
+    "keys", [["system=wt"], ["system=none"], [], ["chain=1"], ["wt"], ["replica=two"]]
 )
 def test_other_numbers_of_members_are_refused(table: str, keys: list[str]) -> None:
     """With the members that there are."""
