@@ -192,24 +192,16 @@ def test_slices_have_the_pairs_of_a_run_over_these_frames(
 
 
 def test_tables_of_pairs_have_their_occupancies(listed: tj.Interactions) -> None:
-    """As a matrix, as vectors and their similarity, and for programs that take ProLIF's."""
+    """As vectors, and for programs that take ProLIF's."""
     vectors, pairs = listed.bitvectors(), listed.pairs
     np.testing.assert_array_equal(vectors.sum(axis=0), pairs.counts)
     np.testing.assert_allclose(vectors.mean(axis=0), pairs.occupancies)
-    rows, kinds, matrix = pairs.matrix()
-    label, kind = pairs.labels(1)[0].rsplit(maxsplit=1)
-    assert matrix[rows.index(label), kinds.index(kind)] == pairs.occupancies[0]
-    assert np.count_nonzero(matrix) == len(pairs)
     table = listed.to_prolif()
     assert table.shape == vectors.shape
     assert table.columns.names == ["ligand", "protein", "interaction"]
     assert {*table.columns.get_level_values(2)} <= {"Hydrophobic", "HBDonor", "HBAcceptor"} | {
         *("EdgeToFace", "Cationic", "CationPi", "VdWContact")
     }
-    similarity = listed.tanimoto(0)
-    both, either = vectors[0] & vectors[9], vectors[0] | vectors[9]
-    assert similarity[0] == 1
-    assert similarity[9] == both.sum() / either.sum()
     with pytest.raises(ValueError):
         replace(listed, parts={"pairs": pairs}).bitvectors()
 

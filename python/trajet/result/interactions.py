@@ -126,25 +126,6 @@ class InteractionPairs(Table):
         """Return labels such as "LIG1 -- ASP129 cationic" of the first pairs, or all."""
         return labels_of_pairs(self.axes[0], slice(count))
 
-    def matrix(self) -> tuple[list[str], list[str], NDArray[np.float64]]:
-        """Return occupancies as a matrix of pairs of ends and kinds.
-
-        Returns
-        -------
-        pairs, kinds
-            Labels of the rows, such as "LIG1 -- ASP129", and kinds of the columns.
-        occupancies
-            `(n_rows, n_kinds)`, float64; 0 where a pair has no interaction of the kind.
-        """
-        members, axis = self.axes[0].members, self.axes[0]
-        assert members is not None
-        ends, rows = np.unique(members, axis=0, return_inverse=True)
-        kinds = [kind for kind in KINDS if kind in self.kinds]
-        found = np.zeros((len(ends), len(kinds)))
-        found[rows.reshape(-1), [kinds.index(kind) for kind in self.kinds]] = self.values
-        labels = axis.elements["label"][ends].tolist()
-        return [f"{one} -- {other}" for one, other in labels], kinds, found
-
     def of_rows(self, pairs: NDArray[np.int64], n_frames: int) -> "tuple[InteractionPairs, Places]":
         """Return the pairs of some frames, and the new place of each.
 
@@ -372,18 +353,6 @@ class Interactions(Table):
         found = np.zeros((len(self), len(pairs)), np.bool_)
         found[self._rows_of_bits(), bits.pairs] = True
         return found
-
-    def tanimoto(self, frame: int) -> NDArray[np.float64]:
-        """Return the similarity of each frame and the one in row `frame`, `(n_frames,)`, float64.
-
-        The number of pairs that interact in both frames over that of pairs that do in any; NaN
-        where there are none.
-        """
-        vectors = self.bitvectors()
-        both = (vectors & vectors[frame]).sum(axis=1)
-        any_of_both = (vectors | vectors[frame]).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(both / any_of_both, np.float64)
 
     def to_prolif(self) -> "DataFrame":
         """Return the table of a ProLIF fingerprint: frames by ligand, protein and interaction.
