@@ -1,5 +1,6 @@
 """Interactions: the bits of ProLIF, bridges from hydrogen bonds, pairs, slices, and bad input."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -491,6 +492,20 @@ def test_differences_of_systems_count_pairs_that_never_interact() -> None:
             for name in ("mutant", "wild_type")
         ]
         assert difference == pytest.approx(means[0] - means[1])
+
+
+def test_an_ensemble_without_cells_warns_once() -> None:
+    """Also where means and differences are made, which still have the messages."""
+    ensemble = tj.samples.peptide_variants().open()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = tj.interactions(ensemble.select("protein"), kinds=["hydrophobic", "hbond"])
+        others = found.mean(), found.difference("wild_type", "mutant")
+    assert [one.category.__name__ for one in seen] == ["TrajetWarning"]
+    for one in (found, *others):
+        assert Code.NO_CELL in [message.code for message in one.messages]
+    names = [text.partition("(")[2].partition(")")[0] for text in others[0].sentences()]
+    assert names == others[0].to_dataframe()["label"].tolist()
 
 
 @pytest.mark.filterwarnings("ignore::trajet.TrajetWarning")

@@ -180,7 +180,8 @@ class EnsembleResult(Messages, Generic[_R_co]):
                 for values, members in groups.items()
             ],
         )
-        emit(means.messages)
+        # The analysis has warned of those of members.
+        emit(means.messages, leave_out={one.code for one in self.messages})
         return means
 
     def difference(
