@@ -1,7 +1,7 @@
 """`InteractionSearch`: the chemistry of two groups of atoms, as the parameters of a plan."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -253,7 +253,7 @@ class InteractionSearch:
         found = [*axis["label"][:begin].tolist()]
         found += [f"{one}:{text}" for one, text in zip(residues.labels(), texts, strict=True)]
         axis = axis.with_column("label", np.array(found, np.str_))
-        return replace(axis.with_column("name", np.array(own, np.str_)))
+        return axis.with_column("name", np.array(own, np.str_))
 
 
 def limits_of(criteria: Mapping[str, Sequence[float]]) -> list[list[float]]:

@@ -18,7 +18,7 @@ from trajet.analysis.arguments import (
     ParsedOption,
     Unit,
 )
-from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
+from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series, with_errors
 from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.interaction_search import WORDS, InteractionSearch, limits_of
 from trajet.analysis.job import Steps, analysis
@@ -319,7 +319,6 @@ def interactions(
     outcome = yield requests.of_pairs()
     values = outcome.integers("count").astype(np.float64)
     counts, keys = requests.pairs(outcome)
-    parts: dict[str, Table] = {}
     lasting = {
         kind: Lasting(outcome, max_lag, intermittency)
         for kind in requests.search.kinds
@@ -359,7 +358,7 @@ def interactions(
     # The store remembers the analysis once.
     report = outcome.report(messages, recorded=recorded)
     labels = tuple(one.label for one in requests.selections)
-    parts["pairs"] = InteractionPairs(
+    pairs = InteractionPairs(
         values=counts["frames"].astype(np.float64) / max(1, len(outcome.frames)),
         axes=(requests.search.axis_of(keys),),
         name="occupancy",
@@ -368,10 +367,8 @@ def interactions(
         report=report,
         also=counts,
         n_frames=len(outcome.frames),
-        standard_errors=None if of_pairs is None else of_pairs.standard_errors,
-        half_widths=None if of_pairs is None else of_pairs.half_widths,
-        resolved=None if of_pairs is None else of_pairs.resolved,
     )
+    parts: dict[str, Table] = {"pairs": with_errors(pairs, of_pairs)}
     if bits and of_frames is not None:
         parts["bits"] = _bits(requests.search, of_frames, keys, labels, report)
     if entries is not None:
