@@ -66,7 +66,7 @@ def network(
     grey, shade = "0.3", axes.get_facecolor()
     for bond in positions[bonds]:
         axes.plot(*bond.T, "-", color=grey, linewidth=line_width(1.5), zorder=2)
-    box = {"boxstyle": "round,pad=0.15", "facecolor": shade, "edgecolor": "none"}
+    box = {"boxstyle": "round", "facecolor": shade, "edgecolor": "none"}
     for (x, y), symbol in zip(positions.tolist(), symbols, strict=True):
         if symbol != "C" or len(symbols) == 1:
             axes.text(x, y, symbol, ha="center", va="center", color=grey, bbox=box, zorder=3)
@@ -92,7 +92,7 @@ def network(
             ).tolist()
             text = f"{100 * link.occupancy:.0f} %"
             axes.text(x, y, text, ha="center", va="center", fontsize="x-small", bbox=box, zorder=4)
-        frame = {**box, "boxstyle": "round,pad=0.35", "edgecolor": "0.5"}
+        frame = {**box, "edgecolor": "0.5"}
         (x, y), name = place.tolist(), shortened(residue)
         axes.text(x, y, name, ha="center", va="center", fontsize="small", bbox=frame, zorder=5)
     # Text has no place among the limits.
