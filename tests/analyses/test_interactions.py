@@ -192,7 +192,9 @@ def test_slices_have_the_pairs_of_a_run_over_these_frames(
     assert tj.interactions(traj.select("protein"))[:5].pairs is None
 
 
-def test_tables_of_pairs_have_their_occupancies(listed: tj.Interactions) -> None:
+def test_tables_of_pairs_have_their_occupancies(
+    traj: tj.Trajectory, listed: tj.Interactions
+) -> None:
     """As vectors, and for programs that take ProLIF's."""
     vectors, pairs = listed.bitvectors(), listed.pairs
     np.testing.assert_array_equal(vectors.sum(axis=0), pairs.counts)
@@ -203,8 +205,17 @@ def test_tables_of_pairs_have_their_occupancies(listed: tj.Interactions) -> None
     assert {*table.columns.get_level_values(2)} <= {"Hydrophobic", "HBDonor", "HBAcceptor"} | {
         *("EdgeToFace", "Cationic", "CationPi", "VdWContact")
     }
-    with pytest.raises(ValueError):
-        replace(listed, parts={"pairs": pairs}).bitvectors()
+    numbers = listed.to_prolif(count=True)
+    np.testing.assert_array_equal(numbers > 0, table)
+    assert numbers.to_numpy().sum() == len(listed.list)
+    k = int(np.flatnonzero(np.array(pairs.kinds) == "hydrophobic")[0])
+    atoms = listed.list.atoms[np.array(listed.list.kinds) == "hydrophobic"]
+    of_atoms = traj.topology.atoms_residues[atoms][:, [0, 2]]
+    assert numbers.to_numpy()[:, k].sum() == (of_atoms == pairs.members[k]).all(axis=1).sum() > 0
+    for kept in ({"pairs": pairs}, {}):
+        for count in (False, True):
+            with pytest.raises(ValueError):
+                replace(listed, parts=kept).to_prolif(count=count)
 
 
 def test_pairs_of_atoms_name_atoms_and_rings(traj: tj.Trajectory, listed: tj.Interactions) -> None:

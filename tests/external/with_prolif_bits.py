@@ -108,13 +108,13 @@ def test_all_bits_of_the_samples_are_equal(name: str, monkeypatch: pytest.Monkey
     """With own roles, the rules of ProLIF for rings, and no images."""
     universe, groups = opened(name)
     topology, trajectory, ligand, protein, template, _ = SAMPLES[name]
-    expected = np.unique(matches_by_prolif(universe, groups, slice(None)), axis=0)
+    matches = matches_by_prolif(universe, groups, slice(None))
     monkeypatch.setattr("trajet.analysis.interaction_search.PEER_RINGS", True)
     traj = tj.open(str(topology), str(trajectory))
-    found = tj.interactions(
-        traj.select(ligand), protein, kinds=WORDS, bits=True, pbc=False, template=template
-    )
-    np.testing.assert_array_equal(bits_of(found), expected)
+    options = {"bits": True, "list_all": True, "pbc": False, "template": template}
+    found = tj.interactions(traj.select(ligand), protein, kinds=WORDS, **options)
+    np.testing.assert_array_equal(bits_of(found), np.unique(matches, axis=0))
+    assert found.to_prolif(count=True).to_numpy().sum() == len(matches)
 
 
 def golden(name: str) -> dict[str, np.ndarray]:

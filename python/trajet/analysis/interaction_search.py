@@ -228,10 +228,11 @@ class InteractionSearch:
         indices = outcome.request.trajectory.source.index.indices_of(columns)
         known, places = np.unique(indices, return_inverse=True)
         kinds = np.array(KINDS)[np.minimum(outcome.integers("kinds"), len(KINDS) - 1)]
+        atoms = axis_of_atoms(self.topology.atoms[known])
         return Axis(
             "interaction list",
             {"frame": frames, "interaction": kinds},
-            of=axis_of_atoms(self.topology.atoms[known]),
+            of=atoms.with_column("residue", self.topology.atoms_residues[known]),
             members=places.reshape(indices.shape),
         )
 

@@ -354,17 +354,25 @@ class Interactions(Table):
         found[self._rows_of_bits(), bits.pairs] = True
         return found
 
-    def to_prolif(self) -> "DataFrame":
+    def to_prolif(self, *, count: bool = False) -> "DataFrame":
         """Return the table of a ProLIF fingerprint: frames by ligand, protein and interaction.
+
+        Parameters
+        ----------
+        count
+            Whether it has numbers of interactions of atoms, which needs `list_all=True`, instead of
+            True and False, which need `bits=True`.
 
         Raises
         ------
         ValueError
-            If there are no bits.
+            If there are no bits, or for numbers, no list of interactions of residues.
         """
         import pandas as pd
 
-        pairs, _ = self._with_bits()
+        values = self._numbers_of_matches() if count else self.bitvectors()
+        pairs = self.parts["pairs"]
+        assert isinstance(pairs, InteractionPairs)
         members, labels = pairs.axes[0].members, pairs.axes[0].elements["label"]
         assert members is not None
         names = [PROLIF_NAMES[kind] for kind in pairs.kinds]
@@ -374,10 +382,31 @@ class Interactions(Table):
         ]
         levels = ["ligand", "protein", "interaction"]
         return pd.DataFrame(
-            self.bitvectors(),
+            values,
             index=pd.Index(self.frames, name="Frame"),
             columns=pd.MultiIndex.from_tuples(columns, names=levels),
         )
+
+    def _numbers_of_matches(self) -> NDArray[np.int64]:
+        """Return how many interactions of atoms each pair of residues has, `(n_frames, n_pairs)`.
+
+        Raises
+        ------
+        ValueError
+            If the result has no list of them, or pairs are those of atoms.
+        """
+        if self.pairs is None or self.list is None or self.pairs.by != "residue":
+            raise ValueError("numbers of interactions need list_all=True and by='residue'")
+        axis = self.list.axes[0]
+        assert axis.members is not None
+        ends = axis.elements["residue"].astype(np.int64)[axis.members][:, [0, -1]]
+        known = zip(*self.pairs.members.T.tolist(), self.pairs.kinds, strict=True)
+        pairs = {key: k for k, key in enumerate(known)}
+        rows = {frame: row for row, frame in enumerate(self.frames.tolist())}
+        found = np.zeros((len(self), len(pairs)), np.int64)
+        for key in zip(self.list.frames.tolist(), *ends.T.tolist(), self.list.kinds, strict=True):
+            found[rows[key[0]], pairs[key[1:]]] += 1
+        return found
 
     def _with_bits(self) -> tuple[InteractionPairs, InteractionBits]:
         """Return pairs and bits.
