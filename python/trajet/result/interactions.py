@@ -288,6 +288,7 @@ class Interactions(Table):
     and NPZ files hold the parts, too.
 
     A slice has pairs that are counted from the bits of its own frames, and without bits none.
+    `statistics()` is on these numbers; means over replicas are those of occupancies of pairs.
     """
 
     IS_SPARSE: ClassVar[bool] = True
