@@ -69,7 +69,7 @@ pub(crate) fn read(text: &[u8], _with_positions: bool) -> Result<Structure, Topo
     Ok(structure)
 }
 
-/// Returns the last line of a text that does not end with one.
+/// Returns what follows the last newline of a text: a line without its end, or nothing.
 fn last_line(text: &[u8]) -> &[u8] {
     text.rsplit(|&byte| byte == b'\n').next().unwrap_or_default()
 }

@@ -8,11 +8,11 @@ import numpy as np
 from trajet._trajet import AnalysisError
 from trajet.analysis.arguments import ANGSTROM, BYTES, AtomsOption, Between
 from trajet.analysis.clusters import gromos, hierarchical, medoids
-from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Finished, Steps, advanced, analysis
 from trajet.analysis.pairwise_rmsd import check_size, matrix_size, pairwise_rmsd
 from trajet.analysis.reference import Weights, is_equal
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.memory import check_limit, check_memory
 from trajet.pools.pool import n_frames_of
 from trajet.quoting import quoted

@@ -22,7 +22,6 @@ from trajet.analysis.atom_groups import labelled_atoms, residues_axis
 from trajet.analysis.atom_sets import selected_locations
 from trajet.analysis.block_errors import BlockErrors, block_errors
 from trajet.analysis.chain_neighbours import ChainNeighbours
-from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
     DEFAULT_MEMORY,
@@ -41,6 +40,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.checked_numbers import whole_number
 from trajet.memory import check_memory
 from trajet.particles import heavy_atoms

@@ -16,7 +16,6 @@ from trajet.analysis.arguments import (
     UpdatingAtoms,
 )
 from trajet.analysis.atom_sets import AtomSet, further_set, main_set, selected_locations
-from trajet.analysis.distance_units import looks_like_nm, selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
     DEFAULT_MEMORY,
@@ -28,6 +27,7 @@ from trajet.analysis.lifetimes import (
     wanted,
 )
 from trajet.analysis.runner import LabelledSelection, RunOptions, RunRequest
+from trajet.analysis.unit_warnings import looks_like_nm, selections_in_nm
 from trajet.messages import Code, Message
 from trajet.result import Contacts
 

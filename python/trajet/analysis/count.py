@@ -6,9 +6,9 @@ import numpy as np
 
 from trajet._trajet import Plan
 from trajet.analysis.arguments import AtomsOption
-from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.analysis.unit_warnings import selections_in_nm
 from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import Table

@@ -33,7 +33,9 @@ def _check(other: object, reference: ReferenceStructure | None) -> None:
     if other is not None and reference is not None:
         raise ValueError("give other atoms (other=) or a reference (reference=), not both")
     if reference is not None and is_average(reference):
-        raise ValueError("the average structure is no reference for distances")
+        raise ValueError(
+            "the average structure is no reference for distances: give a frame or a file"
+        )
 
 
 @analysis(

@@ -23,7 +23,6 @@ from trajet.analysis.arguments import (
 from trajet.analysis.atom_groups import axis_of_atoms, residues_axis
 from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
 from trajet.analysis.bond_search import BondSearch
-from trajet.analysis.distance_units import looks_like_nm, looks_like_other_angle
 from trajet.analysis.hydrogen_sites import hydrogen_sites
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
@@ -42,6 +41,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import looks_like_nm, looks_like_other_angle
 from trajet.labels import atom_names
 from trajet.messages import Message
 from trajet.result import (

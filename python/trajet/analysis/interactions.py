@@ -19,7 +19,6 @@ from trajet.analysis.arguments import (
     Unit,
 )
 from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series, with_errors
-from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.interaction_search import WORDS, InteractionSearch, limits_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
@@ -38,6 +37,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.checked_numbers import whole_number
 from trajet.messages import Message
 from trajet.perception.chemistry import perceived

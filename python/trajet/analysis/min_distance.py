@@ -9,7 +9,6 @@ from trajet._trajet import SelectionError
 from trajet.analysis.arguments import ANGSTROM, Above, Atoms, OtherAtoms
 from trajet.analysis.atom_sets import fixed_set
 from trajet.analysis.contacts import between, check_for_pairs, contacts_plan
-from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     RunOptions,
@@ -17,6 +16,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.labels import insertion_codes_of, residues_of
 from trajet.result import MinDistance
 from trajet.result.columns import residue_columns

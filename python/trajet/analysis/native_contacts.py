@@ -145,7 +145,9 @@ def native_contacts(
     if method not in _FACTORS:
         raise ValueError(f"the method is 'soft', 'hard' or 'radius', not {method!r}")
     if is_average(reference):
-        raise ValueError("the average structure is no reference for native contacts")
+        raise ValueError(
+            "the average structure is no reference for native contacts: give a frame or a file"
+        )
     scale = _FACTORS[method] if factor is None else float(factor)
     cutoff = float(cutoff)
     for name, value in (("cutoff", cutoff), ("factor", scale), ("beta", beta)):

@@ -8,7 +8,6 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import Atoms, Between, DistanceRange, Metavar, OtherAtoms
 from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.cell_summary import CellSummary
-from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     RunOptions,
@@ -16,6 +15,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import range_looks_like_nm
 from trajet.messages import Code, Message
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution

@@ -9,11 +9,11 @@ from trajet._trajet import Plan, SelectionError
 from trajet.analysis.amounts import FEWER_BINS, check_bins
 from trajet.analysis.arguments import Between, DistanceRange, OtherAtoms
 from trajet.analysis.atom_groups import AtomGroups
-from trajet.analysis.distance_units import range_looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.rdf import check_range, distance_range, range_messages
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
+from trajet.analysis.unit_warnings import range_looks_like_nm
 from trajet.messages import Message
 from trajet.quoting import quoted
 from trajet.result import RadialDistribution

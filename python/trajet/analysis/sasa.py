@@ -17,7 +17,6 @@ from trajet.analysis.arguments import (
 )
 from trajet.analysis.atom_groups import labelled_atoms, residues_axis
 from trajet.analysis.atom_sets import selected_locations
-from trajet.analysis.distance_units import looks_like_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import (
     RunOptions,
@@ -25,6 +24,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.checked_numbers import checked_numbers
 from trajet.messages import Code, Message
 from trajet.particles import guessed_elements_text, known_elements, without_element

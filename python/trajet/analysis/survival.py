@@ -6,7 +6,6 @@ import numpy as np
 
 from trajet._trajet import Plan, SelectionError
 from trajet.analysis.arguments import BYTES, PS, AtomsOption, Between, Unit
-from trajet.analysis.distance_units import selections_in_nm
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
     DEFAULT_MEMORY,
@@ -17,6 +16,7 @@ from trajet.analysis.lifetimes import (
     wanted,
 )
 from trajet.analysis.runner import RunOptions, RunRequest, main_selection
+from trajet.analysis.unit_warnings import selections_in_nm
 from trajet.quoting import quoted
 from trajet.result import Survival
 from trajet.trajectory import Selection, UpdatingSelection

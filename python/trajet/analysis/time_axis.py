@@ -136,7 +136,7 @@ def _uneven(
     if trajectory.source.reader.unstated_times:
         advice = _GIVE
     elif steps[k] <= 0 and numbers[k + 1] > numbers[k]:
-        advice = "drop frames that a continued run repeats with continuous=True"
+        advice = "give continuous=True, which drops frames that a continued run repeats"
     else:
         advice = _advice(numbers, k)
     if usual > 0:

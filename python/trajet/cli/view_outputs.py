@@ -11,7 +11,7 @@ import click
 
 from trajet import viewer
 from trajet._trajet import MissingPackageError
-from trajet.cli import recordings
+from trajet.cli import view_movies
 from trajet.cli.options import amount, path_to
 from trajet.cli.pools import Decorated
 
@@ -120,7 +120,7 @@ class Outputs:
         if self.paths != [self.save]:
             _check_server()
         if self.movie is not None or self.png is not None:
-            recordings.find_browser()
+            view_movies.find_browser()
         viewer.check_installed("trajet view")
 
     def write(
@@ -146,11 +146,11 @@ class Outputs:
             yield self.save, amount
         pixels = f"{self.size[0]} x {self.size[1]} pixels"
         if self.movie is not None:
-            recordings.record(scene, self.movie, numbers, self.size, self.rate)
+            view_movies.record(scene, self.movie, numbers, self.size, self.rate)
             yield self.movie, f"{len(numbers)} frame{'s' * (len(numbers) > 1)}, {pixels}"
         if self.png is not None:
             shown = numbers[0] if picture_first else scene.first
-            recordings.record(scene, self.png, [shown], self.size, None)
+            view_movies.record(scene, self.png, [shown], self.size, None)
             yield self.png, f"frame {shown}, {pixels}"
 
 

@@ -13,7 +13,7 @@ import click
 
 from trajet import viewer
 from trajet._trajet import TrajetError
-from trajet.cli import recordings
+from trajet.cli import view_movies
 from trajet.cli.translation import as_options, error_line
 from trajet.quoting import escaped
 
@@ -187,7 +187,7 @@ class _Browser:
     @contextlib.contextmanager
     def opening(self) -> Iterator[None]:
         """Open the page; print its address if there is no browser."""
-        with recordings.redirect_file(self._address) as path:
+        with view_movies.redirect_file(self._address) as path:
             self.may_come = True
 
             def open_browser() -> None:

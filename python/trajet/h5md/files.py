@@ -57,7 +57,7 @@ def _damaged(path: HdfFile, error: Exception) -> FormatError:
 
 
 def creator_of(file: "File") -> str:
-    """Return the program that wrote an H5MD file; of our copies the one that wrote their source."""
+    """Return the program that wrote an H5MD file, of a copy by trajet its source; "" if unknown."""
     creator = find(file, "h5md/creator")
     if creator is None:
         return ""

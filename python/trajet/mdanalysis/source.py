@@ -244,7 +244,8 @@ class Source:
             array = None
         # A script may have replaced the array.
         if array is not None and array.flags.c_contiguous and array.dtype == np.float32:
-            # If reading fails, the array is overwritten in part.
+            # If reading fails, the array is overwritten in part: a time step that somebody has seen
+            # is read again when its positions are asked for.
             ts.state = KNOWN if ts.source is None else PENDING
             return self.whole.read(frame, array)
         if self._spare is None:

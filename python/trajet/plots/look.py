@@ -51,7 +51,7 @@ class Look:
         smooth = self.smooth
         if smooth is None or isinstance(smooth, bool):
             return
-        known = "smooth is a number of frames, True, False or None for the usual"
+        known = "smooth is a number of frames from 1 on, True or False"
         try:
             n_frames = operator.index(smooth)
         except TypeError:
@@ -63,7 +63,7 @@ class Look:
         """Return the line of small text of a figure with or without intervals, or nothing."""
         if has_intervals or not self.must_have_intervals:
             return self.warning
-        missing = "95 % intervals are not resolved: too short to tell"
+        missing = "95 % intervals are not resolved, see the notes of the result"
         return f"{self.warning}; {missing}" if self.warning else f"note: {missing}"
 
     @property

@@ -32,8 +32,8 @@ from trajet.pools.worker_main import HEADER, RemoteTraceback, header, serve_fork
 _LOOK = 0.1
 # Seconds within which processes end after they were asked to, and after they were killed.
 _END, _KILLED = 1.0, 2.0
-# Most bytes of the pipes of tasks to all workers, and to one. Each full pipe costs a change between
-# processes; the system limits the bytes of the pipes of a user, 64 MiB by default.
+# Largest buffers, bytes, of the pipes that carry tasks to workers: of all together, and of each. A
+# full pipe costs a context switch; the system limits the sum for a user, 64 MiB by default.
 _PIPES, _PIPE = 2**24, 2**20
 # Pause between two checks whether a process has ended, s.
 _PAUSE = 0.002

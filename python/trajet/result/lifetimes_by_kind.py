@@ -64,7 +64,7 @@ class _ByKind(Table, is_base=True):
         )
 
     def scalars(self) -> dict[str, object]:
-        """Return the numbers of each kind; see `Table.scalars`."""
+        """Return the scalars of each kind, named `KIND_NAME`; see `Table.scalars`."""
         return {
             f"{kind.replace('-', '_')}_{name}": value
             for kind in self.kinds

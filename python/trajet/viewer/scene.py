@@ -35,9 +35,9 @@ from trajet.box import Box
 from trajet.messages import Code, Message
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
-from trajet.viewer.documents import ShownAtoms
 from trajet.viewer.encoding import centre, plain, quantised
 from trajet.viewer.layers import VALUES, Layer, polymer_atoms
+from trajet.viewer.result_json import ShownAtoms
 from trajet.viewer.series import LinkedSeries
 from trajet.viewer.structure import structure_of
 

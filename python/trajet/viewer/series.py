@@ -12,7 +12,7 @@ from trajet.quoting import quoted
 from trajet.result import Table
 from trajet.result.loading import load_table
 from trajet.trajectory import Selection
-from trajet.viewer.documents import (
+from trajet.viewer.result_json import (
     COLOURED,
     ShownAtoms,
     document,
@@ -46,7 +46,7 @@ class LinkedSeries:
     def document(self, selection: Selection, shown: ShownAtoms) -> dict[str, object]:
         """Return the result as values that JSON has, with the messages of its report.
 
-        `trajet.viewer.documents` has the values.
+        `trajet.viewer.result_json` has the values.
 
         Parameters
         ----------

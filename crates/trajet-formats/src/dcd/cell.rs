@@ -11,7 +11,7 @@ use crate::cell::{cell_from_vectors, vectors_from_cell};
 
 /// Last version that stands for lengths and angles.
 const LAST_OF_ANGLES: i32 = 25;
-/// Version written for each form if the source's version does not stand for it.
+/// Versions that stand for lengths and angles, and for matrices, where that of the source stands for the other form.
 const DEFAULT_VERSIONS: [i32; 2] = [24, 46];
 /// Smallest plausible angle of a cell, and smallest plausible distance of an angle from 180, degrees.
 const MIN_ANGLE: f64 = 30.0;

@@ -17,7 +17,7 @@ from helpers.viewed import write_gro
 from matplotlib.image import imread
 from trajet import server, viewer
 from trajet._trajet import OutputError
-from trajet.cli import recordings
+from trajet.cli import view_movies
 from trajet.server.app import LARGEST_BODY
 from trajet.viewer.layers import make_layer
 from trajet.viewer.mp4 import Movie
@@ -129,12 +129,12 @@ def test_silent_browser_is_an_error(
     """A browser that asks for nothing and ignores SIGTERM is killed, and no file is left."""
     program(tmp_path / "chromium", "trap '' TERM; exec /bin/sleep 100")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(recordings, "_QUIET", 0.3)
-    monkeypatch.setattr(recordings, "_END", 0.3)
+    monkeypatch.setattr(view_movies, "_QUIET", 0.3)
+    monkeypatch.setattr(view_movies, "_END", 0.3)
     opened = tj.open(adk.psf, adk.xtc)
     scene = viewer.Scene(opened, [make_layer(opened.select("name CA"))])
     with raises(OutputError):
-        recordings.record(scene, tmp_path / "one.png", [0], (64, 64), None)
+        view_movies.record(scene, tmp_path / "one.png", [0], (64, 64), None)
     assert [path.name for path in tmp_path.iterdir()] == ["chromium"]
 
 
@@ -144,7 +144,7 @@ def test_snaps_are_known(tmp_path: Path) -> None:
     (tmp_path / "chromium").symlink_to(snap)
     script = program(tmp_path / "chromium-browser", 'exec /snap/bin/chromium "$@"')
     other = program(tmp_path / "google-chrome", "")
-    found = [recordings._is_snap(str(path)) for path in (tmp_path / "chromium", script, other)]
+    found = [view_movies._is_snap(str(path)) for path in (tmp_path / "chromium", script, other)]
     assert found == [True, True, False]
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet import viewer
 from trajet.result import Table
-from trajet.viewer.documents import ShownAtoms, document
 from trajet.viewer.layers import make_layer
+from trajet.viewer.result_json import ShownAtoms, document
 
 Value = dict[str, list[object]]
 
@@ -102,7 +102,7 @@ def test_large_matrices_are_thinned(
     trajectory: tj.Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every n-th row and column, and the document says so."""
-    monkeypatch.setattr("trajet.viewer.documents._MAX_ROWS", 40)
+    monkeypatch.setattr("trajet.viewer.result_json._MAX_ROWS", 40)
     ca = trajectory.select("name CA")
     result = tj.pairwise_rmsd(ca)
     found = drawn(result, ca)
