@@ -78,7 +78,8 @@ def interaction_network(
             f"a network is of one ligand, and {len(ligands)} residues of the first group interact:"
             " give one of them as the first group of interactions"
         )
-    atoms = np.flatnonzero(topology.atoms_residues == ligands[0])
+    is_atom = ~topology.sites & ~topology.named_sites
+    atoms = np.flatnonzero((topology.atoms_residues == ligands[0]) & is_atom)
     ligand = _Depicted.of(topology, atoms)
     kinds, residues = np.array(result.list.kinds), topology.atoms_residues[second]
     links, labels = [], residue_labels(topology)
