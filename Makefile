@@ -129,7 +129,8 @@ test-mdakits: .venv-kits/.made-built
 	.venv-kits/bin/python $(ALONE) tests/external/with_mdakits.py
 
 test-peers: .venv-peers/.made-built
-	PYTHONPATH=tests .venv-peers/bin/python $(ALONE) tests/external/with_prolif.py tests/external/with_prolif_bits.py
+	PYTHONPATH=tests .venv-peers/bin/python $(ALONE) tests/external/with_prolif.py tests/external/with_prolif_bits.py \
+		tests/external/with_prolif_poses.py
 
 # The gate runs these tests too where Chromium and Playwright are installed.
 test-browser: .venv/.made-tested .venv/.made-browser-tools viewer

@@ -17,6 +17,20 @@ from numpy.typing import NDArray
 
 NM = 10.0  # Å
 CUTOFF = 4.5  # Å, of contacts
+OTHER = "resid 45:214"  # the second group, which no bonds connect to the first
+# Kinds of interactions that both define in the same way, with their names in ProLIF.
+KINDS = {
+    "hydrophobic": "Hydrophobic",
+    "hbond-donor": "HBDonor",
+    "hbond-acceptor": "HBAcceptor",
+    "anionic": "Anionic",
+    "cationic": "Cationic",
+    "cation-pi": "CationPi",
+    "pi-cation": "PiCation",
+    "metal-donor": "MetalDonor",
+    "metal-acceptor": "MetalAcceptor",
+    "vdw": "VdWContact",
+}
 
 
 class MismatchError(Exception):
@@ -40,7 +54,7 @@ class Analysis:
     """An analysis of several programs: the table below.
 
     `allowed` is by how much values may differ from the expected ones, those of MDAnalysis or else
-    of mdtraj, which round positions or distances to float32. A function takes these.
+    of mdtraj or ProLIF, which round positions or distances to float32. A function takes these.
     """
 
     quantity: str
@@ -155,6 +169,43 @@ def hydrogen_bonds(m: Any) -> Callable[[], Any]:
     return lambda: np.bincount(run().hbonds[:, 0].astype(int), minlength=m.stop)
 
 
+def fingerprint(p: Any) -> Callable[[], Any]:
+    """Return ProLIF's bits of the group and the other one, of `KINDS`."""
+    frames = p.universe.trajectory[: p.stop]
+    other = p.universe.select_atoms(OTHER)
+    made = p.prolif.Fingerprint(list(KINDS.values()))
+    run = partial(made.run, frames, p.atoms, other, n_jobs=1, progress=False)
+    return lambda: run().ifp
+
+
+def numbers_of_bits(ifp: Any) -> Any:
+    """Return numbers of pairs by frame and kind, `(n_frames, n_kinds)`."""
+    pairs = [[name for kinds in bits.values() for name in kinds] for bits in ifp.values()]
+    return np.array([[names.count(kind) for kind in KINDS.values()] for names in pairs])
+
+
+def our_interactions(t: Any) -> Callable[[], Any]:
+    """Return trajet's interactions, with the chemistry found before."""
+    words = ("hydrophobic", "hbond", "ionic", "cation-pi", "metal", "vdw")
+    return t.call("interactions", OTHER, kinds=words, chemistry=t.tj.chemistry(t.traj.all_atoms()))
+
+
+def contacts_of_residues(m: Any) -> Callable[[], Any]:
+    """Return how often each residue of the group touches each of the other one."""
+    other = m.universe.select_atoms(OTHER)
+    numbers = [group.resindices - group.resindices[0] for group in (m.atoms, other)]
+    near = m.distances("capped_distance", **CAPPED)
+    shape = [group.n_residues for group in (m.atoms, other)]
+
+    def found() -> Any:
+        rows, columns = near(configuration=other.positions).T
+        table = np.zeros(shape)
+        table[numbers[0][rows], numbers[1][columns]] = 1
+        return table
+
+    return lambda: np.mean(m.each(found)(), axis=0)
+
+
 def gmx_rms(g: Any) -> Callable[[], Any]:
     """Return `gmx rms` with equal weights, from the first frame."""
     structure = g.case.topology.absolute().with_name("adk0.gro")
@@ -220,6 +271,14 @@ row = analysis("contacts", "number of contacts", "", 3)  # pairs at the cutoff
 row.ours("contacts", cutoff=CUTOFF)
 CAPPED = {"max_cutoff": CUTOFF, "return_distances": False}
 row.by("MDAnalysis", lambda m: m.each(m.distances("self_capped_distance", **CAPPED), len))
+
+row = analysis("contact_map", "fraction of frames with contacts", "", 0.05)  # pairs at the cutoff
+row.ours("contact_map", OTHER, cutoff=CUTOFF)
+row.by("MDAnalysis", contacts_of_residues)
+
+row = analysis("interactions", "pairs of residues that interact", "", 2)  # pairs at a limit
+row.by("trajet", our_interactions, lambda r: r.values[:, [r.columns.index(k) for k in KINDS]])
+row.by("ProLIF", fingerprint, numbers_of_bits)
 
 row = analysis("pairwise_rmsd", "RMSD of all pairs of frames", "Å", 2e-3)
 row.by("trajet", lambda t: t.call("pairwise_rmsd"), lambda r: off_diagonal(r.values))
@@ -325,6 +384,13 @@ def all_cases(folder: Path, isa: str, *, quick: bool) -> list[Case]:
         of("adk-centers", "centers", "protein", 10, frames=few),
         of("solvated-centers", "centers", water, 10),
         of("adk-contacts", "contacts", None, 10, frames=few),
+        of("adk-contact-map", "contact_map", "resid 1:30", None, threads=1, frames=few),
+        of(
+            *("adk-interactions", "interactions", "resid 1:30", None),
+            threads=1,
+            frames=2 if quick else 50,
+            rounds=1 if quick else 2,
+        ),
         of("adk-pairwise", "pairwise_rmsd", calpha, 3, "mdtraj", frames=few),
         of("adk-sasa", "sasa", "protein", 10, "mdtraj", frames=5, rounds=3),
         of("adk-dssp", "dssp", "protein", 5, "mdtraj", frames=few),

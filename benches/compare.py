@@ -232,6 +232,9 @@ def main() -> None:
                     continue
                 ready = [contestant for contestant, _ in checks]
                 timings = take_rounds(ready, min(arguments.rounds, case.max_rounds))
+        except MissingError as error:
+            print(f"skipped: {case.name}: {error}")
+            continue
         except MismatchError as error:
             sys.exit(f"compare: {case.name}: {error}")
         show(case, truth, timings)

@@ -19,9 +19,13 @@ where half are resolved, .93 of these hold it; with 20 visits or more, 90 % are 
 """
 
 import argparse
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import trajet as tj
 from host import as_lines
 from numpy.typing import NDArray
 from scipy.signal import lfilter
@@ -34,7 +38,17 @@ RATIOS = (100, 50, 20, 10)
 LEVEL = 0.95
 
 Rng = np.random.Generator
-Known = tuple[Estimates, float]  # and the true mean
+
+
+class Intervals(NamedTuple):
+    """Intervals of means, and whether each is resolved; `(n_series,)`."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    is_resolved: NDArray[np.bool_]
+
+
+Known = tuple[Estimates | Intervals, float]  # and the true mean
 Made = Callable[[Rng, int, int, float], NDArray[np.float64]]
 
 
@@ -115,6 +129,35 @@ def of_blocks(rng: Rng, n_series: int, share: float, visits: float) -> Known:
     return estimates_of_blocks(states.reshape(127, size, n_series).mean(axis=1)), share
 
 
+def of_interactions(rng: Rng, n_series: int, share: float, visits: float) -> Known:
+    """Return occupancies of `tj.interactions`, of cations and anions that meet and part.
+
+    Pairs that never meet are not among them.
+    """
+    states = two_states(rng, *_lengths(n_series, share, visits), share)
+    sites = 20.0 * np.stack(np.unravel_index(np.arange(n_series), (16, 16, 16)), axis=1)
+    positions = np.tile(sites, (len(states), 2, 1))
+    positions[:, n_series:, 0] += np.where(states, 3, 9)
+    with tempfile.TemporaryDirectory() as folder:
+        topology, trajectory = Path(folder) / "ions.pdb", Path(folder) / "ions.dcd"
+        names = ["NA"] * n_series + ["CL"] * n_series
+        topology.write_text("".join(map(_of_ion, range(2 * n_series), names)) + "END\n")
+        tj.write(trajectory, positions.astype(np.float32))
+        with tj.open(topology, trajectory, sidecar=False) as traj:
+            pairs = tj.interactions(
+                traj.select("resname NA"), "resname CL", kinds="ionic", pbc=False, errors=True
+            ).pairs
+    np.testing.assert_array_equal(pairs.values, states.mean(axis=0)[pairs.members[:, 0]])
+    ends = pairs.values - pairs.half_widths, pairs.values + pairs.half_widths
+    return Intervals(*ends, pairs.resolved), share
+
+
+def _of_ion(k: int, name: str) -> str:
+    """Return the line of an ion in a PDB file."""
+    place = "   0.000   0.000   0.000  1.00  0.00"
+    return f"HETATM{k + 1:5} {name:>2}    {name} A{k + 1:4}    {place}          {name}\n"
+
+
 def rotamers(rng: Rng, n_series: int, share: float, visits: float) -> Known:
     """Return the statistics of angles with two rotamers, 120 degrees apart, and noise of 8."""
     states = two_states(rng, *_lengths(n_series, share, visits), share)
@@ -147,6 +190,7 @@ VISITS, SHARES, WIDTHS = (5, 10, 20, 40), (0.5, 0.2, 0.1, 0.05, 0.02, 0.01), (0.
 SKEWED = {
     "series of 0 and 1": (occupancies, SHARES, VISITS),
     "127 blocks of 0 and 1": (of_blocks, SHARES, VISITS),
+    "interactions": (of_interactions, SHARES, VISITS),
     "rotamers": (rotamers, SHARES, VISITS),
     "two states and noise": (with_noise, SHARES, VISITS),
     "log-normal": (log_normal, WIDTHS, (50, 100, 200, 400)),
@@ -189,6 +233,11 @@ def print_text(n_series: int) -> None:
     by_t = np.mean(np.abs(found.mean - mean)[known] <= reach[known])
     held = np.mean((found.low <= mean)[known] & (mean <= found.high)[known])
     print(f"0.05, 10 visits: Student's t {100 * by_t:.1f} %, our interval {100 * held:.1f} %")
+    for share in (0.5, 0.2, 0.1):
+        visits = 100 * share * (1 - share)
+        pairs, _ = of_interactions(np.random.default_rng(4), min(n_series, 1000), share, visits)
+        resolved = 100 * pairs.is_resolved.mean()
+        print(f"interactions, N/τ = 100, {share} of the time: {resolved:.1f} % resolved")
     for ratio in (2, 5):
         stats, _ = statistics_of("switch", 1000, n_series, ratio, 3)
         print(f"switch, N/τ = {ratio}: {100 * np.mean(stats.resolved):.1f} % look resolved")

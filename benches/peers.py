@@ -49,7 +49,7 @@ DATASETS = {
 PIECE = 1 << 16
 GUEST = "MDAnalysis, our readers"
 # Programs in the order of the rounds; commands with the pattern of their versions.
-TOOLS = ("MDAnalysis", "mdtraj", "molly", "gmx", "cpptraj", GUEST, "trajet", "limit")
+TOOLS = ("MDAnalysis", "mdtraj", "ProLIF", "molly", "gmx", "cpptraj", GUEST, "trajet", "limit")
 VERSIONS = {"gmx": r"GROMACS version:\s+([\w.]+)", "cpptraj": r"Version\s+V?([\w.]+)"}
 
 
@@ -259,6 +259,22 @@ class Guest(MDAnalysis):
 
         with guest.install():
             super().__init__(case)
+
+
+class ProLIF(MDAnalysis):
+    """A case in ProLIF, which takes groups of MDAnalysis."""
+
+    tool = "ProLIF"
+
+    def __init__(self, case: Case) -> None:
+        try:
+            import prolif
+        except ModuleNotFoundError as error:
+            raise MissingError(f"ProLIF: {error}") from None
+        super().__init__(case)
+        self.prolif: Any = prolif
+        self.version = version("prolif")
+        self.universe.guess_TopologyAttrs(to_guess=["elements"])
 
 
 class Mdtraj(Opened):
@@ -541,15 +557,17 @@ def open_case(tool: str, case: Case, truth: Truth, folder: Path) -> list[Any]:
         return [Mdtraj(case, truth)]
     if tool in VERSIONS:
         return [Command(case, truth, tool, VERSIONS[tool], folder)]
-    return [Guest(case) if tool == GUEST else MDAnalysis(case)]
+    return [{GUEST: Guest, "ProLIF": ProLIF}.get(tool, MDAnalysis)(case)]
 
 
 def does(tool: str, case: Case) -> bool:
     """Return whether a program takes part in a case."""
     if case.task == "read":
-        return tool not in ("gmx", "cpptraj", "limit")
+        return tool not in ("gmx", "cpptraj", "ProLIF", "limit")
     if case.task == "copy":
-        return tool not in ("molly", "cpptraj", GUEST) and (tool != "gmx" or case.output == ".xtc")
+        return tool not in ("molly", "cpptraj", "ProLIF", GUEST) and (
+            tool != "gmx" or case.output == ".xtc"
+        )
     return ("MDAnalysis" if tool == GUEST else tool) in ANALYSES[case.task].ways
 
 
@@ -580,8 +598,8 @@ def prepare(tool: str, case: Case, truth: Truth, folder: Path) -> list[Contestan
 
 def reference(task: str) -> str:
     """Return the program whose values are the expected ones."""
-    is_theirs = task in ANALYSES and "MDAnalysis" not in ANALYSES[task].ways
-    return "mdtraj" if is_theirs else "MDAnalysis"
+    ways = ANALYSES[task].ways if task in ANALYSES else ["MDAnalysis"]
+    return next(tool for tool in ("MDAnalysis", "mdtraj", "ProLIF") if tool in ways)
 
 
 def find_truth(case: Case) -> Truth:
@@ -604,6 +622,6 @@ def find_truth(case: Case) -> Truth:
     if case.task in ANALYSES:
         tool = reference(case.task)
         way = ANALYSES[case.task].ways[tool]
-        source = opened if tool == "MDAnalysis" else Mdtraj(case, truth)
+        source = opened if tool == "MDAnalysis" else open_case(tool, case, truth, Path())[0]
         truth.values = np.asarray(way.values(way.prepare(source)()), np.float64)
     return truth

@@ -141,6 +141,18 @@ figure = tj.msd(raw.nojump().select("resname HOH and name O")).plot()
 figure = tj.centers(traj.select("protein"), by="chain").plot()
 
 
+# %% Interactions by chemistry
+# Occupancies of pairs, and with `bits=True` when they interact.
+phenol = traj.select("resname IPH")
+options = {"template": "Oc1ccccc1", "bits": True, "list_all": True}
+interactions = tj.interactions(phenol, "protein", **options)
+figure = interactions.plot()
+
+# %% The network of a ligand
+# Lines begin at the atom or ring that interacts in most frames.
+figure = tj.interaction_network(interactions, traj, min_occupancy=0.1)
+
+
 # %% A function of your own
 def height(positions: np.ndarray) -> float:
     """Return the extent along z, Å."""

@@ -60,6 +60,7 @@ from trajet.members.member import Member as Member
 from trajet.messages import Message as Message
 from trajet.messages import TrajetWarning as TrajetWarning
 from trajet.perception.chemistry import chemistry as chemistry
+from trajet.perception.network import interaction_network as interaction_network
 from trajet.pools.dask import DaskPool as DaskPool
 from trajet.pools.local import LocalPool as LocalPool
 from trajet.pools.mpi import MpiPool as MpiPool

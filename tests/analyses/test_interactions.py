@@ -1,5 +1,6 @@
 """Interactions: the bits of ProLIF, bridges from hydrogen bonds, pairs, slices, and bad input."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -189,27 +190,30 @@ def test_slices_have_the_pairs_of_a_run_over_these_frames(
     assert tj.interactions(traj.select("protein"))[:5].pairs is None
 
 
-def test_tables_of_pairs_have_their_occupancies(listed: tj.Interactions) -> None:
-    """As a matrix, as vectors and their similarity, and for programs that take ProLIF's."""
+def test_tables_of_pairs_have_their_occupancies(
+    traj: tj.Trajectory, listed: tj.Interactions
+) -> None:
+    """As vectors, and for programs that take ProLIF's."""
     vectors, pairs = listed.bitvectors(), listed.pairs
     np.testing.assert_array_equal(vectors.sum(axis=0), pairs.counts)
     np.testing.assert_allclose(vectors.mean(axis=0), pairs.occupancies)
-    rows, kinds, matrix = pairs.matrix()
-    label, kind = pairs.labels(1)[0].rsplit(maxsplit=1)
-    assert matrix[rows.index(label), kinds.index(kind)] == pairs.occupancies[0]
-    assert np.count_nonzero(matrix) == len(pairs)
     table = listed.to_prolif()
     assert table.shape == vectors.shape
     assert table.columns.names == ["ligand", "protein", "interaction"]
     assert {*table.columns.get_level_values(2)} <= {"Hydrophobic", "HBDonor", "HBAcceptor"} | {
         *("EdgeToFace", "Cationic", "CationPi", "VdWContact")
     }
-    similarity = listed.tanimoto(0)
-    both, either = vectors[0] & vectors[9], vectors[0] | vectors[9]
-    assert similarity[0] == 1
-    assert similarity[9] == both.sum() / either.sum()
-    with pytest.raises(ValueError):
-        replace(listed, parts={"pairs": pairs}).bitvectors()
+    numbers = listed.to_prolif(count=True)
+    np.testing.assert_array_equal(numbers > 0, table)
+    assert numbers.to_numpy().sum() == len(listed.list)
+    k = int(np.flatnonzero(np.array(pairs.kinds) == "hydrophobic")[0])
+    atoms = listed.list.atoms[np.array(listed.list.kinds) == "hydrophobic"]
+    of_atoms = traj.topology.atoms_residues[atoms][:, [0, 2]]
+    assert numbers.to_numpy()[:, k].sum() == (of_atoms == pairs.members[k]).all(axis=1).sum() > 0
+    for kept in ({"pairs": pairs}, {}):
+        for count in (False, True):
+            with pytest.raises(ValueError):
+                replace(listed, parts=kept).to_prolif(count=count)
 
 
 def test_pairs_of_atoms_name_atoms_and_rings(traj: tj.Trajectory, listed: tj.Interactions) -> None:
@@ -497,6 +501,20 @@ def test_differences_of_systems_count_pairs_that_never_interact() -> None:
             for name in ("mutant", "wild_type")
         ]
         assert difference == pytest.approx(means[0] - means[1])
+
+
+def test_an_ensemble_without_cells_warns_once() -> None:
+    """Also where means and differences are made, which still have the messages."""
+    ensemble = tj.samples.peptide_variants().open()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        found = tj.interactions(ensemble.select("protein"), kinds=["hydrophobic", "hbond"])
+        others = found.mean(), found.difference("wild_type", "mutant")
+    assert [one.category.__name__ for one in seen] == ["TrajetWarning"]
+    for one in (found, *others):
+        assert Code.NO_CELL in [message.code for message in one.messages]
+    names = [text.partition("(")[2].partition(")")[0] for text in others[0].sentences()]
+    assert names == others[0].to_dataframe()["label"].tolist()
 
 
 @pytest.mark.filterwarnings("ignore::trajet.TrajetWarning")

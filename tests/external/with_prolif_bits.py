@@ -5,6 +5,7 @@ the residues that are near the ligand.
 """
 
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 import prolif
@@ -15,6 +16,7 @@ from MDAnalysis import AtomGroup, Universe
 from prolif.interactions import interactions
 from trajet.result.interactions import PROLIF_NAMES
 
+WORDS = ("hydrophobic", "hbond", "pi", "ionic", "cation-pi", "halogen", "metal", "vdw")
 KINDS = [name for kind, name in PROLIF_NAMES.items() if kind != "water-bridge"]
 # Topology, trajectory, ligand, protein, the ligand's SMILES, and frames of the golden bits.
 SAMPLES = {
@@ -52,12 +54,12 @@ ROLES = (
 )
 
 
-def chemistry_by_prolif(groups: list[AtomGroup]) -> dict[str, np.ndarray]:
-    """Return roles, pairs and rings of the atoms of groups, one after the other."""
+def chemistry_by_prolif(molecules: Iterable[prolif.Molecule]) -> dict[str, np.ndarray]:
+    """Return roles, pairs and rings of the atoms of molecules, one after the other."""
     roles, hydrogens, neighbours, rings = np.zeros(0, np.int64), [], [], []
-    for group in groups:
-        own, begin = np.zeros(len(group), np.int64), len(roles)
-        for residue in prolif.Molecule.from_mda(group):
+    for molecule in molecules:
+        own, begin = np.zeros(molecule.GetNumAtoms(), np.int64), len(roles)
+        for residue in molecule:
             places = [atom.GetUnsignedProp("mapindex") for atom in residue.GetAtoms()]
             for kind, pattern, at, bit in ROLES:
                 for match in residue.GetSubstructMatches(getattr(kind(), pattern)):
@@ -106,14 +108,13 @@ def test_all_bits_of_the_samples_are_equal(name: str, monkeypatch: pytest.Monkey
     """With own roles, the rules of ProLIF for rings, and no images."""
     universe, groups = opened(name)
     topology, trajectory, ligand, protein, template, _ = SAMPLES[name]
-    expected = np.unique(matches_by_prolif(universe, groups, slice(None)), axis=0)
+    matches = matches_by_prolif(universe, groups, slice(None))
     monkeypatch.setattr("trajet.analysis.interaction_search.PEER_RINGS", True)
     traj = tj.open(str(topology), str(trajectory))
-    words = ("hydrophobic", "hbond", "pi", "ionic", "cation-pi", "halogen", "metal", "vdw")
-    found = tj.interactions(
-        traj.select(ligand), protein, kinds=words, bits=True, pbc=False, template=template
-    )
-    np.testing.assert_array_equal(bits_of(found), expected)
+    options = {"bits": True, "list_all": True, "pbc": False, "template": template}
+    found = tj.interactions(traj.select(ligand), protein, kinds=WORDS, **options)
+    np.testing.assert_array_equal(bits_of(found), np.unique(matches, axis=0))
+    assert found.to_prolif(count=True).to_numpy().sum() == len(matches)
 
 
 def golden(name: str) -> dict[str, np.ndarray]:
@@ -137,7 +138,7 @@ def golden(name: str) -> dict[str, np.ndarray]:
     found_at = np.unique(atoms.resindices[kept], return_index=True)[1]
     number = {one: k for k, one in enumerate(atoms.resindices[kept][np.sort(found_at)].tolist())}
     numbers = np.vectorize(number.__getitem__)
-    found = chemistry_by_prolif(groups)
+    found = chemistry_by_prolif(map(prolif.Molecule.from_mda, groups))
     rings = np.split(place[found["ring_atoms"]], found["ring_starts"][1:-1])
     rings = [ring for ring in rings if (ring >= 0).all()]
     pairs = {name: place[found[name]] for name in ("hydrogens", "neighbours")}

@@ -74,8 +74,7 @@ def test_files_restore_all(tmp_path: Path, aspirin: tj.Chemistry) -> None:
     radii[3] = np.nan
     known = replace(aspirin, radii=radii, messages=(message,), states={"HIS1": "HSP"})
     known.save(tmp_path / "chem.json")
-    found = tj.load(tmp_path / "chem.json")
-    assert isinstance(found, tj.Chemistry)
+    found = tj.Chemistry.load(tmp_path / "chem.json")
     for name in ARRAYS:
         one, other = getattr(known, name), getattr(found, name)
         assert one.dtype == other.dtype
@@ -112,11 +111,11 @@ def test_damaged_files_are_errors(
     entries = json.loads((tmp_path / "chem.json").read_text())
     (tmp_path / "chem.json").write_text(json.dumps({**entries, **change}))
     with pytest.raises(tj.FormatError):
-        tj.load(tmp_path / "chem.json")
+        tj.Chemistry.load(tmp_path / "chem.json")
     text = json.dumps(entries)
     (tmp_path / "chem.json").write_text(text[: len(text) // 2])
     with raises(tj.FormatError):
-        tj.load(tmp_path / "chem.json")
+        tj.Chemistry.load(tmp_path / "chem.json")
 
 
 def test_partners_that_are_not_selected_give_a_warning(adk: tj.Trajectory) -> None:
@@ -199,13 +198,16 @@ def test_command_writes_what_python_finds(tmp_path: Path) -> None:
     """Text, JSON and files; a template by name and without."""
     files = [*map(str, role_cases.write(role_cases.ligand("CC=O"), tmp_path))]
     out = str(tmp_path / "chem.json")
-    for template in ("CC=O", "LIG=CC=O"):
+    for template in ("CC=O", "LIG=CC=O", "C(=O)C"):
         lines = commands.succeed("chemistry", *files, "--template", template, "-o", out)
         assert lines == ["7 atoms of 1 residue, charge +0, 0 aromatic rings", "LIG: CC=O", out]
     lines = commands.succeed("chemistry", *files, "--template", "CC=O", "--json")
     found = json.loads("\n".join(lines))
     assert (found["atoms"], found["smiles"], found["charge"]) == (7, {"LIG": "CC=O"}, 0)
-    loaded = tj.load(out)
-    assert isinstance(loaded, tj.Chemistry)
+    loaded = tj.Chemistry.load(out)
     assert len(loaded) == 7
+    with raises(tj.FormatError):
+        tj.load(out)
+    with raises(tj.FormatError):
+        tj.Chemistry.load(files[0])
     commands.fail("chemistry", *files)

@@ -1,7 +1,7 @@
 """`InteractionSearch`: the chemistry of two groups of atoms, as the parameters of a plan."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -228,10 +228,11 @@ class InteractionSearch:
         indices = outcome.request.trajectory.source.index.indices_of(columns)
         known, places = np.unique(indices, return_inverse=True)
         kinds = np.array(KINDS)[np.minimum(outcome.integers("kinds"), len(KINDS) - 1)]
+        atoms = axis_of_atoms(self.topology.atoms[known])
         return Axis(
             "interaction list",
             {"frame": frames, "interaction": kinds},
-            of=axis_of_atoms(self.topology.atoms[known]),
+            of=atoms.with_column("residue", self.topology.atoms_residues[known]),
             members=places.reshape(indices.shape),
         )
 
@@ -253,7 +254,7 @@ class InteractionSearch:
         found = [*axis["label"][:begin].tolist()]
         found += [f"{one}:{text}" for one, text in zip(residues.labels(), texts, strict=True)]
         axis = axis.with_column("label", np.array(found, np.str_))
-        return replace(axis.with_column("name", np.array(own, np.str_)))
+        return axis.with_column("name", np.array(own, np.str_))
 
 
 def limits_of(criteria: Mapping[str, Sequence[float]]) -> list[list[float]]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Literal, Unpack, cast
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from trajet.analysis.arguments import (
     ParsedOption,
     Unit,
 )
-from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series
+from trajet.analysis.block_errors import BlockErrors, block_errors, occupancy_series, with_errors
 from trajet.analysis.interaction_search import WORDS, InteractionSearch, limits_of
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.lifetimes import (
@@ -42,7 +41,7 @@ from trajet.analysis.unit_warnings import looks_like_nm
 from trajet.checked_numbers import whole_number
 from trajet.messages import Message
 from trajet.perception.chemistry import perceived
-from trajet.perception.ligands import Template, Templates
+from trajet.perception.ligands import Template
 from trajet.quantities import hint_on_text
 from trajet.result import (
     Chemistry,
@@ -91,17 +90,8 @@ def _limits(text: str) -> dict[str, tuple[float, ...]]:
     return {name.strip(): tuple(map(float, numbers.split("/"))) for name, numbers in pairs}
 
 
-def _named_template(text: str) -> tuple[str, str]:
-    """Return name and template of a text such as "LIG=ligand.sdf"; no name for all of it."""
-    name, equals, template = text.partition("=")
-    return (name, template) if equals and name.isalnum() else ("", text)
-
-
 _TEMPLATES = AsOption(
-    Annotated[
-        Sequence[tuple[str, str]],
-        ParsedOption(_named_template, "[NAME=]SMILES|FILE", is_repeated=True),
-    ]
+    Annotated[Sequence[str], ParsedOption(str, "[NAME=]SMILES|FILE", is_repeated=True)]
 )
 
 
@@ -114,12 +104,9 @@ def _chemistry_of(text: str) -> Chemistry:
         If there is none.
     """
     try:
-        found = Chemistry.load(Path(text))
+        return Chemistry.load(text)
     except (OSError, FormatError) as error:
         raise ValueError(str(error)) from error
-    if found is None:
-        raise ValueError(f"{text}: no chemistry: give a file that `trajet chemistry` wrote")
-    return found
 
 
 def _check(
@@ -147,7 +134,7 @@ def _check(
     if not isinstance(chemistry, Chemistry | None):
         raise TypeError(
             f"chemistry= is what tj.chemistry(...) returns, not {type(chemistry).__name__}:"
-            " tj.load('chemistry.json') restores it from a file"
+            " tj.Chemistry.load('chemistry.json') restores it from a file"
         )
 
 
@@ -310,7 +297,7 @@ def interactions(
         union = first if second is None else first | second
         union = union if waters is None else union | waters
         # Hydrogens and neighbours belong to their atoms.
-        chemistry = perceived(union.by_residue(), template=_templates(template))
+        chemistry = perceived(union.by_residue(), template=template)
         messages += chemistry.messages
     requests = _Requests(
         selections=[one for one in (first, second) if one is not None],
@@ -332,7 +319,6 @@ def interactions(
     outcome = yield requests.of_pairs()
     values = outcome.integers("count").astype(np.float64)
     counts, keys = requests.pairs(outcome)
-    parts: dict[str, Table] = {}
     lasting = {
         kind: Lasting(outcome, max_lag, intermittency)
         for kind in requests.search.kinds
@@ -372,7 +358,7 @@ def interactions(
     # The store remembers the analysis once.
     report = outcome.report(messages, recorded=recorded)
     labels = tuple(one.label for one in requests.selections)
-    parts["pairs"] = InteractionPairs(
+    pairs = InteractionPairs(
         values=counts["frames"].astype(np.float64) / max(1, len(outcome.frames)),
         axes=(requests.search.axis_of(keys),),
         name="occupancy",
@@ -381,10 +367,8 @@ def interactions(
         report=report,
         also=counts,
         n_frames=len(outcome.frames),
-        standard_errors=None if of_pairs is None else of_pairs.standard_errors,
-        half_widths=None if of_pairs is None else of_pairs.half_widths,
-        resolved=None if of_pairs is None else of_pairs.resolved,
     )
+    parts: dict[str, Table] = {"pairs": with_errors(pairs, of_pairs)}
     if bits and of_frames is not None:
         parts["bits"] = _bits(requests.search, of_frames, keys, labels, report)
     if entries is not None:
@@ -512,15 +496,6 @@ def _waters(first: Selection, water: OtherAtoms | None, kinds: Sequence[str]) ->
         return further_selection("water" if water is None else water, first.trajectory)
     except SelectionError as error:
         raise SelectionError(f"water bridges need waters: {error}") from error
-
-
-def _templates(
-    given: "Templates | Sequence[tuple[str, str]]",
-) -> "Templates":
-    """Return templates by name, or the only one."""
-    if not isinstance(given, (list, tuple)):
-        return cast("Templates", given)
-    return given[0][1] if [name for name, _ in given] == [""] else dict(given)
 
 
 @dataclass(frozen=True, kw_only=True)

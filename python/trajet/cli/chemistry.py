@@ -1,6 +1,5 @@
 """The command `trajet chemistry`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,9 +9,7 @@ from trajet.cli.command import command
 from trajet.cli.open_options import REMOTE, open_files, opening
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.messages import as_entries
-from trajet.perception.chemistry import chemistry as perceived
-from trajet.perception.ligands import Template, Templates
-from trajet.topology import Topology
+from trajet.perception.chemistry import perceived
 from trajet.trajectory import OpenOptions
 
 
@@ -68,9 +65,7 @@ def chemistry(
     opened = open_files(topology, trajectories, how, quiet=quiet)
     options.read_topology(opened, quiet=quiet)
     chosen = opened.all_atoms() if select is None else options.select(opened, select, quiet=quiet)
-    found = perceived(
-        chosen, template=_templates(template, opened.topology), guess_bonds=guess_bonds
-    )
+    found = perceived(chosen, template=template, guess_bonds=guess_bonds)
     if output is not None:
         found.save(output)
     if as_json:
@@ -91,23 +86,6 @@ def chemistry(
             click.echo(line)
         if output is not None:
             click.echo(output)
-
-
-def _templates(texts: Sequence[str], topology: Topology) -> Templates:
-    """Return templates by names of residues; a text that begins with none is the only one."""
-    known = topology.column("resnames")
-    names = set[str]() if known is None else {*known.tolist()}
-    named: dict[str, Template] = {}
-    for text in texts:
-        name, _, template = text.partition("=")
-        # SMILES have equals signs, too.
-        if name in names:
-            named[name] = template
-        elif len(texts) == 1:
-            return text
-        else:
-            raise click.UsageError(f"--template {text}: no residue is called {name}")
-    return named or None
 
 
 COMMANDS = (chemistry,)

@@ -1,6 +1,7 @@
 """Chemistry of a selection: roles, charges, hydrogens and aromatic rings of its atoms."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,13 +103,20 @@ def chemistry(
 
 
 def perceived(
-    selection: Selection, *, template: Templates = None, guess_bonds: bool | None = None
+    selection: Selection,
+    *,
+    template: "Templates | Sequence[str]" = None,
+    guess_bonds: bool | None = None,
 ) -> Chemistry:
     """Return the chemistry of a selection without showing its messages; see `chemistry`.
 
-    `guess_bonds` is None for analyses, which do not have it.
+    Several templates may be texts, see `templates_of`. `guess_bonds` is None for analyses, which do
+    not have it.
     """
-    return _Perception(selection, guess_bonds).result(template)
+    if isinstance(template, (list, tuple)):
+        names = selection.trajectory.topology.column("resnames")
+        template = ligands.templates_of(template, {*([] if names is None else names.tolist())})
+    return _Perception(selection, guess_bonds).result(cast("Templates", template))
 
 
 class _Perception:

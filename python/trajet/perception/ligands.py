@@ -6,7 +6,7 @@ in another protonation state, the bonds of N, O, S and P decide the charges.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -31,6 +31,28 @@ _CHARGES = {
     "S": {1: -1, 2: 0, 3: 1, 4: 0, 6: 0},
     "P": {3: 0, 4: 1, 5: 0},
 }
+
+
+def templates_of(texts: Sequence[str], residues: Collection[str]) -> Templates:
+    """Return the templates in texts such as "LIG=lig.sdf", by these names of residues.
+
+    A text alone may begin with none: SMILES have equals signs, too.
+
+    Raises
+    ------
+    ValueError
+        If one of several begins with no name.
+    """
+    found: dict[str, Template] = {}
+    for text in texts:
+        name, _, template = text.partition("=")
+        if name in residues:
+            found[name] = template
+        elif len(texts) == 1:
+            return text
+        else:
+            raise ValueError(f"template {text}: no residue is called {name}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from trajet.plots.interactions import (
 )
 from trajet.plots.look import COLOURS, PLAIN, FigureSize, Look, first_of, inches_of_size
 from trajet.plots.means import Means, convergence, histogram
+from trajet.plots.network import Link, network
 from trajet.plots.pairs import contact_map, frame_pairs, matrix
 from trajet.plots.protein import (
     MAX_BARS,
@@ -45,6 +46,7 @@ __all__ = [
     "DifferencePanel",
     "FigureSize",
     "GroupInterval",
+    "Link",
     "Look",
     "Means",
     "ReplicaCurve",
@@ -71,6 +73,7 @@ __all__ = [
     "inches_of_size",
     "interactions",
     "matrix",
+    "network",
     "occupancies",
     "over_bins",
     "overlay",

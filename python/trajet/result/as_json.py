@@ -15,7 +15,7 @@ from trajet.parsing import ParseError, parsed
 from trajet.result.report import Report, json_object, plain
 from trajet.result.summary import Column, Summary
 
-FORMAT = "trajet result"
+FORMAT, CHEMISTRY = "trajet result", "trajet chemistry"
 VERSION = 2
 _GIVE = "give a file that result.save or -o wrote"
 
@@ -147,7 +147,9 @@ def arrays_of(text: bytes, path: Path) -> dict[str, NDArray[np.generic]]:
     except ParseError as error:
         raise FormatError(f"{path}: not a JSON file: {error}") from error
     if not isinstance(entries, dict) or entries.get("format") != FORMAT:
-        raise FormatError(f"{path}: JSON, but not a result: {_GIVE}")
+        is_chemistry = isinstance(entries, dict) and entries.get("format") == CHEMISTRY
+        give = "tj.Chemistry.load reads it" if is_chemistry else _GIVE
+        raise FormatError(f"{path}: JSON, but not a result: {give}")
     if entries.get("version") != VERSION:
         raise FormatError(
             f"{path}: a result of version {entries.get('version')!r}; this trajet reads version"

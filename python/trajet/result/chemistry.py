@@ -14,12 +14,13 @@ from trajet import output
 from trajet._trajet import FormatError, __version__
 from trajet.messages import Message, Messages, as_entries, messages_in, repr_of
 from trajet.parsing import ParseError, parsed
+from trajet.result.as_json import CHEMISTRY
 from trajet.result.columns import write_csv
 
 _T = TypeVar("_T", bound=np.generic)
 
-FORMAT, VERSION = "trajet chemistry", 1
-_BEGIN = json.dumps({"format": FORMAT})[:-1].encode()
+VERSION = 1
+_BEGIN = json.dumps({"format": CHEMISTRY})[:-1].encode()
 # Roles by their bits, from 1.
 ROLES = (
     "hydrophobic",
@@ -179,7 +180,7 @@ class Chemistry(Messages):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write JSON, which `trajet.load` restores, or the table as CSV.
+        """Write JSON, which `load` restores, or the table as CSV.
 
         Raises
         ------
@@ -199,7 +200,7 @@ class Chemistry(Messages):
 
     def _write_json(self, file: IO[bytes]) -> None:
         entries = {
-            "format": FORMAT,
+            "format": CHEMISTRY,
             "version": VERSION,
             "trajet": __version__,
             **{one.name: _plain(getattr(self, one.name)) for one in fields(self)},
@@ -209,17 +210,23 @@ class Chemistry(Messages):
         file.write(json.dumps(entries, allow_nan=False).encode())
 
     @classmethod
-    def load(cls, path: Path) -> "Chemistry | None":
-        """Return the chemistry of a JSON file; None if the file is something else.
+    def load(cls, path: str | os.PathLike[str]) -> "Chemistry":
+        """Return the chemistry of a JSON file that `save` wrote.
 
         Raises
         ------
+        FileNotFoundError
+            If there is no such file.
         FormatError
-            If the file is damaged or of another version.
+            If the file is something else, damaged, or of another version.
         """
+        path = Path(path)
         with path.open("rb") as file:
             if file.read(len(_BEGIN)) != _BEGIN:
-                return None
+                raise FormatError(
+                    f"{path}: no chemistry: give a file that chemistry.save or `trajet chemistry`"
+                    " wrote as .json"
+                )
             file.seek(0)
             try:
                 entries = parsed(json.loads, file.read())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 from trajet import output
 from trajet._trajet import AnalysisError, MissingPackageError
 from trajet.hints import with_hints
-from trajet.messages import Message, Messages, emit, in_figures, repr_of
+from trajet.messages import Code, Message, Messages, emit, in_figures, repr_of
 from trajet.result.columns import write_csv
 from trajet.result.group_mean import group_mean, messages_of_members
 from trajet.result.member_outcome import Key, MemberOutcome, key_columns, with_chains_of_first
@@ -180,7 +180,11 @@ class EnsembleResult(Messages, Generic[_R_co]):
                 for values, members in groups.items()
             ],
         )
-        emit(means.messages)
+        known = set[Code]()
+        for group in means.groups:
+            known.update(group.codes_of_members)
+        # The analysis has warned of those of members.
+        emit(means.messages, leave_out=known)
         return means
 
     def difference(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -47,6 +48,8 @@ class GroupMean(Messages):
         Number of frames and label of each replica.
     is_rmsf
         Whether the numbers are fluctuations, which come out smaller in shorter runs.
+    codes_of_members
+        Codes of those messages that members have.
     """
 
     keys: Mapping[str, Key]
@@ -58,6 +61,7 @@ class GroupMean(Messages):
     lengths: tuple[int, ...] = field(repr=False, default=())
     labels: tuple[str, ...] = field(repr=False, default=())
     is_rmsf: bool = False
+    codes_of_members: tuple[Code, ...] = field(repr=False, default=())
 
     @property
     def axes(self) -> Mapping[str, NDArray[np.generic]]:
@@ -159,8 +163,13 @@ def group_mean(
         is_rmsf=is_rmsf,
     )
     renamed = {at: names for one in profiles for at, names in one.rows.renamed.items()}
-    messages = [*_messages(made, found, members, renamed), *_unresolved(profiles, members)]
-    return replace(made, messages=tuple(messages))
+    of_members = messages_of_members(members)
+    messages = [
+        *_messages(made, found, members, renamed, of_members),
+        *_unresolved(profiles, members),
+    ]
+    codes = tuple(map(attrgetter("code"), of_members))
+    return replace(made, messages=tuple(messages), codes_of_members=codes)
 
 
 def _messages(
@@ -168,6 +177,7 @@ def _messages(
     found: Aligned,
     members: Sequence[MemberOutcome[Table]],
     renamed: Mapping[tuple[str, ...], tuple[str, str]],
+    of_members: Sequence[Message],
 ) -> Iterator[Message]:
     """Yield what makes a mean doubtful."""
     yield from found.messages
@@ -190,7 +200,7 @@ def _messages(
                     f" matched in their order, {pairs}",
                 )
             )
-    yield from messages_of_members(members)
+    yield from of_members
     yield from _mixed(mean.keys, members)
     n = mean.n_replicas
     if n == 1:

@@ -126,25 +126,6 @@ class InteractionPairs(Table):
         """Return labels such as "LIG1 -- ASP129 cationic" of the first pairs, or all."""
         return labels_of_pairs(self.axes[0], slice(count))
 
-    def matrix(self) -> tuple[list[str], list[str], NDArray[np.float64]]:
-        """Return occupancies as a matrix of pairs of ends and kinds.
-
-        Returns
-        -------
-        pairs, kinds
-            Labels of the rows, such as "LIG1 -- ASP129", and kinds of the columns.
-        occupancies
-            `(n_rows, n_kinds)`, float64; 0 where a pair has no interaction of the kind.
-        """
-        members, axis = self.axes[0].members, self.axes[0]
-        assert members is not None
-        ends, rows = np.unique(members, axis=0, return_inverse=True)
-        kinds = [kind for kind in KINDS if kind in self.kinds]
-        found = np.zeros((len(ends), len(kinds)))
-        found[rows.reshape(-1), [kinds.index(kind) for kind in self.kinds]] = self.values
-        labels = axis.elements["label"][ends].tolist()
-        return [f"{one} -- {other}" for one, other in labels], kinds, found
-
     def of_rows(self, pairs: NDArray[np.int64], n_frames: int) -> "tuple[InteractionPairs, Places]":
         """Return the pairs of some frames, and the new place of each.
 
@@ -307,6 +288,7 @@ class Interactions(Table):
     and NPZ files hold the parts, too.
 
     A slice has pairs that are counted from the bits of its own frames, and without bits none.
+    `statistics()` is on these numbers; means over replicas are those of occupancies of pairs.
     """
 
     IS_SPARSE: ClassVar[bool] = True
@@ -373,29 +355,25 @@ class Interactions(Table):
         found[self._rows_of_bits(), bits.pairs] = True
         return found
 
-    def tanimoto(self, frame: int) -> NDArray[np.float64]:
-        """Return the similarity of each frame and the one in row `frame`, `(n_frames,)`, float64.
-
-        The number of pairs that interact in both frames over that of pairs that do in any; NaN
-        where there are none.
-        """
-        vectors = self.bitvectors()
-        both = (vectors & vectors[frame]).sum(axis=1)
-        any_of_both = (vectors | vectors[frame]).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(both / any_of_both, np.float64)
-
-    def to_prolif(self) -> "DataFrame":
+    def to_prolif(self, *, count: bool = False) -> "DataFrame":
         """Return the table of a ProLIF fingerprint: frames by ligand, protein and interaction.
+
+        Parameters
+        ----------
+        count
+            Whether it has numbers of interactions of atoms, which needs `list_all=True`, instead of
+            True and False, which need `bits=True`.
 
         Raises
         ------
         ValueError
-            If there are no bits.
+            If there are no bits, or for numbers, no list of interactions of residues.
         """
         import pandas as pd
 
-        pairs, _ = self._with_bits()
+        values = self._numbers_of_matches() if count else self.bitvectors()
+        pairs = self.parts["pairs"]
+        assert isinstance(pairs, InteractionPairs)
         members, labels = pairs.axes[0].members, pairs.axes[0].elements["label"]
         assert members is not None
         names = [PROLIF_NAMES[kind] for kind in pairs.kinds]
@@ -405,10 +383,31 @@ class Interactions(Table):
         ]
         levels = ["ligand", "protein", "interaction"]
         return pd.DataFrame(
-            self.bitvectors(),
+            values,
             index=pd.Index(self.frames, name="Frame"),
             columns=pd.MultiIndex.from_tuples(columns, names=levels),
         )
+
+    def _numbers_of_matches(self) -> NDArray[np.int64]:
+        """Return how many interactions of atoms each pair of residues has, `(n_frames, n_pairs)`.
+
+        Raises
+        ------
+        ValueError
+            If the result has no list of them, or pairs are those of atoms.
+        """
+        if self.pairs is None or self.list is None or self.pairs.by != "residue":
+            raise ValueError("numbers of interactions need list_all=True and by='residue'")
+        axis = self.list.axes[0]
+        assert axis.members is not None
+        ends = axis.elements["residue"].astype(np.int64)[axis.members][:, [0, -1]]
+        known = zip(*self.pairs.members.T.tolist(), self.pairs.kinds, strict=True)
+        pairs = {key: k for k, key in enumerate(known)}
+        rows = {frame: row for row, frame in enumerate(self.frames.tolist())}
+        found = np.zeros((len(self), len(pairs)), np.int64)
+        for key in zip(self.list.frames.tolist(), *ends.T.tolist(), self.list.kinds, strict=True):
+            found[rows[key[0]], pairs[key[1:]]] += 1
+        return found
 
     def _with_bits(self) -> tuple[InteractionPairs, InteractionBits]:
         """Return pairs and bits.

@@ -20,7 +20,6 @@ from trajet.parsing import ParseError, parsed
 from trajet.result import MODULES
 from trajet.result.axes import KINDS as AXES
 from trajet.result.axes import Axis, Kind
-from trajet.result.chemistry import Chemistry
 from trajet.result.report import Report
 from trajet.result.table import RESULTS, Table
 
@@ -67,8 +66,10 @@ _QUOTED = 100
 
 
 @with_hints
-def load(path: str | os.PathLike[str]) -> Table | Chemistry:
-    """Read a result that was saved as NPZ or JSON, with its report, or the chemistry of atoms.
+def load(path: str | os.PathLike[str]) -> Table:
+    """Read a result that was saved as NPZ or JSON, with its report.
+
+    `Chemistry.load` reads the chemistry of atoms.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Table | Chemistry:
 
     Returns
     -------
-    Table or Chemistry
+    Table
         An object of the class that was saved, with the same numbers.
 
     Raises
@@ -95,9 +96,7 @@ def load(path: str | os.PathLike[str]) -> Table | Chemistry:
     >>> tj.load("rmsd.npz").columns
     ('name CA',)
     """
-    path = Path(path)
-    chemistry = Chemistry.load(path)
-    return load_table(path) if chemistry is None else chemistry
+    return load_table(Path(path))
 
 
 def load_table(path: Path) -> Table:

@@ -123,7 +123,8 @@ class ReplicaMeans(Messages):
             If a group has one replica, or the numbers cannot be matched.
         """
         found = difference_of(self.name, self[first], self[second])
-        emit(found.messages)
+        # The means have warned of their own.
+        emit([one for one in found.messages if one not in self.messages])
         return found
 
     def sentences(self) -> list[str]:

@@ -340,7 +340,10 @@ def matched_rows(
 def row_names(axes: Mapping[str, NDArray[np.generic]]) -> list[str]:
     """Return what tells the rows of a quantity apart, as texts: "A ALA 30 CA", "r_A 0.5"."""
     n_rows = len(axes[QUANTITY])
-    if "atom" in axes:
+    if {"kind", "label"} <= {*axes}:
+        # Labels of interactions have the kind.
+        columns = [axes["label"].tolist()]
+    elif "atom" in axes:
         if "resid" in axes and _CODE in axes:
             resids, codes = axes["resid"].astype(np.str_), axes[_CODE].astype(np.str_)
             axes = {**axes, "resid": np.char.add(resids, codes)}
