@@ -105,6 +105,43 @@ fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
     shortest
 }
 
+/// Returns the squared distance (Å²) of the minimum image of two positions in a cell that is periodic along some of its
+/// vectors. Turns the lattice of these into the standard orientation, with vectors of the other directions at right
+/// angles to it that are longer than any distance.
+///
+/// # Panics
+/// If two periodic vectors are parallel.
+pub fn distance_squared_along(
+    vectors: &[Vector; 3],
+    periodic: [bool; 3],
+    a: Vector,
+    b: Vector,
+) -> f64 {
+    let difference = [0, 1, 2].map(|k| a[k] - b[k]);
+    let mut axes = Vec::<Vector>::new();
+    let mut rows = [[0.0; 3]; 3];
+    let rest_of = |axes: &[Vector], v: Vector| {
+        // Twice, so that rounding leaves nothing along the axes.
+        [0, 1].iter().flat_map(|_| axes).fold(v, |rest, &axis| {
+            let along = dot(rest, axis);
+            [0, 1, 2].map(|k| rest[k] - along * axis[k])
+        })
+    };
+    for (vector, _) in vectors.iter().zip(periodic).filter(|&(_, is_periodic)| is_periodic) {
+        let rest = rest_of(&axes, *vector);
+        axes.push(unit_of_nonzero(rest));
+        let row = axes.len() - 1;
+        axes.iter().enumerate().for_each(|(k, &axis)| rows[row][k] = dot(*vector, axis));
+    }
+    while axes.len() < 3 {
+        let rests = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|v| rest_of(&axes, v));
+        let longest = rests.into_iter().max_by(|a, b| dot(*a, *a).total_cmp(&dot(*b, *b)));
+        axes.push(unit_of_nonzero(longest.expect("three vectors")));
+        rows[axes.len() - 1][axes.len() - 1] = 1.0 + 4.0 * dot(difference, difference).sqrt();
+    }
+    distance_squared(&rows, [0, 1, 2].map(|k| dot(difference, axes[k])), [0.0; 3])
+}
+
 /// Returns the squared distance from a search over up to `n` shifts along each vector, whether or not that is enough.
 pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
     let mut shortest = f64::INFINITY;

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import STORE_MANIFEST, FormatError
-from trajet.box import Box
 from trajet.dataset import StoreFile, find_dataset
 from trajet.server.served_names import ServedNames, TagFile
 from trajet.trajectory import Trajectory, opened_dataset
@@ -220,7 +219,7 @@ class Frames:
             cursor.read(number)
             if cursor.positions is None or not cursor.has_positions:
                 raise RequestError("this frame has no positions")
-            box = Box.of_cell(cursor.cell, cursor.vectors)
+            box = cursor.box
             vectors = box.vectors if box.exists else np.zeros((3, 3))
             return b"".join(
                 (
