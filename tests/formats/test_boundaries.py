@@ -131,6 +131,9 @@ def test_what_needs_a_volume_refuses_or_says_what_it_took(tmp_path: Path) -> Non
         tj.rdf_pairs([(traj.all_atoms(), traj.all_atoms())])
     with raises(tj.AnalysisError):
         tj.linear_density(traj.all_atoms(), axis="x", quantity="number")
+    # Lengths and angles do not say along which vectors there are images.
+    with raises(tj.AnalysisError):
+        tj.apply(traj.all_atoms(), lambda x, cell: x.mean(), cells=True)
     # Atoms are below the cell.
     with raises(tj.AnalysisError):
         tj.linear_density(traj.all_atoms(), quantity="number")

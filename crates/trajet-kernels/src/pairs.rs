@@ -277,9 +277,7 @@ mod tests {
             for p in a.as_chunks::<3>().0 {
                 for q in b.as_chunks::<3>().0 {
                     let (p, q) = (p.map(f64::from), q.map(f64::from));
-                    let square =
-                        reference::distance_squared_along(cell.vectors(), cell.periodic(), p, q);
-                    distances.push(square.sqrt());
+                    distances.push(reference::distance_squared_in(&cell, p, q).sqrt());
                 }
             }
             let is_near_an_edge =

@@ -3,6 +3,7 @@
 pub mod interactions;
 pub mod periodic;
 
+use crate::cell::{Cell, PERIODIC};
 use crate::eigen::jacobi;
 use crate::hydrogen_bonds::AngleLimit;
 
@@ -142,6 +143,16 @@ pub fn distance_squared_along(
     distance_squared(&rows, [0, 1, 2].map(|k| dot(difference, axes[k])), [0.0; 3])
 }
 
+/// Returns the squared distance (Å²) of the minimum image of two positions in any cell.
+pub fn distance_squared_in(cell: &Cell, a: Vector, b: Vector) -> f64 {
+    let (vectors, periodic) = (cell.vectors(), cell.periodic());
+    let [[_, ay, az], [_, _, bz], _] = *vectors;
+    match periodic == PERIODIC && [ay, az, bz] == [0.0; 3] {
+        true => distance_squared(vectors, a, b),
+        false => distance_squared_along(vectors, periodic, a, b),
+    }
+}
+
 /// Returns the squared distance from a search over up to `n` shifts along each vector, whether or not that is enough.
 pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
     let mut shortest = f64::INFINITY;
@@ -188,11 +199,11 @@ pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
 }
 
 /// Returns the distances (Å) of every position of `a` to every one of `b`.
-pub fn distances(vectors: Option<&[Vector; 3]>, a: &[f32], b: &[f32]) -> Vec<f64> {
+pub fn distances(cell: Option<&Cell>, a: &[f32], b: &[f32]) -> Vec<f64> {
     let (a, b) = (points(a), points(b));
     let between = |p: Vector, q: Vector| {
         let d = [0, 1, 2].map(|k| q[k] - p[k]);
-        vectors.map_or(dot(d, d), |vectors| distance_squared(vectors, p, q)).sqrt()
+        cell.map_or(dot(d, d), |cell| distance_squared_in(cell, p, q)).sqrt()
     };
     a.iter().flat_map(|&p| b.iter().map(move |&q| between(p, q))).collect()
 }

@@ -220,7 +220,9 @@ class Frames:
             if cursor.positions is None or not cursor.has_positions:
                 raise RequestError("this frame has no positions")
             box = cursor.box
-            vectors = box.vectors if box.exists else np.zeros((3, 3))
+            # Viewers take a box for one that is periodic in all directions.
+            is_held = box.exists and not box.is_open
+            vectors = box.vectors if is_held else np.zeros((3, 3))
             return b"".join(
                 (
                     np.array(cursor.n_frames, "<i4").tobytes(),

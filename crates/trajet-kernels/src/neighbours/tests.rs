@@ -83,12 +83,7 @@ fn check<C: Coordinate + Into<f64>>(
             let (a, b) = (homes.positions[home as usize], others.positions[other as usize]);
             let (a, b) = (a.map(f64::from), b.map(f64::from));
             let square = match cell {
-                Some(cell) if cell.periodic() == PERIODIC => {
-                    reference::distance_squared(cell.vectors(), a, b)
-                }
-                Some(cell) => {
-                    reference::distance_squared_along(cell.vectors(), cell.periodic(), a, b)
-                }
+                Some(cell) => reference::distance_squared_in(cell, a, b),
                 None => (0..3).map(|k| (a[k] - b[k]).powi(2)).sum(),
             };
             if square.is_nan() || square.sqrt() > reach * (1.0 - 1e-9) - 1e-7 {
