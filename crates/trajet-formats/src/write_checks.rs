@@ -227,7 +227,7 @@ impl WriteChecks {
                 },
             ));
         }
-        if frame.is_open() && self.format != Format::H5md {
+        if !own && frame.is_open() {
             lost.push(OPEN_CELL.into());
         }
         if !own && cell::is_unwritten(&frame.cell()) {
