@@ -134,6 +134,8 @@ class ReadFrames(TypedDict):
     cells: NDArray[np.float64]
     # (n, 9), box vectors of rotated boxes, Å, NaN in other frames; None if no frame has one
     vectors: NDArray[np.float64] | None
+    # (n, 3), whether the cell is periodic along each vector; False in frames without one
+    periodic: NDArray[np.bool_]
     counts: Counts
 
 class ReadFields(ReadFrames):
@@ -311,6 +313,7 @@ class SelectionText:
         positions: NDArray[np.float32] | None = None,
         box: Sequence[Sequence[float]] | NDArray[np.float64] | None = None,
         among: NDArray[np.int64] | None = None,
+        periodic: Sequence[bool] = ...,
     ) -> NDArray[np.int64]: ...
     def updating(
         self, topology: Topology, among: NDArray[np.int64] | None, *, has_selected: bool
@@ -331,6 +334,7 @@ class UpdatingSelection:
         positions: NDArray[np.float32],
         cell: Sequence[float],
         vectors: Sequence[float] | None = None,
+        periodic: Sequence[bool] = ...,
     ) -> NDArray[np.int64]: ...
 
 def select_atoms(
@@ -386,14 +390,17 @@ def structure_text(
 ) -> str: ...
 
 # length of the shortest lattice vector, Å; None for a box without volume
-def shortest_lattice_vector(vectors: NDArray[np.float64]) -> float | None: ...
+# box vectors (3, 3), Å, and whether the box is periodic along each of them
+Lattice: TypeAlias = tuple[NDArray[np.float64], Sequence[bool]]
+
+def shortest_lattice_vector(box: Lattice) -> float | None: ...
 def pair_distances(
-    one: NDArray[np.float32], other: NDArray[np.float32], vectors: NDArray[np.float64] | None
+    one: NDArray[np.float32], other: NDArray[np.float32], box: Lattice | None
 ) -> NDArray[np.float64]: ...
 def contact_pairs(
     one: NDArray[np.float32],
     other: NDArray[np.float32] | None,
-    vectors: NDArray[np.float64] | None,
+    box: Lattice | None,
     cutoff: float,
 ) -> NDArray[np.int64]: ...
 
@@ -559,7 +566,7 @@ class Reader:
 
 class Parts:
     # fills `out` from the frame at position `begin` on; returns times, steps, frame numbers, cells,
-    # and box vectors `(n, 9)` of rotated boxes, or None
+    # box vectors `(n, 9)` of rotated boxes, or None, and boundaries `(n, 3)`
     def read(
         self, begin: int, out: NDArray[np.float32]
     ) -> tuple[
@@ -568,6 +575,7 @@ class Parts:
         NDArray[np.int64],
         NDArray[np.float64],
         NDArray[np.float64] | None,
+        NDArray[np.bool_],
     ]: ...
     # counts of all parts so far, as in `Reader.read`
     def counts(self) -> Counts: ...
@@ -589,7 +597,8 @@ class Cursor:
         reads_ahead: bool,
     ) -> None: ...
     # fills an array `(n_atoms, 3)` for each of the fields, in this order; returns time, step, cell
-    # `(6,)`, box vectors `(9,)` of a rotated box or None, and whether the frame has each field
+    # `(6,)`, box vectors `(9,)` of a rotated box or None, boundaries `(3,)`, and whether the frame
+    # has each field
     def read(
         self, frame: int, *outs: NDArray[np.float32]
     ) -> tuple[
@@ -597,6 +606,7 @@ class Cursor:
         int,
         NDArray[np.float64],
         NDArray[np.float64] | None,
+        NDArray[np.bool_],
         tuple[bool, bool, bool],
     ]: ...
     def counts(self) -> CursorCounts: ...

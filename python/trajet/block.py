@@ -36,6 +36,10 @@ class Block(Messages, Hinted):
     messages
         Reasons why transformed positions may be wrong, such as steps of uncertain direction. While
         blocks are iterated over, those of all frames so far.
+    periodic
+        `(n_frames, 3)`, bool: whether each cell is periodic along a, b and c; False in frames
+        without a cell. Along other directions there are no nearest images, and nothing is wrapped.
+        None if all cells are periodic.
     """
 
     positions: NDArray[np.float32]
@@ -47,6 +51,7 @@ class Block(Messages, Hinted):
     forces: NDArray[np.float32] | None = None
     vectors: NDArray[np.float64] | None = None
     messages: tuple[Message, ...] = ()
+    periodic: NDArray[np.bool_] | None = None
 
     def __repr__(self) -> str:
         notes = "".join([f"; {one.label}: {one}" for one in self.messages])

@@ -19,24 +19,38 @@ class Box:
         `(6,)`, float64, lengths in Å and angles in degrees; NaN without a box.
     vectors
         `(3, 3)`, float64, Å: the box vectors, row by row; NaN without a box.
+    periodic
+        `(3,)`, bool: whether the box is periodic along each of its vectors.
     """
 
     cell: NDArray[np.float64] = field(default_factory=lambda: np.full(6, np.nan))
     vectors: NDArray[np.float64] = field(default_factory=lambda: np.full((3, 3), np.nan))
+    periodic: NDArray[np.bool_] = field(default_factory=lambda: np.ones(3, np.bool_))
 
     @classmethod
-    def of(cls, block: Block) -> "Box":
-        """Return the box of the first frame of a `Block`."""
-        return cls.of_cell(block.cells[0], None if block.vectors is None else block.vectors[0])
+    def of(cls, block: Block, k: int = 0) -> "Box":
+        """Return the box of the `k`-th frame of a `Block`."""
+        vectors, periodic = block.vectors, block.periodic
+        return cls.of_cell(
+            block.cells[k],
+            None if vectors is None else vectors[k],
+            None if periodic is None else periodic[k],
+        )
 
     @classmethod
     def of_cell(
-        cls, cell: NDArray[np.float64], vectors: NDArray[np.float64] | None = None
+        cls,
+        cell: NDArray[np.float64],
+        vectors: NDArray[np.float64] | None = None,
+        periodic: NDArray[np.bool_] | None = None,
     ) -> "Box":
-        """Return the box of a unit cell, with the given vectors unless they are NaN."""
+        """Return the box of a unit cell, with the given vectors unless they are NaN.
+
+        It is periodic in all directions unless `periodic` is given.
+        """
         stored = None if vectors is None else vectors.reshape(1, 9)
         (rows,) = box_vectors(cell[np.newaxis], stored)
-        return cls(cell, rows)
+        return cls(cell, rows, np.ones(3, np.bool_) if periodic is None else periodic)
 
     @property
     def exists(self) -> bool:
@@ -52,11 +66,28 @@ class Box:
         usual = np.tril(self.vectors)
         return not (np.array_equal(usual, self.vectors) and (np.diagonal(usual) >= 0).all())
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a box that is not periodic in all directions."""
+        return self.exists and not self.periodic.all()
+
+    @property
+    def reason_not_held(self) -> str | None:
+        """Describes a box that structure files cannot hold; None for others."""
+        if self.is_open:
+            return "a box that is not periodic in all directions"
+        return "a box that is rotated" if self.is_turned else None
+
+    @property
+    def lattice(self) -> "_trajet.Lattice | None":
+        """The vectors and boundaries for nearest images; None if there is no box."""
+        return (self.vectors, self.periodic.tolist()) if self.exists else None
+
     def distances(
         self, one: NDArray[np.float32], other: NDArray[np.float32]
     ) -> NDArray[np.float64]:
         """Return distances of pairs, `(n,)`, Å; those of nearest images if there is a box."""
-        return _trajet.pair_distances(one, other, self.vectors if self.exists else None)
+        return _trajet.pair_distances(one, other, self.lattice)
 
 
 def box_vectors(

@@ -27,6 +27,7 @@ class Code(Enum):
     WRAPPED_POSITIONS = "wrapped-positions", True
     NOT_SUPERPOSED = "not-superposed", True
     OUTSIDE_GRID = "outside-grid", True
+    OPEN_BOUNDARY = "open-boundary", False
     # Files.
     CUT_FRAME = "cut-frame", False
     FRAME_COUNT = "frame-count", True

@@ -46,8 +46,8 @@ def write_structure(
 ) -> None:
     """Write atoms in the format of the path's ending.
 
-    A turned box is left out: structure formats cannot store it, and a box in another orientation
-    would give other nearest images.
+    A box is left out that is turned or not periodic in all directions: structure formats cannot
+    store it, and another one would give other nearest images.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def write_structure(
     OutputError
         If the atoms cannot be written.
     """
-    is_held = box.exists and not box.is_turned
+    is_held = box.exists and box.reason_not_held is None
     written = _WRITTEN.get(path.suffix.lower())
     if written is None or (np.diff(atoms.indices) <= 0).any():
         group = universe().atoms[atoms.indices]

@@ -446,10 +446,12 @@ class Topology(Messages, _Columns, _ResidueColumns):
             If the text is invalid, depends on positions of other atoms, or matches no atom and the
             result may not be `empty`.
         """
-        vectors = None if box is None or not box.exists else box.vectors.tolist()
+        vectors, periodic = None, [True] * 3
+        if box is not None and box.exists:
+            vectors, periodic = box.vectors.tolist(), box.periodic.tolist()
         selection = parsed(text)
         try:
-            atoms = selection.select(self.native, positions, vectors, among)
+            atoms = selection.select(self.native, positions, vectors, among, periodic)
         except SelectionError as error:
             raise explained_error(text, str(error)) from error
         if not len(atoms) and not empty:

@@ -207,6 +207,12 @@ class Made:
         positions = _RANDOM.uniform(0, 3, (3, 12, 3)).astype(np.float32)
         return write_h5md(self.folder / name, positions, **({"time": 1.0, "step": 1} | options))
 
+    def slab(self, name: str) -> tj.Trajectory:
+        """Open a file whose cell is not periodic along z."""
+        edges = np.array([3.0, 3, 4])
+        boundary = ["periodic", "periodic", "none"]
+        return tj.open(None, self.h5md(name, edges=edges, edges_of="fixed", boundary=boundary))
+
     def served(self, *changes: Callable[[range_server.RangeServer], None]) -> tj.Trajectory:
         """Open a file of a server that is changed before."""
         folder = self.folder / "served"
@@ -411,6 +417,9 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.NOT_SUPERPOSED: lambda m: tj.rmsf(m.protein, align=None),
     Code.OUTSIDE_GRID: lambda m: tj.density(
         m.protein, grid_center=(0, 0, 0), grid_size=(9, 9, 9), frames=[0]
+    ),
+    Code.OPEN_BOUNDARY: lambda m: tj.linear_density(
+        m.slab("slab.h5md").all_atoms(), quantity="number"
     ),
     # Files.
     Code.CUT_FRAME: lambda m: tj.open(

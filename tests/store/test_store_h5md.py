@@ -68,7 +68,9 @@ def random_file(path: Path, seed: int) -> Path:
         time_unit=str(draw.choice([*TIMES])),
         edges=None if edges == "none" else np.abs(numbers(*shapes.get(edges, (n, 3)))),
         edges_of="value" if edges in ("lengths", "vectors", "placeholders") else "edges",
-        boundary="none" if edges == "placeholders" else "periodic",
+        boundary="none"
+        if edges == "placeholders"
+        else ["periodic" if is_so else "none" for is_so in draw.random(3) < 0.8],
     )
     with h5py.File(path, "a") as file:
         group = file["particles/trajectory"]
@@ -115,9 +117,9 @@ def numbers_of(path: Path, atoms: np.ndarray | slice = slice(None)) -> dict[str,
             found[name] = (little.str, numbers.astype(little).tobytes(), numbers.shape)
             found[f"{name} steps"] = listed(group[name]["step"], len(numbers)).tolist()
             found[f"{name} unit"] = text(value.attrs["unit"])
-        boundary = {text(each) for each in group["box"].attrs["boundary"]}
+        found["boundary"] = [text(each) for each in group["box"].attrs["boundary"]]
         edges = group["box"].get("edges")
-        if edges is not None and boundary == {"periodic"}:
+        if edges is not None and "periodic" in found["boundary"]:
             fixed = isinstance(edges, h5py.Dataset)
             values = np.asarray(edges if fixed else edges["value"]).astype("f8")
             found["boxes"] = (

@@ -9,11 +9,11 @@ use postcard::ser_flavors::Size;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
-use trajet_kernels::cell::Cell;
+use trajet_kernels::cell::{Cell, Periodic};
 use trajet_kernels::pairs::Misplaced;
 
 use crate::broken_molecules::Neighbours;
-use crate::cells::CellUse;
+use crate::cells::{CellUse, of_frame};
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
 use crate::plan::Leaves;
@@ -60,7 +60,7 @@ pub(crate) fn required_cell(block: &Block, i: usize, of: &str) -> Result<Cell, F
         frame: block.meta.frames[i],
         why: format!("{what}, and {of} needs one: choose frames that have one"),
     };
-    Cell::of_frame(block.meta.cells[i], block.meta.turned[i])
+    of_frame(block, i)
         .map_err(|no_cell| refused(no_cell.to_string()))?
         .ok_or_else(|| refused("it has no unit cell".to_owned()))
 }
@@ -70,11 +70,35 @@ pub(crate) fn required_cell(block: &Block, i: usize, of: &str) -> Result<Cell, F
 /// # Errors
 /// [`FrameError`] if the cell has no volume. Treating such a frame as non-periodic would hide the defect.
 pub(crate) fn cell_of(block: &Block, i: usize) -> Result<Option<Cell>, FrameError> {
-    Cell::of_frame(block.meta.cells[i], block.meta.turned[i]).map_err(|no_cell| {
+    of_frame(block, i).map_err(|no_cell| {
         let why =
             format!("{no_cell}: leave this frame out, or take positions as they are (pbc=False)");
         FrameError { frame: block.meta.frames[i], why }
     })
+}
+
+/// Checks that a cell is periodic in directions in which an analysis divides by its size: in others, files have lengths
+/// that say nothing of the system. `why` says what is divided and what to do instead.
+///
+/// # Errors
+/// [`FrameError`] that names the first other direction.
+pub(crate) fn check_periodic(
+    cell: &Cell,
+    directions: Periodic,
+    frame: u64,
+    why: &str,
+) -> Result<(), FrameError> {
+    let is_open = |&k: &usize| directions[k] && !cell.periodic()[k];
+    match (0..3).find(is_open) {
+        None => Ok(()),
+        Some(k) => {
+            let vector = ["a", "b", "c"][k];
+            Err(FrameError {
+                frame,
+                why: format!("its cell is not periodic along {vector}, and {why}"),
+            })
+        }
+    }
 }
 
 /// Returns the error of a frame in which an atom of a group cannot be placed in the cell.

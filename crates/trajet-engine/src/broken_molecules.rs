@@ -1,7 +1,7 @@
 //! Frames in which molecules are broken over the box, for messages of analyses that take positions as they are stored.
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::{AtomList, Atoms, Block, Numbers};
+use trajet_formats::{AtomList, Atoms, Block, FrameMeta, Numbers};
 use trajet_kernels::bonded::{Apart, BondedPair, BondedPairs};
 use trajet_simd::InstructionSet;
 
@@ -110,8 +110,9 @@ impl BrokenSummary {
         }
         let set = InstructionSet::chosen();
         for (i, &number) in block.meta.frames.iter().enumerate() {
-            let (frame, turned) = (block.frame(i), block.meta.turned[i]);
-            let Some(cell) = pairs.cell(block.meta.cells[i], turned) else { continue };
+            let FrameMeta { cells, turned, periodic, .. } = &block.meta;
+            let Some(cell) = pairs.cell(cells[i], turned[i], periodic[i]) else { continue };
+            let frame = block.frame(i);
             if let Some(Apart { pair, written, nearest }) = pairs.first_apart(set, frame, &cell) {
                 summary.frames.add(number);
                 summary.in_first.get_or_insert((pair, written, nearest));
@@ -131,7 +132,7 @@ impl BrokenSummary {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use trajet_formats::FrameInfo;
+    use trajet_formats::{FrameInfo, PERIODIC};
 
     use super::*;
 
@@ -152,7 +153,7 @@ mod tests {
             let x = if kind == 0 { [1.0, 2.0, 3.0] } else { [1.0, 19.5, 18.5] };
             let x = if kind == 2 { [1.0, 2.0, 20.5] } else { x };
             block.frame_mut(i).copy_from_slice(&[x[0], 1.0, 1.0, x[1], 1.0, 1.0, x[2], 1.0, 1.0]);
-            let info = FrameInfo { time: 0.0, step: 0, cell, turned: None };
+            let info = FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC };
             block.meta.push((first + i) as u64, info);
         }
         block

@@ -2,11 +2,21 @@
 //! range of distances.
 
 use serde::{Deserialize, Serialize};
-use trajet_formats::Block;
-use trajet_kernels::cell::Cell;
+use trajet_formats::{Block, FrameMeta, PERIODIC};
+use trajet_kernels::cell::{Cell, NoCell};
 
 /// Cells are stored in single precision: a range may exceed half of a lattice vector by this factor.
 pub(crate) const SLACK: f64 = 1.0 + 1e-6;
+
+/// Returns the unit cell of the `i`-th frame of a block, which may not be periodic in some directions; `None` if the frame
+/// has none.
+///
+/// # Errors
+/// [`NoCell`].
+pub(crate) fn of_frame(block: &Block, i: usize) -> Result<Option<Cell>, NoCell> {
+    let FrameMeta { cells, turned, periodic, .. } = &block.meta;
+    Cell::of_frame(cells[i], turned[i], periodic[i])
+}
 
 /// Use that an analysis makes of unit cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,9 +88,11 @@ impl CellSummary {
             let CellUse::Within(range) = of_use else { continue };
             let half = match *cell {
                 // The usual cell, for which no basis has to be reduced.
-                [a, b, c, 90.0, 90.0, 90.0] => Some(a.min(b).min(c) / 2.0),
+                [a, b, c, 90.0, 90.0, 90.0] if block.meta.periodic[i] == PERIODIC => {
+                    Some(a.min(b).min(c) / 2.0)
+                }
                 _ => {
-                    let cell = Cell::of_frame(*cell, block.meta.turned[i]).ok().flatten();
+                    let cell = of_frame(block, i).ok().flatten();
                     cell.map(|cell| cell.shortest_vector() / 2.0)
                 }
             };
@@ -119,7 +131,7 @@ mod tests {
         let mut block = Block::default();
         block.reset(cells.len(), 1).unwrap();
         for (i, &cell) in cells.iter().enumerate() {
-            let info = FrameInfo { time: 0.0, step: 0, cell, turned: None };
+            let info = FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC };
             block.meta.push((first + i) as u64, info);
         }
         block
@@ -148,7 +160,7 @@ mod tests {
             prop_assert_eq!(whole, parts);
             let halves: Vec<Option<f64>> = cells
                 .iter()
-                .map(|&cell| Cell::of_frame(cell, None).unwrap().map(|c| c.shortest_vector() / 2.0))
+                .map(|&cell| Cell::of_frame(cell, None, PERIODIC).unwrap().map(|c| c.shortest_vector() / 2.0))
                 .collect();
             let missing: Vec<usize> = (0..cells.len()).filter(|&i| halves[i].is_none()).collect();
             prop_assert_eq!(whole.missing.n, missing.len() as u64);

@@ -306,6 +306,7 @@ mod tests {
                     step: 0,
                     cell: [f64::NAN; 6],
                     turned: None,
+                    periodic: trajet_formats::PERIODIC,
                 };
                 block.meta.push(0, info);
                 let mut state = Analysis::empty(&analysis).unwrap();

@@ -509,6 +509,7 @@ mod tests {
                             step: 0,
                             cell,
                             turned: None,
+                            periodic: trajet_formats::PERIODIC,
                         };
                         block.meta.push(frame as u64, info);
                     }

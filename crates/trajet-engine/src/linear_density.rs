@@ -6,7 +6,7 @@ use trajet_formats::{AtomList, Atoms, Block, Numbers};
 use trajet_kernels::cell::Cell;
 use trajet_kernels::density::add_to_slices;
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, required_cell};
+use crate::analysis::{self, Analysis, Array, Finished, Pass, check_periodic, required_cell};
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
 
@@ -60,6 +60,12 @@ impl analysis::Request for Request {
     }
 }
 
+/// Reason why a cell must be periodic along the faces of slices.
+const NEEDS_AREA: &str = "slices have no area: choose the axis that is not periodic";
+/// Reason why a cell must have a length along the axis.
+const NO_LENGTH: &str =
+    "its cell is not periodic along the axis and has no length there: choose another axis";
+
 /// Checks that there is a finite amount for each atom.
 ///
 /// # Errors
@@ -105,6 +111,8 @@ struct Sums {
     volume: f64,
     height: f64,
     n_tilted: u64,
+    /// Frames that are not periodic along the axis.
+    n_open: u64,
     /// `[n_groups, bins]`
     densities: Numbers<f64>,
 }
@@ -119,7 +127,7 @@ impl Analysis for LinearDensity {
     fn empty(&self) -> Result<Sums> {
         let len = self.sizes.len() * self.bins;
         let densities = Numbers::filled(len, 0.0, "the slices of a linear density")?;
-        Ok(Sums { n_frames: 0, volume: 0.0, height: 0.0, n_tilted: 0, densities })
+        Ok(Sums { n_frames: 0, volume: 0.0, height: 0.0, n_tilted: 0, n_open: 0, densities })
     }
 
     fn absorb(&self, block: &Block, _: &mut FrameArrays<'_>, state: &mut Sums) -> Result<()> {
@@ -127,6 +135,13 @@ impl Analysis for LinearDensity {
         for i in 0..block.n_frames() {
             let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
             let cell = required_cell(block, i, "a linear density")?;
+            let frame = block.meta.frames[i];
+            check_periodic(&cell, [0, 1, 2].map(|k| k != self.axis), frame, NEEDS_AREA)?;
+            let is_open = !cell.periodic()[self.axis];
+            if is_open && block.meta.cells[i][self.axis] == 0.0 {
+                return Err(refused(NO_LENGTH.to_owned()).into());
+            }
+            state.n_open += u64::from(is_open);
             state.n_frames += 1;
             state.volume += cell.volume();
             state.height += cell.heights()[self.axis];
@@ -139,12 +154,19 @@ impl Analysis for LinearDensity {
                 let amounts = self.amounts.as_ref().map(|amounts| &amounts[begin..end]);
                 slices.fill(0.0);
                 let positions = &frame[3 * begin..3 * end];
-                add_to_slices(&cell, self.axis, positions, amounts, &mut slices).map_err(|atom| {
-                    refused(format!(
-                        "atom {atom} of a selection has no position there, or one that is millions \
-                         of cells away: leave this frame out"
-                    ))
-                })?;
+                add_to_slices(&cell, self.axis, positions, amounts, &mut slices).map_err(
+                    |atom| {
+                        let where_it_is = if is_open {
+                            "outside of the cell, which is not periodic along the axis"
+                        } else {
+                            "millions of cells away"
+                        };
+                        refused(format!(
+                            "atom {atom} of a selection has no position there, or one that is \
+                         {where_it_is}: leave this frame out"
+                        ))
+                    },
+                )?;
                 densities.iter_mut().zip(&slices).for_each(|(d, sum)| *d += sum / slice_volume);
                 begin = end;
             }
@@ -157,6 +179,7 @@ impl Analysis for LinearDensity {
         left.volume += right.volume;
         left.height += right.height;
         left.n_tilted += right.n_tilted;
+        left.n_open += right.n_open;
         left.densities.add(&right.densities);
         Ok(left)
     }
@@ -167,6 +190,7 @@ impl Analysis for LinearDensity {
             ("volume", Array::number(state.volume)),
             ("height", Array::number(state.height)),
             ("n_tilted", Array::count(state.n_tilted)),
+            ("n_open", Array::count(state.n_open)),
             ("densities", Array::floats(state.densities).rows(self.bins)),
         ]))
     }

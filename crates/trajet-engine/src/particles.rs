@@ -54,7 +54,8 @@ impl analysis::Request for Request {
     }
 
     /// The arrays: `cell`, the extents of the cell along x, y and z, is the diagonal of its box vectors, of which the
-    /// first is along x and the second in the x-y plane; not a number without a cell, or if the box is rotated. `broken`
+    /// first is along x and the second in the x-y plane; not a number without a cell, in directions that are not periodic, or
+    /// if the box is rotated. `broken`
     /// is the number of groups that extend over more than half of that along one of the chosen axes. `positions` are in
     /// Å.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
@@ -91,7 +92,11 @@ impl PerFrame for Particles {
         for (i, (extents, broken)) in cells.rows::<f64>().zip(broken.values::<i64>()).enumerate() {
             let row = rows.next().unwrap_or_default();
             let cell = match block.meta.turned[i] {
-                None => extents_of(block.meta.cells[i]),
+                None => {
+                    let (extents, periodic) =
+                        (extents_of(block.meta.cells[i]), block.meta.periodic[i]);
+                    [0, 1, 2].map(|k| if periodic[k] { extents[k] } else { f64::NAN })
+                }
                 Some(_) => [f64::NAN; 3],
             };
             extents.copy_from_slice(&cell);

@@ -4,11 +4,13 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, PERIODIC, memory};
 pub use trajet_kernels::pairs::Bins;
 use trajet_kernels::pairs::{Groups, PairCounter, block_labels};
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, no_position, required_cell};
+use crate::analysis::{
+    self, Analysis, Array, Finished, Pass, check_periodic, no_position, required_cell,
+};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{InvalidArgument, Result};
@@ -144,6 +146,10 @@ struct Rdf {
     spare: Mutex<Vec<PairCounter>>,
 }
 
+/// Reason why a cell must be periodic in all directions.
+pub(crate) const NEEDS_VOLUME: &str = "an RDF is divided by the density in its volume: count \
+                                       pairs with contacts, or take a linear density";
+
 /// Sums over frames.
 #[derive(Clone, Serialize, Deserialize)]
 struct Histogram {
@@ -174,6 +180,7 @@ impl Analysis for Rdf {
         for i in 0..block.n_frames() {
             let misplaced = |misplaced| no_position(block.meta.frames[i], misplaced);
             let cell = required_cell(block, i, "an RDF")?;
+            check_periodic(&cell, PERIODIC, block.meta.frames[i], NEEDS_VOLUME)?;
             let a = self.maps[0].gather(block.frame(i), &mut gathered);
             let groups = match self.maps.get(1) {
                 None => Groups::Same(a),

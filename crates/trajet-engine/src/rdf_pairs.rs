@@ -5,16 +5,19 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{AtomList, Atoms, Block, Numbers};
+use trajet_formats::{AtomList, Atoms, Block, Numbers, PERIODIC};
 use trajet_kernels::centers::{AtomGroups, centers};
 use trajet_kernels::pairs::{Bins, Groups, Misplaced, PairCounter};
 use trajet_simd::InstructionSet;
 
-use crate::analysis::{self, Analysis, Array, Finished, Pass, check_weights, required_cell};
+use crate::analysis::{
+    self, Analysis, Array, Finished, Pass, check_periodic, check_weights, required_cell,
+};
 use crate::atom_map::{AtomMap, merge_atom_lists};
 use crate::cells::CellUse;
 use crate::error::{FrameError, InvalidArgument, Result};
 use crate::frame_arrays::FrameArrays;
+use crate::rdf::NEEDS_VOLUME;
 use crate::rdf::{BinRange, self_pairs};
 
 /// A list of sites.
@@ -191,6 +194,7 @@ impl RdfPairs {
     ) -> Result<(), FrameError> {
         let refused = |why: String| FrameError { frame: block.meta.frames[i], why };
         let cell = required_cell(block, i, "an RDF")?;
+        check_periodic(&cell, PERIODIC, block.meta.frames[i], NEEDS_VOLUME)?;
         let mut sites = std::mem::take(&mut buffers.sites);
         sites.resize(self.lists.len(), Vec::new());
         for (list, sites) in self.lists.iter().zip(&mut sites) {

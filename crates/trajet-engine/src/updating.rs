@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use trajet_formats::Block;
-use trajet_kernels::cell::Cell;
 use trajet_topology::select::{SelectMemory, UpdatingSelection};
 
 use crate::atom_map::AtomMap;
+use crate::cells::of_frame;
 use crate::error::{FrameError, InvalidArgument};
 
 /// A selection, with memory for each thread that evaluates it.
@@ -50,7 +50,7 @@ impl Updating {
                     .to_owned(),
             ));
         }
-        let cell = Cell::of_frame(block.meta.cells[i], block.meta.turned[i])
+        let cell = of_frame(block, i)
             .map_err(|no_cell| refused(format!("{no_cell}: leave this frame out")))?;
         let lock = || self.memories.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = lock().pop().unwrap_or_default();

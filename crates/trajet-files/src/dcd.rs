@@ -7,8 +7,8 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory,
-    messages, turned_vectors,
+    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, PERIODIC, Raw, TimePrecision,
+    memory, messages, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -119,6 +119,7 @@ impl Reader {
             step: head.first_step() + frame as i64 * head.steps(),
             cell,
             turned: vectors.and_then(|vectors| turned_vectors(&vectors, 1.0)),
+            periodic: PERIODIC,
         })
     }
 

@@ -121,7 +121,8 @@ impl Reader {
         let (time, step) = (index.times()[frame as usize], index.steps()[frame as usize]);
         let cell = self.description.boxes.cell(frame);
         let vectors = self.description.boxes.vectors(frame);
-        FrameInfo { time, step, cell, turned: vectors.and_then(|v| turned_vectors(v, 1.0)) }
+        let turned = vectors.and_then(|v| turned_vectors(v, 1.0));
+        FrameInfo { time, step, cell, turned, periodic: self.description.boxes.periodic(frame) }
     }
 
     /// Returns the byte at which the request for a piece should end. It includes pieces of this and following

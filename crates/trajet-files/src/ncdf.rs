@@ -10,7 +10,9 @@ use trajet_formats::ncdf::classic::RECORDS_AT;
 use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
-use trajet_formats::{DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory};
+use trajet_formats::{
+    DecodeError, Field, Format, FrameInfo, Message, PERIODIC, Raw, TimePrecision, memory,
+};
 
 use crate::indexed::Indexed;
 use crate::numbered::NumberedReader;
@@ -248,7 +250,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(FrameInfo { time, step: frame as i64, cell, turned: None })
+        Ok(FrameInfo { time, step: frame as i64, cell, turned: None, periodic: PERIODIC })
     }
 }
 

@@ -162,7 +162,7 @@ pub(crate) fn find<F: Finder>(
 /// The sidecar that is published beside an object.
 enum Published {
     Missing,
-    Fits(FrameIndex),
+    Fits(Box<FrameIndex>),
     /// A message on a sidecar that is not used.
     Unusable(Message),
 }
@@ -189,7 +189,7 @@ fn published<F: Finder>(
         Ok(None) => Ok(Published::Missing),
         Ok(Some(bytes)) => match decode(&bytes, F::SIDECAR) {
             Some((of, index)) if of == *stamp && finder.agrees(&index, meter)? => {
-                Ok(Published::Fits(index))
+                Ok(Published::Fits(Box::new(index)))
             }
             Some(_) => unusable("it is that of other contents"),
             None => unusable("it is damaged, or none of this format"),

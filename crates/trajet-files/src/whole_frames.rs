@@ -122,8 +122,8 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         if !decoded.identity.agrees_with(&self.first.identity) {
             self.compare_atoms(frame, bytes, meter)?;
         }
-        let (cell, turned) = decoded.reported_box;
-        Ok(FrameInfo { time, step, cell, turned })
+        let (cell, turned, periodic) = decoded.reported_box;
+        Ok(FrameInfo { time, step, cell, turned, periodic })
     }
 
     /// Checks that a frame names the same atoms as frame 0, in the same order.

@@ -1,5 +1,6 @@
 //! Blocks: positions (Å) of the selected atoms in several frames.
 
+use crate::Periodic;
 use crate::frame::FrameInfo;
 use crate::memory::{self, Refused, reserve};
 
@@ -18,6 +19,8 @@ pub struct FrameMeta {
     /// second not in the xy plane, so that the cell alone does not determine them. `None` for frames whose box
     /// is not turned or that have no cell.
     pub turned: Vec<Option<[f64; 9]>>,
+    /// Whether each cell is periodic along its vectors.
+    pub periodic: Vec<Periodic>,
 }
 
 impl FrameMeta {
@@ -28,6 +31,7 @@ impl FrameMeta {
         self.steps.clear();
         self.cells.clear();
         self.turned.clear();
+        self.periodic.clear();
     }
 
     /// Reserves memory for `more` frames.
@@ -40,7 +44,8 @@ impl FrameMeta {
         reserve(&mut self.times, more, WHAT)?;
         reserve(&mut self.steps, more, WHAT)?;
         reserve(&mut self.cells, more, WHAT)?;
-        reserve(&mut self.turned, more, WHAT)
+        reserve(&mut self.turned, more, WHAT)?;
+        reserve(&mut self.periodic, more, WHAT)
     }
 
     /// Adds one frame.
@@ -50,6 +55,7 @@ impl FrameMeta {
         self.steps.push(info.step);
         self.cells.push(info.cell);
         self.turned.push(info.turned);
+        self.periodic.push(info.periodic);
     }
 
     /// Returns the time, step and cell of the `i`-th frame.
@@ -62,6 +68,7 @@ impl FrameMeta {
             step: self.steps[i],
             cell: self.cells[i],
             turned: self.turned[i],
+            periodic: self.periodic[i],
         }
     }
 
@@ -90,6 +97,7 @@ impl FrameMeta {
         self.steps[i] = info.step;
         self.cells[i] = info.cell;
         self.turned[i] = info.turned;
+        self.periodic[i] = info.periodic;
     }
 
     /// Moves all frames of `other` to the end.
@@ -99,6 +107,7 @@ impl FrameMeta {
         self.steps.append(&mut other.steps);
         self.cells.append(&mut other.cells);
         self.turned.append(&mut other.turned);
+        self.periodic.append(&mut other.periodic);
     }
 }
 

@@ -1,8 +1,15 @@
 //! Conversions between unit cells (lengths and angles) and box vectors.
 
-/// A box as readers return it: lengths (Å) and angles (degrees), and its vectors if it is rotated
-/// ([`crate::FrameMeta::turned`]).
-pub type ReportedBox = ([f64; 6], Option<[f64; 9]>);
+/// Whether a box is periodic along each of its vectors. A direction that is not has no nearest images and is never
+/// wrapped; the length of the box along it may be zero.
+pub type Periodic = [bool; 3];
+
+/// A box that is periodic in all directions, as in formats that do not state boundaries.
+pub const PERIODIC: Periodic = [true; 3];
+
+/// A box as readers return it: lengths (Å) and angles (degrees), its vectors if it is rotated
+/// ([`crate::FrameMeta::turned`]), and its boundaries.
+pub type ReportedBox = ([f64; 6], Option<[f64; 9]>, Periodic);
 
 /// The cell of a frame whose file has variables for cells, of which the frame's were never written: lengths that are
 /// not a number, and angles of zero. An analysis that uses cells refuses it; a frame without a cell has six NaN.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Periodic;
+
 /// A vector field that a frame may hold: one vector per atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
@@ -73,4 +75,6 @@ pub struct FrameInfo {
     pub cell: [f64; 6],
     /// Box vectors (Å) of a rotated box, as in [`crate::FrameMeta`].
     pub turned: Option<[f64; 9]>,
+    /// Whether the cell is periodic along each of its vectors.
+    pub periodic: Periodic,
 }

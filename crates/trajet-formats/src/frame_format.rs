@@ -14,7 +14,9 @@ pub struct DecodedFrame {
     pub time: Option<f64>,
     /// Integration step, if the frame gives one.
     pub step: Option<i64>,
-    /// The unit cell.
+    /// The unit cell. A reader states here in which directions it is periodic: [`crate::PERIODIC`] if the format does not
+    /// say. Along others, analyses and transforms neither wrap nor take nearest images. [`FrameFormat::raw`] states the
+    /// same in [`crate::h5md::OwnFrame`], if any frame may not be periodic: other formats cannot hold that.
     pub reported_box: ReportedBox,
     /// Whether the frame has the requested field.
     pub has_field: bool,

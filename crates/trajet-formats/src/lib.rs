@@ -46,7 +46,9 @@ pub mod xtc;
 
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta};
-pub use cell::{ReportedBox, cell_from_vectors, turned_vectors, vectors_from_cell};
+pub use cell::{
+    PERIODIC, Periodic, ReportedBox, cell_from_vectors, turned_vectors, vectors_from_cell,
+};
 pub use digest::xxh3_64;
 pub use encoders::encoder;
 pub use error::{AtomsError, CannotHold, DecodeError, HeaderFault, MetadataFault};

@@ -1,6 +1,6 @@
 //! The frames and options of an output.
 
-use crate::{Field, Message, Raw, Snapshot};
+use crate::{Field, Message, PERIODIC, Raw, Snapshot};
 
 /// Options for writing a trajectory.
 #[derive(Clone, Debug)]
@@ -76,9 +76,20 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Returns the unit cell: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
+    /// Returns whether the frame has a cell that is not periodic in all directions. Formats other than H5MD cannot hold
+    /// that: for them it is none, as a cell that is periodic would give wrong nearest images.
+    pub(crate) fn is_open(&self) -> bool {
+        let (cell, periodic) = match self {
+            Input::Raw { raw, .. } => (raw.cell(), raw.periodic()),
+            Input::Snapshot(snapshot) => (snapshot.cell, snapshot.periodic),
+        };
+        periodic != PERIODIC && !cell[0].is_nan()
+    }
+
+    /// Returns the unit cell: a, b, c (Å), α, β, γ (degrees); NaN without a cell that is periodic in all directions.
     pub fn cell(&self) -> [f64; 6] {
         match self {
+            _ if self.is_open() => [f64::NAN; 6],
             Input::Raw { raw, .. } => raw.cell(),
             Input::Snapshot(snapshot) => snapshot.cell,
         }
@@ -86,6 +97,7 @@ impl<'a> Input<'a> {
 
     pub(crate) fn box_vectors(&self) -> Option<[f64; 9]> {
         match self {
+            _ if self.is_open() => None,
             Input::Raw { raw, .. } => raw.box_vectors(),
             Input::Snapshot(snapshot) => snapshot.vectors,
         }

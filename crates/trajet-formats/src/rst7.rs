@@ -16,7 +16,7 @@ use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use crate::lines::{FoundFrame, FrameScan, LineFormat, ScanEnd, ScannedLine, in_line};
 use crate::ncdf::{self, Scale, Stored};
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
-use crate::{Code, DecodeError, Field, Format, Message, Raw, Values, memory};
+use crate::{Code, DecodeError, Field, Format, Message, PERIODIC, Raw, Values, memory};
 
 /// The columns of a number.
 const WIDTH: usize = 12;
@@ -286,7 +286,7 @@ impl FrameFormat for Rst7 {
             n_atoms: shape.n_atoms,
             time: shape.time,
             step: None,
-            reported_box: (cell, None),
+            reported_box: (cell, None, PERIODIC),
             has_field,
             identity: crate::Identity::default(),
         })

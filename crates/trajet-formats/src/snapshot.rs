@@ -1,7 +1,7 @@
 //! Frames of any format in common units, from which writers make frames of another format.
 
 use crate::dcd::frame::FOURTH;
-use crate::{Field, Format, Raw, ReportedBox, turned_vectors};
+use crate::{Field, Format, PERIODIC, Periodic, Raw, ReportedBox, turned_vectors};
 
 /// Å per nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -20,6 +20,8 @@ pub struct Snapshot {
     /// Box vectors row by row, nm, if the source has vectors: the cell alone does not determine their
     /// direction. Code that changes `cell` must set this to `None`.
     pub vectors: Option<[f64; 9]>,
+    /// Whether the cell is periodic along each of its vectors.
+    pub periodic: Periodic,
     /// Precision (steps per nm), if the source has one.
     pub precision: Option<f32>,
     /// Positions, Å.
@@ -43,6 +45,7 @@ impl Default for Snapshot {
             step: 0,
             cell: [f64::NAN; 6],
             vectors: None,
+            periodic: PERIODIC,
             precision: None,
             positions: None,
             velocities: None,
@@ -81,7 +84,8 @@ impl Snapshot {
         take(&self.forces, &mut out.forces);
         out.n_atoms = columns.len();
         (out.time, out.step, out.cell) = (self.time, self.step, self.cell);
-        (out.vectors, out.precision) = (self.vectors, self.precision);
+        (out.vectors, out.periodic) = (self.vectors, self.periodic);
+        out.precision = self.precision;
         out.left_out.clone_from(&self.left_out);
         out.further_names.clone_from(&self.further_names);
     }
@@ -107,6 +111,7 @@ impl Raw {
         fill(Field::Forces, &mut snapshot.forces);
         (snapshot.n_atoms, snapshot.time, snapshot.step) = (self.n_atoms(), time, step);
         (snapshot.cell, snapshot.vectors) = (self.cell(), self.box_vectors());
+        snapshot.periodic = self.periodic();
         snapshot.precision = match self {
             Raw::Xtc(frame) => frame.precision(),
             _ => None,
@@ -156,7 +161,15 @@ impl Raw {
             Raw::Ncdf(_) => None,
             Raw::H5md(frame) => frame.vectors.and_then(|v| turned_vectors(&v, 1.0)),
         };
-        (self.cell(), turned)
+        (self.cell(), turned, self.periodic())
+    }
+
+    /// Returns whether the cell is periodic along each of its vectors.
+    pub fn periodic(&self) -> Periodic {
+        match self {
+            Raw::H5md(frame) => frame.own.map_or(PERIODIC, |own| own.manner.periodic),
+            Raw::Xtc(_) | Raw::Trr(_) | Raw::Dcd(_) | Raw::Ncdf(_) => PERIODIC,
+        }
     }
 
     /// Returns the box vectors row by row, nm, if the frame has them.

@@ -17,6 +17,9 @@ const TURNED: &str = "a box that is turned: its first vector is not along x, or 
 /// Loss of a cell in an output whose first frame has none, so that no frame can have one.
 pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
 
+/// Loss of a cell that formats cannot hold, since they would make it one that is periodic in all directions.
+const OPEN_CELL: &str = "a cell that is not periodic in all directions";
+
 /// Loss of the fact that a frame should have a cell, but that it was never written.
 const UNWRITTEN_CELL: &str =
     "a unit cell that was never written (cell_lengths or cell_angles hold NetCDF's fill value)";
@@ -223,6 +226,9 @@ impl WriteChecks {
                     false => field.name().into(),
                 },
             ));
+        }
+        if !own && frame.is_open() {
+            lost.push(OPEN_CELL.into());
         }
         if !own && cell::is_unwritten(&frame.cell()) {
             lost.push(UNWRITTEN_CELL.into());

@@ -8,7 +8,7 @@
 
 use trajet_simd::{InstructionSet, multiversion};
 
-use crate::cell::{Basis, Vector, vectors_of, vectors_of_rows};
+use crate::cell::{Basis, Cell, Periodic, Vector};
 
 /// Floats that are compared at a time.
 const STRIDE: usize = 16;
@@ -85,12 +85,9 @@ impl BondedPairs {
         &self,
         lengths_and_angles: [f64; 6],
         turned: Option<[f64; 9]>,
+        periodic: Periodic,
     ) -> Option<LargeCell> {
-        let vectors = match turned {
-            None => vectors_of(lengths_and_angles)?,
-            Some(rows) => vectors_of_rows(rows),
-        };
-        let basis = Basis::new(vectors);
+        let basis = Cell::lattice_of_frame(lengths_and_angles, turned, periodic)?;
         let heights = basis.heights();
         // Not fulfilled by numbers that are not.
         let is_large = heights.iter().all(|height| height / 2.0 > self.longest.min(LARGE));
@@ -206,7 +203,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cell::Cell;
+    use crate::cell::PERIODIC;
 
     const CELLS: [[f64; 6]; 3] = [
         [30.0, 30.0, 30.0, 90.0, 90.0, 90.0],
@@ -233,29 +230,36 @@ mod tests {
             lattice in 0..CELLS.len(),
             limit in 3.0f64..20.0,
             turned in prop::bool::ANY,
+            periodic in prop_oneof![Just(PERIODIC), any::<Periodic>()],
         ) {
             let cell = Cell::new(CELLS[lattice]).unwrap();
             let pairs = pairs.into_iter().enumerate();
             let pairs = pairs.map(|(k, atoms)| BondedPair { atoms, limit, number: k as u64 * 3 });
             let pairs: Vec<BondedPair> = pairs.collect();
             let all = BondedPairs::new(pairs.clone(), frame.len());
-            let half = cell.heights().into_iter().fold(f64::INFINITY, f64::min) / 2.0;
             let turned = turned.then(|| {
                 // Another orientation of the vectors; positions are anywhere.
                 let [a, b, c] = cell.vectors().map(|[x, y, z]| [-y, x, z]);
                 [a, b, c].concat().try_into().expect("nine numbers")
             });
-            let cell = Cell::of_frame(CELLS[lattice], turned).unwrap().unwrap();
-            let Some(large) = all.cell(CELLS[lattice], turned) else {
+            let cell = Cell::of_frame(CELLS[lattice], turned, periodic).unwrap().unwrap();
+            let heights = Basis::of_lattice(*cell.vectors(), periodic).heights();
+            let half = heights.into_iter().fold(f64::INFINITY, f64::min) / 2.0;
+            let Some(large) = all.cell(CELLS[lattice], turned, periodic) else {
                 prop_assert!(half <= limit.min(LARGE) * (1.0 + 1e-12));
                 return Ok(());
             };
+            if periodic == [false; 3] {
+                prop_assert!(all.first_apart(InstructionSet::SCALAR, frame.as_flattened(), &large).is_none());
+                return Ok(());
+            }
             prop_assert!((large.half - half).abs() < 1e-9);
             let is_apart = |pair: &&BondedPair| {
                 let [one, other] = pair.atoms.map(|at| frame[at as usize].map(f64::from));
                 let written = square([0, 1, 2].map(|k| other[k] - one[k])).sqrt();
                 let images = (0..11 * 11 * 11).map(|k| [k % 11 - 5, k / 11 % 11 - 5, k / 121 - 5]);
-                let nearest = images.map(|whole| {
+                let is_image = |whole: &[i32; 3]| (0..3).all(|k| periodic[k] || whole[k] == 0);
+                let nearest = images.filter(is_image).map(|whole| {
                     let shift = cell.lattice_vector(whole.map(f64::from));
                     square([0, 1, 2].map(|k| other[k] - one[k] + shift[k])).sqrt()
                 });
@@ -286,7 +290,7 @@ mod tests {
             number: one as u64,
         };
         let pairs = BondedPairs::new((0..n - 1).rev().map(pair).collect(), n);
-        let cell = pairs.cell([30.0, 30.0, 30.0, 90.0, 90.0, 90.0], None).unwrap();
+        let cell = pairs.cell([30.0, 30.0, 30.0, 90.0, 90.0, 90.0], None, PERIODIC).unwrap();
         for set in InstructionSet::available() {
             assert_eq!(pairs.first_apart(set, &vec![1.0; n * 3], &cell), None);
             for torn in [0, STRETCH - 2, STRETCH - 1, STRETCH, STRETCH * 2 - 1, n - 2] {
@@ -307,9 +311,9 @@ mod tests {
             [30.0, 30.0, 30.0, 90.0, 90.0, 180.0],
             [30.0, 30.0, 5.9, 90.0, 90.0, 90.0],
         ] {
-            assert!(pairs.cell(none, None).is_none());
+            assert!(pairs.cell(none, None, PERIODIC).is_none());
         }
         // No such angles exist.
-        assert!(pairs.cell([30.0, 30.0, 30.0, 20.0, 30.0, 150.0], None).is_none());
+        assert!(pairs.cell([30.0, 30.0, 30.0, 20.0, 30.0, 150.0], None, PERIODIC).is_none());
     }
 }

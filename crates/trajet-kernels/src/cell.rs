@@ -3,8 +3,8 @@
 use std::fmt;
 
 pub(crate) use lattice::Basis;
-use lattice::{images, reduce};
-pub use vectors::Vector;
+use lattice::{images, reduce, with_normals};
+pub use vectors::{PERIODIC, Periodic, Vector};
 pub(crate) use vectors::{combine, cosine_of, cross, dot, minus, square};
 
 mod lattice;
@@ -46,11 +46,15 @@ fn is_placeholder(lengths_and_angles: &[f64; 6]) -> bool {
     lengths_and_angles[..3].iter().all(|&length| length > 0.0 && length < SHORTEST_CELL)
 }
 
-/// A periodic cell.
+/// A cell, periodic along all, some or none of its vectors.
 #[derive(Clone, Debug)]
 pub struct Cell {
     given: Basis,
+    periodic: Periodic,
+    /// The basis of the box vectors; reciprocal vectors are zero in directions that are not periodic.
+    wrapping: Basis,
     volume: f64,
+    /// Short vectors of the lattice of the periodic vectors, then unit vectors at right angles to it.
     reduced: Basis,
     /// Integer coordinates of the reduced vectors along the given ones.
     reduced_along_given: [Vector; 3],
@@ -71,7 +75,8 @@ impl Cell {
     }
 
     /// Returns the cell of a frame, given by its lengths and angles as in [`Cell::new`], or by its vectors row by row if
-    /// these are in another orientation. `Ok(None)` if the frame has no cell: all numbers are NaN.
+    /// these are in another orientation, and by the directions in which it is periodic. In others a length may be zero,
+    /// if the file has none. `Ok(None)` if the frame has no cell: all numbers are NaN.
     ///
     /// # Errors
     /// [`NoCell`] as for [`Cell::new`]; if all lengths are less than 2 Å, as of placeholders; and if only the lengths
@@ -79,16 +84,32 @@ impl Cell {
     pub fn of_frame(
         lengths_and_angles: [f64; 6],
         turned: Option<[f64; 9]>,
+        periodic: Periodic,
     ) -> Result<Option<Self>, NoCell> {
         if lengths_and_angles.iter().all(|number| number.is_nan()) {
             return Ok(None);
         }
-        let cell = match turned {
+        let vectors = match turned {
             _ if is_placeholder(&lengths_and_angles) => None,
-            None => Cell::new(lengths_and_angles),
-            Some(rows) => Cell::of_vectors(vectors_of_rows(rows)),
+            None => vectors_of(with_lengths(lengths_and_angles, periodic)),
+            Some(rows) => Some(with_missing(vectors_of_rows(rows), periodic)),
         };
+        let cell = vectors.and_then(|vectors| Cell::with_boundaries(vectors, periodic));
         cell.map(Some).ok_or(NoCell(lengths_and_angles))
+    }
+
+    /// Returns the basis of the lattice of a frame, given as to [`Cell::of_frame`], in the order of the box vectors, as
+    /// [`Basis::of_lattice`]; `None` for numbers that are out of range.
+    pub(crate) fn lattice_of_frame(
+        lengths_and_angles: [f64; 6],
+        turned: Option<[f64; 9]>,
+        periodic: Periodic,
+    ) -> Option<Basis> {
+        let vectors = match turned {
+            None => vectors_of(with_lengths(lengths_and_angles, periodic))?,
+            Some(rows) => with_missing(vectors_of_rows(rows), periodic),
+        };
+        Some(Basis::of_lattice(vectors, periodic))
     }
 
     /// Returns the cell of a structure, given by its vectors if the file states them, or by lengths and angles. `None` as
@@ -101,12 +122,26 @@ impl Cell {
             Some(vectors) => vectors,
             None => vectors_of(lengths_and_angles?)?,
         };
-        if Cell::is_placeholder(&vectors) { None } else { Cell::of_vectors(vectors) }
+        Cell::of_box(vectors, PERIODIC)
+    }
+
+    /// Returns the cell of box vectors and boundaries, as [`Cell::of_frame`] does. `None` as for [`Cell::new`], and for
+    /// placeholders.
+    pub fn of_box(vectors: [Vector; 3], periodic: Periodic) -> Option<Self> {
+        if Cell::is_placeholder(&vectors) {
+            return None;
+        }
+        Cell::with_boundaries(with_missing(vectors, periodic), periodic)
     }
 
     /// Returns the cell of three vectors (Å) in any orientation. `None` if they are coplanar within the resolution of
     /// `f32` coordinates, or a number is not finite.
     pub fn of_vectors(vectors: [Vector; 3]) -> Option<Self> {
+        Cell::with_boundaries(vectors, PERIODIC)
+    }
+
+    /// Returns the cell of three vectors as [`Cell::of_vectors`] does, which is periodic in some directions only.
+    pub fn with_boundaries(vectors: [Vector; 3], periodic: Periodic) -> Option<Self> {
         let given = Basis::new(vectors);
         let volume = dot(cross(vectors[0], vectors[1]), vectors[2]).abs();
         let around: f64 = vectors.iter().map(|&v| square(v).sqrt()).sum();
@@ -115,8 +150,18 @@ impl Cell {
         if !(volume > 0.0 && volume.is_finite() && thinnest >= FLATTEST * around) {
             return None;
         }
-        let (short, reduced_along_given) = reduce(vectors)?;
-        let reduced = Basis::new(short);
+        // The periodic vectors first. The others are so long that none gets shorter by a step along them.
+        let mut order = [0, 1, 2];
+        order.sort_by_key(|&k| !periodic[k]);
+        let of_reduced = order.map(|k| periodic[k]);
+        let lattice = with_normals(order.map(|k| vectors[k]), of_reduced, 2.0 * around);
+        let (short, along_ordered) = reduce(lattice)?;
+        let reduced_along_given = [0, 1, 2].map(|row| {
+            let mut along = [0.0; 3];
+            (0..3).for_each(|k| along[order[k]] = along_ordered[row][k]);
+            if of_reduced[row] { along } else { [0.0; 3] }
+        });
+        let reduced = Basis::of_lattice(short, of_reduced);
         let (images, images_along_reduced) = images(&reduced)?.into_iter().unzip();
         let images_along_given = Vec::into_iter(images_along_reduced)
             .map(|whole| combine(&reduced_along_given, whole))
@@ -126,6 +171,8 @@ impl Cell {
         let surely_shortest = square([height / 2.0, 0.0, 0.0]);
         Some(Cell {
             given,
+            periodic,
+            wrapping: given.without(periodic),
             volume,
             reduced,
             reduced_along_given,
@@ -146,7 +193,13 @@ impl Cell {
         &self.given.vectors
     }
 
-    /// Returns the volume (Å³).
+    /// Returns whether the cell is periodic along each of its vectors.
+    pub fn periodic(&self) -> Periodic {
+        self.periodic
+    }
+
+    /// Returns the volume of the parallelepiped of the box vectors (Å³). In directions that are not periodic, files may
+    /// have lengths that say nothing of the system.
     pub fn volume(&self) -> f64 {
         self.volume
     }
@@ -162,9 +215,9 @@ impl Cell {
         self.given.coordinates(position)
     }
 
-    /// Returns the image whose fractional coordinates are from 0 to 1, up to rounding.
+    /// Returns the image whose fractional coordinates in periodic directions are from 0 to 1, up to rounding.
     pub fn wrap(&self, position: Vector) -> Vector {
-        let whole = self.fractional(position).map(f64::floor);
+        let whole = self.wrapping_coordinates(position).map(f64::floor);
         minus(position, combine(&self.given.vectors, whole))
     }
 
@@ -189,9 +242,15 @@ impl Cell {
         best.1
     }
 
-    /// Returns the reciprocal vectors: the fractional coordinates are the products with them.
+    /// Returns the fractional coordinates in periodic directions, and zero in others: steps of them are lattice vectors.
+    #[inline(always)]
+    pub fn wrapping_coordinates(&self, position: Vector) -> Vector {
+        self.wrapping.coordinates(position)
+    }
+
+    /// Returns the vectors whose products are the [`Cell::wrapping_coordinates`].
     pub(crate) fn reciprocal(&self) -> &[Vector; 3] {
-        &self.given.reciprocal
+        &self.wrapping.reciprocal
     }
 
     /// Returns the lattice vector that has the coordinates `whole` along the box vectors.
@@ -270,13 +329,23 @@ impl Cell {
         squares
     }
 
-    /// Returns short vectors of the same lattice, the shortest first.
+    /// Returns short vectors of the same lattice, the shortest first, and after them a unit vector at right angles to the
+    /// lattice for each direction that is not periodic.
     pub fn reduced(&self) -> &[Vector; 3] {
         &self.reduced.vectors
     }
 
-    /// Returns the length of the shortest lattice vector (Å).
+    /// Returns which of the [`Cell::reduced`] vectors belong to the lattice: the first ones.
+    pub(crate) fn reduced_periodic(&self) -> Periodic {
+        let count = self.periodic.map(usize::from).iter().sum::<usize>();
+        [0, 1, 2].map(|k| k < count)
+    }
+
+    /// Returns the length of the shortest lattice vector (Å); infinity if no direction is periodic.
     pub fn shortest_vector(&self) -> f64 {
+        if self.periodic == [false; 3] {
+            return f64::INFINITY;
+        }
         square(self.reduced.vectors[0]).sqrt()
     }
 }
@@ -298,6 +367,23 @@ pub(crate) fn vectors_of(lengths_and_angles: [f64; 6]) -> Option<[Vector; 3]> {
         false => (c * c - cx * cx - cy * cy).sqrt(),
     };
     Some([[a, 0.0, 0.0], [b * cos_gamma, b * sin_gamma, 0.0], [cx, cy, cz]])
+}
+
+/// Returns lengths and angles in which directions that are not periodic have a length: the largest one, if it is zero.
+fn with_lengths(mut lengths_and_angles: [f64; 6], periodic: Periodic) -> [f64; 6] {
+    let largest = lengths_and_angles[..3].iter().copied().fold(0.0, f64::max);
+    for (length, is_periodic) in lengths_and_angles.iter_mut().zip(periodic) {
+        *length = if !is_periodic && *length == 0.0 { largest } else { *length };
+    }
+    lengths_and_angles
+}
+
+/// Returns vectors in which directions that are not periodic have one: of the largest length and at right angles to the
+/// others, if it is zero.
+fn with_missing(vectors: [Vector; 3], periodic: Periodic) -> [Vector; 3] {
+    let is_there = [0, 1, 2].map(|k| periodic[k] || vectors[k] != [0.0; 3]);
+    let largest = vectors.iter().map(|&v| square(v).sqrt()).fold(0.0, f64::max);
+    with_normals(vectors, is_there, largest)
 }
 
 /// Returns the vectors of the rows `[a, b, c]`, one after the other.

@@ -9,11 +9,16 @@ use crate::pairs::Bins;
 /// for its place in the cell.
 const FURTHEST: f64 = 1e6;
 
+/// Part of a cell by which rounding can take an atom out of one that is not periodic: files have positions of six digits.
+const OUTSIDE: f64 = 1e-5;
+
 /// Adds the weight of each atom, or one, to the slice of the cell in which it lies. The slices divide the cell along one
-/// of its vectors (`axis`) and are parallel to the others. Atoms are wrapped into the cell.
+/// of its vectors (`axis`) and are parallel to the others. Atoms are wrapped into the cell, if it is periodic along that
+/// vector.
 ///
 /// # Errors
-/// The first atom whose position is not a number, or more than a million cells away.
+/// The first atom whose position is not a number, or more than a million cells away, or outside of the cell if it is not
+/// periodic along the vector.
 ///
 /// # Panics
 /// If there are no slices, or the number of weights is not that of the atoms.
@@ -27,13 +32,17 @@ pub fn add_to_slices(
     let points = positions.as_chunks::<3>().0;
     assert!(weights.is_none_or(|weights| weights.len() == points.len()), "one weight per atom");
     let n = slices.len();
+    let (lowest, highest) =
+        if cell.periodic()[axis] { (-FURTHEST, FURTHEST) } else { (-OUTSIDE, 1.0 + OUTSIDE) };
     for (i, point) in points.iter().enumerate() {
         let along = cell.fractional(point.map(f64::from))[axis];
-        if along.is_nan() || along.abs() > FURTHEST {
+        if along.is_nan() || along < lowest || along > highest {
             return Err(i);
         }
         // Rounding may give 1 for an atom just below a face, which belongs to the last slice.
-        let slice = ((along - along.floor()) * n as f64) as usize;
+        let within = if cell.periodic()[axis] { along - along.floor() } else { along };
+        // A cast of a negative number is zero.
+        let slice = (within * n as f64) as usize;
         slices[slice.min(n - 1)] += weights.map_or(1.0, |weights| weights[i]);
     }
     Ok(())

@@ -121,7 +121,7 @@ fn from_one_of(cell: Option<&Cell>, from: Vector, axes: [&[f64]; 3], out: &mut [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::tests::cells;
+    use crate::cell::tests::{cells, cells_with_boundaries};
     use crate::reference;
     use proptest::prelude::*;
 
@@ -133,16 +133,17 @@ mod tests {
     proptest! {
         #[test]
         fn distances_equal_the_reference_on_every_instruction_set(
-            lengths in prop::option::of(cells()),
+            cell in prop::option::of(prop_oneof![
+                cells().prop_map(|lengths| Cell::new(lengths).unwrap()),
+                cells_with_boundaries(),
+            ]),
             (a, b) in (positions(), positions()),
         ) {
-            let cell = lengths.map(|lengths| Cell::new(lengths).unwrap());
             let (mut p, mut q) = (Points::default(), Points::default());
             p.set(&a);
             q.set(&b);
-            let vectors = cell.as_ref().map(Cell::vectors);
-            let want = reference::distances(vectors, &a, &b);
-            let all = reference::distances(vectors, &a, &a);
+            let want = reference::distances(cell.as_ref(), &a, &b);
+            let all = reference::distances(cell.as_ref(), &a, &a);
             let pairs: Vec<f64> = (0..p.len())
                 .flat_map(|i| (i + 1..p.len()).map(move |j| (i, j)))
                 .map(|(i, j)| all[i * p.len() + j])

@@ -110,7 +110,7 @@ mod tests {
             let index = |at: &prop::sample::Index| at.index(positions.len());
             let pairs: Vec<_> = pairs.iter().map(|([i, j], d)| (index(i), index(j), *d)).collect();
             let all = reference::distances(
-                cell.as_ref().map(Cell::vectors), positions.as_flattened(), positions.as_flattened()
+                cell.as_ref(), positions.as_flattened(), positions.as_flattened()
             );
             let distance = |i: usize, j: usize| all[i * positions.len() + j];
             // A distance next to its limit may fall on either side.

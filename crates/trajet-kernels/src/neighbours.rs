@@ -8,7 +8,8 @@
 //!
 //! 1. The grid covers the reduced cell. Its neighbours follow from bounds on the minimum images (see [`crate::cell`]), so
 //!    that there is no minimal number of grid cells, and no reach is too long for any cell shape. Grid cells that see each
-//!    other through several shifts come once, with all of these.
+//!    other through several shifts come once, with all of these. Along directions that are not periodic it covers all
+//!    space, as it does without a cell, and there are no shifts.
 //! 2. The table of grid cells repeats itself: grid cells of distant places may share their atoms. Neither a single atom
 //!    far away from all others nor a cell that is mostly empty makes grid cells wide.
 //! 3. [`Exact`] coordinates are rounded to multiples of 2⁻⁴⁸ of the cell's size (1e-12 Å for 200 Å; `f32` positions are
@@ -30,12 +31,12 @@ use trajet_simd::InstructionSet;
 
 use self::blocks::{Images, has_place};
 pub use self::grid::{Fineness, Stop};
-use self::grid::{Grid, ROUGH_SLACK, Space};
+use self::grid::{Grid, ROUGH_SLACK, Space, directions};
 use self::near::Gather;
 pub use self::near::Near;
 use self::sorted::GriddedAtoms;
 pub use self::sorted::{Atoms, Bounds, LANES, Sorted};
-use crate::cell::{Cell, Vector};
+use crate::cell::{Cell, PERIODIC, Vector, dot};
 use crate::memory::NoMemory;
 
 /// Coordinates in `f64`, multiples of 2⁻⁴⁸ of the cell's size.
@@ -173,37 +174,21 @@ impl<C: Coordinate> NeighbourSearch<C> {
         };
         self.is_one = matches!(groups, Groups::One(_));
         let few = usize::from(!self.is_one && atoms[1].len() < atoms[0].len());
-        let mut lengths = [0.0; 3];
-        let space = match cell {
-            Some(cell) => Space::Periodic(cell),
-            None => {
-                let holds_all = is_strict || self.is_one;
-                let around = if holds_all { &atoms[..] } else { &atoms[few..=few] };
-                let points = around
-                    .iter()
-                    .flat_map(|group| group.indices().map(|atom| group.positions[atom as usize]));
-                let mut is_finite = true;
-                let finite = points.filter(|point| {
-                    let is_known = point.iter().all(|x| x.is_finite());
-                    is_finite &= is_known;
-                    is_known
-                });
-                let bounds = Bounds::around(finite);
-                if is_strict && !is_finite {
-                    return Err(misplaced(None, atoms));
-                }
-                lengths = bounds.lengths();
-                Space::Open { lengths, low: bounds.corner(), holds_all }
+        let holds_all = is_strict || self.is_one;
+        let mut space = Space { cell, lengths: [0.0; 3], low: [0.0; 3], holds_all };
+        let is_open = space.periodic() != PERIODIC;
+        if is_open {
+            let groups = if holds_all { &atoms[..] } else { &atoms[few..=few] };
+            let (around, is_finite) = bounds_along(cell, groups);
+            if is_strict && !is_finite {
+                return Err(misplaced(None, atoms));
             }
-        };
+            (space.lengths, space.low) = (around.lengths(), around.corner());
+        }
         let n_atoms = atoms[0].len() + atoms[1].len();
         let grid = Grid::new(space, n_atoms, reach, fineness);
-        let holds_homes = match space {
-            Space::Periodic(_) => true,
-            Space::Open { holds_all, .. } => {
-                (holds_all || homes == few) && !grid.is_exceeded_by(lengths)
-            }
-        };
+        let holds_homes =
+            !is_open || (holds_all || homes == few) && !grid.is_exceeded_by(space.lengths);
         let is_shared = grid.repeats() || !holds_homes;
         let order = if self.is_one { &[0][..] } else { &[few, 1 - few] };
         for (at, &group) in order.iter().enumerate() {
@@ -343,6 +328,27 @@ pub struct Limits {
     pub sure: f32,
     /// A pair is certainly not within the distance beyond this.
     pub possible: f32,
+}
+
+/// Returns a box around the finite positions of atoms along the directions of a grid, and whether all are finite.
+fn bounds_along(cell: Option<&Cell>, groups: &[Atoms<'_>]) -> (Bounds<f64>, bool) {
+    let points =
+        groups.iter().flat_map(|group| group.indices().map(|atom| group.positions[atom as usize]));
+    let mut is_finite = true;
+    let finite = points.filter(|point| {
+        let is_known = point.iter().all(|x| x.is_finite());
+        is_finite &= is_known;
+        is_known
+    });
+    let bounds = match cell {
+        None => Bounds::around(finite).into(),
+        Some(_) => {
+            let directions = directions(cell);
+            let along = |point: [f32; 3]| directions.map(|v| dot(v, point.map(f64::from)));
+            Bounds::around(finite.map(along))
+        }
+    };
+    (bounds, is_finite)
 }
 
 /// Returns the first atom of the first group that has no place.

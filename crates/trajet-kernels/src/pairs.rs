@@ -204,7 +204,7 @@ impl PairCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::tests::cells;
+    use crate::cell::tests::{cells, cells_with_boundaries};
     use crate::reference;
     use proptest::prelude::*;
 
@@ -263,6 +263,30 @@ mod tests {
     }
 
     // The reference compares all pairs.
+    proptest! {
+        #[test]
+        fn counts_in_cells_with_any_boundaries_equal_the_double_loop(
+            cell in cells_with_boundaries(),
+            a in positions(0..40),
+            b in positions(0..40),
+            longest in 0.1..80.0f64,
+        ) {
+            let bins = Bins::new(20, (0.0, longest)).unwrap();
+            let counts = counted(InstructionSet::default(), &cell, Groups::Two(&a, &b), None, &bins);
+            let mut distances = Vec::new();
+            for p in a.as_chunks::<3>().0 {
+                for q in b.as_chunks::<3>().0 {
+                    let (p, q) = (p.map(f64::from), q.map(f64::from));
+                    distances.push(reference::distance_squared_in(&cell, p, q).sqrt());
+                }
+            }
+            let is_near_an_edge =
+                |d: &f64| bins.edges().iter().any(|edge| (d - edge).abs() < 1e-6 * (1.0 + d));
+            prop_assume!(!distances.iter().any(is_near_an_edge));
+            prop_assert_eq!(counts, reference::histogram(&distances, bins.edges()));
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
         #[test]

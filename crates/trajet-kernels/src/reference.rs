@@ -3,6 +3,7 @@
 pub mod interactions;
 pub mod periodic;
 
+use crate::cell::{Cell, PERIODIC};
 use crate::eigen::jacobi;
 use crate::hydrogen_bonds::AngleLimit;
 
@@ -105,6 +106,53 @@ fn nearest(vectors: &[Vector; 3], difference: Vector) -> Vector {
     shortest
 }
 
+/// Returns the squared distance (Å²) of the minimum image of two positions in a cell that is periodic along some of its
+/// vectors. Turns the lattice of these into the standard orientation, with vectors of the other directions at right
+/// angles to it that are longer than any distance.
+///
+/// # Panics
+/// If two periodic vectors are parallel.
+pub fn distance_squared_along(
+    vectors: &[Vector; 3],
+    periodic: [bool; 3],
+    a: Vector,
+    b: Vector,
+) -> f64 {
+    let difference = [0, 1, 2].map(|k| a[k] - b[k]);
+    let mut axes = Vec::<Vector>::new();
+    let mut rows = [[0.0; 3]; 3];
+    let rest_of = |axes: &[Vector], v: Vector| {
+        // Twice, so that rounding leaves nothing along the axes.
+        [0, 1].iter().flat_map(|_| axes).fold(v, |rest, &axis| {
+            let along = dot(rest, axis);
+            [0, 1, 2].map(|k| rest[k] - along * axis[k])
+        })
+    };
+    for (vector, _) in vectors.iter().zip(periodic).filter(|&(_, is_periodic)| is_periodic) {
+        let rest = rest_of(&axes, *vector);
+        axes.push(unit_of_nonzero(rest));
+        let row = axes.len() - 1;
+        axes.iter().enumerate().for_each(|(k, &axis)| rows[row][k] = dot(*vector, axis));
+    }
+    while axes.len() < 3 {
+        let rests = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|v| rest_of(&axes, v));
+        let longest = rests.into_iter().max_by(|a, b| dot(*a, *a).total_cmp(&dot(*b, *b)));
+        axes.push(unit_of_nonzero(longest.expect("three vectors")));
+        rows[axes.len() - 1][axes.len() - 1] = 1.0 + 4.0 * dot(difference, difference).sqrt();
+    }
+    distance_squared(&rows, [0, 1, 2].map(|k| dot(difference, axes[k])), [0.0; 3])
+}
+
+/// Returns the squared distance (Å²) of the minimum image of two positions in any cell.
+pub fn distance_squared_in(cell: &Cell, a: Vector, b: Vector) -> f64 {
+    let (vectors, periodic) = (cell.vectors(), cell.periodic());
+    let [[_, ay, az], [_, _, bz], _] = *vectors;
+    match periodic == PERIODIC && [ay, az, bz] == [0.0; 3] {
+        true => distance_squared(vectors, a, b),
+        false => distance_squared_along(vectors, periodic, a, b),
+    }
+}
+
 /// Returns the squared distance from a search over up to `n` shifts along each vector, whether or not that is enough.
 pub fn distance_squared_within(vectors: &[Vector; 3], a: Vector, b: Vector, n: i32) -> f64 {
     let mut shortest = f64::INFINITY;
@@ -151,11 +199,11 @@ pub fn histogram(values: &[f64], edges: &[f64]) -> Vec<u64> {
 }
 
 /// Returns the distances (Å) of every position of `a` to every one of `b`.
-pub fn distances(vectors: Option<&[Vector; 3]>, a: &[f32], b: &[f32]) -> Vec<f64> {
+pub fn distances(cell: Option<&Cell>, a: &[f32], b: &[f32]) -> Vec<f64> {
     let (a, b) = (points(a), points(b));
     let between = |p: Vector, q: Vector| {
         let d = [0, 1, 2].map(|k| q[k] - p[k]);
-        vectors.map_or(dot(d, d), |vectors| distance_squared(vectors, p, q)).sqrt()
+        cell.map_or(dot(d, d), |cell| distance_squared_in(cell, p, q)).sqrt()
     };
     a.iter().flat_map(|&p| b.iter().map(move |&q| between(p, q))).collect()
 }

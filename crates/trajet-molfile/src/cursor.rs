@@ -131,8 +131,7 @@ impl Cursor {
         self.meta.clear();
         let here = self.next..self.next + 1;
         self.chain.read_into(&request, here, &mut self.scratch, out, &mut self.meta)?;
-        let FrameMeta { times, steps, cells, turned, .. } = &self.meta;
-        Ok(FrameInfo { time: times[0], step: steps[0], cell: cells[0], turned: turned[0] })
+        Ok(self.meta.last())
     }
 }
 

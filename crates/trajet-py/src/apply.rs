@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use trajet_engine::cells::CellUse;
 use trajet_engine::updating::Updating;
-use trajet_engine::{Analysis, AnalysisError, Array, ArraySpec, Finished, FrameArrays, Pass};
+use trajet_engine::{
+    Analysis, AnalysisError, Array, ArraySpec, Finished, FrameArrays, FrameError, Pass,
+};
 use trajet_files::Error;
-use trajet_formats::{AtomList, Atoms, Block, Numbers};
+use trajet_formats::{AtomList, Atoms, Block, FrameMeta, Numbers, PERIODIC};
 use trajet_topology::select::UpdatingSelection;
 
 use crate::aligned::Aligned1;
@@ -179,6 +181,17 @@ impl Applied {
         Ok(named)
     }
 
+    /// Checks that lengths and angles are all that a function that gets cells needs for nearest images.
+    fn check_cells(&self, block: &Block) -> Result<(), FrameError> {
+        let FrameMeta { frames, cells, periodic, .. } = &block.meta;
+        let is_open = |&i: &usize| periodic[i] != PERIODIC && !cells[i][0].is_nan();
+        let has_cells = self.apply.cells || self.apply.by_name.iter().any(|name| name == "cell");
+        let open = (0..block.n_frames()).find(is_open).filter(|_| has_cells);
+        let why = "its cell is not periodic in all directions, which lengths and angles cannot express: leave \
+                   out cells=True and the parameter cell of the function";
+        open.map_or(Ok(()), |i| Err(FrameError { frame: frames[i], why: why.to_owned() }))
+    }
+
     /// Number of values that the function returns for a frame.
     fn width(&self) -> usize {
         self.apply.shape.iter().product()
@@ -237,6 +250,7 @@ impl Analysis for Applied {
         out: &mut FrameArrays<'_>,
         state: &mut Numbers<f64>,
     ) -> Result<(), AnalysisError> {
+        self.check_cells(block)?;
         let n = block.n_frames();
         let stretches: Vec<_> = match self.apply.by_frame {
             true => (0..n).map(|i| i..i + 1).collect(),

@@ -5,7 +5,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_files::{Error, Frames, Meter};
-use trajet_formats::{Atoms, FrameMeta, memory};
+use trajet_formats::{Atoms, FrameMeta, Periodic, memory};
+use trajet_kernels::cell::Cell;
 
 use crate::aligned::{Aligned1, Aligned2};
 use crate::error::from_io;
@@ -100,10 +101,31 @@ pub(crate) fn boxes<'py>(
     PyArray1::from_vec(py, rows).reshape([vectors.len(), 9]).map(Some)
 }
 
-/// Returns box vectors from an array `(3, 3)`; `None` for another shape.
-pub(crate) fn box_vectors(vectors: &Aligned2<'_, f64>) -> Option<[[f64; 3]; 3]> {
+/// Returns the boundaries of frames as an array of shape `(n_frames, 3)`, of which frames without a cell have none that is
+/// periodic.
+pub(crate) fn boundaries<'py>(
+    py: Python<'py>,
+    meta: &FrameMeta,
+) -> PyResult<Bound<'py, PyArray2<bool>>> {
+    let frames = meta.periodic.iter().zip(&meta.cells);
+    let flags: Vec<bool> = frames.flat_map(|(flags, cell)| boundaries_of(*flags, cell)).collect();
+    array(py, &flags)?.reshape([meta.periodic.len(), 3])
+}
+
+/// Returns the boundaries of a cell: none is periodic without one.
+pub(crate) fn boundaries_of(periodic: Periodic, cell: &[f64; 6]) -> Periodic {
+    if cell.iter().all(|number| number.is_nan()) { [false; 3] } else { periodic }
+}
+
+/// Box vectors, `(3, 3)`, Å, row by row, and whether the box is periodic along each.
+pub(crate) type PyBox<'py> = (Aligned2<'py, f64>, Periodic);
+
+/// Returns the cell of a box; `None` without a volume, and for arrays of another shape.
+pub(crate) fn cell_of_box((vectors, periodic): &PyBox<'_>) -> Option<Cell> {
     let rows = vectors.as_array();
-    (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|axis| rows[[row, axis]])))
+    let vectors =
+        (rows.dim() == (3, 3)).then(|| [0, 1, 2].map(|row| [0, 1, 2].map(|at| rows[[row, at]])));
+    Cell::of_box(vectors?, *periodic)
 }
 
 /// Returns the numbers of an array, which must have `len` of them.
@@ -125,11 +147,13 @@ pub(crate) fn frames_dict<'py>(
     meter: &Meter,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    let periodic = boundaries(py, &meta)?;
     dict.set_item("times", PyArray1::from_vec(py, meta.times))?;
     dict.set_item("steps", PyArray1::from_vec(py, meta.steps))?;
     dict.set_item("cells", cells(py, &meta.cells)?)?;
     // Cells do not determine the orientation of box vectors, nor their last bits.
     dict.set_item("vectors", boxes(py, &meta.turned)?)?;
+    dict.set_item("periodic", periodic)?;
     dict.set_item("counts", counts(py, meter)?)?;
     Ok(dict)
 }

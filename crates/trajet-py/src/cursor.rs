@@ -12,14 +12,20 @@ use trajet_files::{Error, FrameFields};
 use trajet_formats::Field;
 
 use crate::aligned::Aligned1;
-use crate::arrays::atoms;
+use crate::arrays::{atoms, boundaries_of};
 use crate::error::from_io;
 use crate::reader::Reader;
 use crate::report::counts;
 
-/// Time, step, cell, box vectors of a rotated box, and which of positions, velocities and forces the frame has.
-type PyFrame<'py> =
-    (f64, i64, Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>, (bool, bool, bool));
+/// Time, step, cell, box vectors of a rotated box, boundaries, and which of positions, velocities and forces the frame has.
+type PyFrame<'py> = (
+    f64,
+    i64,
+    Bound<'py, PyArray1<f64>>,
+    Option<Bound<'py, PyArray1<f64>>>,
+    Bound<'py, PyArray1<bool>>,
+    (bool, bool, bool),
+);
 
 /// Reads one frame at a time. See `_trajet.pyi`.
 #[pyclass(frozen, module = "trajet._trajet", name = "Cursor")]
@@ -87,6 +93,7 @@ impl PyCursor {
             info.step,
             PyArray1::from_slice(py, &info.cell),
             vectors.map(|vectors| PyArray1::from_slice(py, &vectors)),
+            PyArray1::from_slice(py, &boundaries_of(info.periodic, &info.cell)),
             present.into(),
         ))
     }

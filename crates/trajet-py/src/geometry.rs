@@ -4,36 +4,33 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use trajet_formats::memory;
-use trajet_kernels::cell::Cell;
 use trajet_kernels::contacts::ContactFinder;
 use trajet_kernels::exclusion::Excluded;
 use trajet_kernels::pairs::Groups;
 
 use crate::aligned::Aligned2;
-use crate::arrays;
+use crate::arrays::{self, PyBox};
 use crate::error::from_io;
 
-/// Returns the length of the shortest lattice vector of a box (`(3, 3)`, Å, row by row); None without volume.
+/// Returns the length of the shortest lattice vector of a box (Å); None without volume.
 #[pyfunction]
-pub(crate) fn shortest_lattice_vector(vectors: Aligned2<'_, f64>) -> Option<f64> {
-    Cell::of_vectors(arrays::box_vectors(&vectors)?).map(|cell| cell.shortest_vector())
+pub(crate) fn shortest_lattice_vector(r#box: PyBox<'_>) -> Option<f64> {
+    arrays::cell_of_box(&r#box).map(|cell| cell.shortest_vector())
 }
 
-/// Returns the distances of pairs of positions (`(n, 3)`, Å), of nearest images if box vectors (`(3, 3)`, Å, row by
-/// row) are given. NaN positions have NaN distances, and a box without volume is ignored.
+/// Returns the distances of pairs of positions (`(n, 3)`, Å), of nearest images if a box is given. NaN positions have NaN distances, and a box without volume is ignored.
 #[pyfunction]
 pub(crate) fn pair_distances<'py>(
     py: Python<'py>,
     one: Aligned2<'_, f32>,
     other: Aligned2<'_, f32>,
-    vectors: Option<Aligned2<'_, f64>>,
+    r#box: Option<PyBox<'_>>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (one, other) = (one.as_array(), other.as_array());
     if one.ncols() != 3 || one.dim() != other.dim() {
         return Err(PyValueError::new_err("positions must have the same shape (n, 3)"));
     }
-    let cell =
-        vectors.and_then(|vectors| Cell::of_structure(None, Some(arrays::box_vectors(&vectors)?)));
+    let cell = r#box.as_ref().and_then(arrays::cell_of_box);
     let point =
         |row: numpy::ndarray::ArrayView1<'_, f32>| [0, 1, 2].map(|axis| f64::from(row[axis]));
     let distances: Vec<f64> = one
@@ -52,7 +49,7 @@ pub(crate) fn pair_distances<'py>(
     Ok(PyArray1::from_vec(py, distances))
 }
 
-/// Returns the pairs of positions (`(n, 3)`, Å) within a cut-off (Å), of nearest images if box vectors are given: an
+/// Returns the pairs of positions (`(n, 3)`, Å) within a cut-off (Å), of nearest images if a box is given: an
 /// array of shape `(n_pairs, 2)` with the index in `one` and the index in `other`. Without `other`, pairs within `one`,
 /// once each.
 ///
@@ -63,11 +60,10 @@ pub(crate) fn contact_pairs<'py>(
     py: Python<'py>,
     one: Aligned2<'_, f32>,
     other: Option<Aligned2<'_, f32>>,
-    vectors: Option<Aligned2<'_, f64>>,
+    r#box: Option<PyBox<'_>>,
     cutoff: f64,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let cell =
-        vectors.and_then(|vectors| Cell::of_structure(None, Some(arrays::box_vectors(&vectors)?)));
+    let cell = r#box.as_ref().and_then(arrays::cell_of_box);
     let shapes_fit = one.as_array().ncols() == 3
         && other.as_ref().is_none_or(|other| other.as_array().ncols() == 3);
     if !shapes_fit {

@@ -12,7 +12,7 @@ use trajet_formats::h5md::{
     TimeAndBoxUnits,
 };
 use trajet_formats::messages::of_text;
-use trajet_formats::{cell_from_vectors, turned_vectors};
+use trajet_formats::{PERIODIC, cell_from_vectors, turned_vectors};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::arrays::{boxes, cells};
@@ -91,7 +91,10 @@ impl PyDescription<'_> {
         let boxes = self.boxes.as_array();
         let boxes = match boxes.ncols() {
             6 => Boxes::Cells(rows(&boxes)),
-            9 => Boxes::Vectors(rows(&boxes)),
+            9 => match self.own.as_ref().map_or(PERIODIC, |own| own.periodic) {
+                PERIODIC => Boxes::Vectors(rows(&boxes)),
+                periodic => Boxes::WithBoundaries(periodic, rows(&boxes)),
+            },
             n => return Err(PyValueError::new_err(format!("a box has {n} numbers, not 6 or 9"))),
         };
         let series =

@@ -16,7 +16,7 @@ use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses, memory};
 use trajet_transforms::JumpNeeds;
 
 use crate::aligned::Aligned1;
-use crate::arrays::{PyFrames, array, atoms, boxes, cells, frames_dict, slice_of};
+use crate::arrays::{PyFrames, array, atoms, boundaries, boxes, cells, frames_dict, slice_of};
 use crate::control::{FRAMES_BETWEEN_SIGNALS, FromPython, available_threads};
 use crate::error::from_io;
 use crate::formats::checked_format_options;
@@ -565,13 +565,14 @@ pub(crate) struct Parts {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// Times, steps, frame numbers, cells, and vectors of rotated boxes.
+/// Times, steps, frame numbers, cells, vectors of rotated boxes, and boundaries.
 type Meta<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray2<f64>>,
     Option<Bound<'py, PyArray2<f64>>>,
+    Bound<'py, PyArray2<bool>>,
 );
 
 #[pymethods]
@@ -594,6 +595,7 @@ impl Parts {
         let mut meta = self.reader.get().fill(py, &request, begin..end, &mut scratches, out)?;
         *lock(&self.scratches) = scratches;
         self.reader.get().add_known_boxes(&mut meta);
+        let periodic = boundaries(py, &meta)?;
         let numbers = meta.frames.into_iter().map(|frame| frame as i64).collect();
         Ok((
             PyArray1::from_vec(py, meta.times),
@@ -601,6 +603,7 @@ impl Parts {
             PyArray1::from_vec(py, numbers),
             cells(py, &meta.cells)?,
             boxes(py, &meta.turned)?,
+            periodic,
         ))
     }
 

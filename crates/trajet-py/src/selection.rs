@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use trajet_kernels::cell::Cell;
+use trajet_kernels::cell::{Cell, PERIODIC, Periodic};
 use trajet_topology::select::{
     Coordinates, Groups, PreparedSelection, Problem, SelectError, Selection, UpdatingSelection,
 };
@@ -89,11 +89,11 @@ impl SelectionText {
     }
 
     /// Returns the indices of the selected atoms in ascending order. `positions` has shape (n_atoms, 3), in Å; `r#box`
-    /// the box vectors as rows, in Å, or None without periodic boundaries. `among` has the indices of the atoms to select
+    /// the box vectors as rows, in Å, or None without periodic boundaries; `periodic` states along which it is. `among` has the indices of the atoms to select
     /// among, which are those that have positions; None for all.
     ///
     /// Raises SelectionError if the topology or the positions lack something.
-    #[pyo3(signature = (topology, positions = None, r#box = None, among = None))]
+    #[pyo3(signature = (topology, positions = None, r#box = None, among = None, periodic = PERIODIC))]
     fn select<'py>(
         &self,
         py: Python<'py>,
@@ -101,9 +101,10 @@ impl SelectionText {
         positions: Option<Aligned2<'py, f32>>,
         r#box: Option<[[f64; 3]; 3]>,
         among: Option<Aligned1<'py, i64>>,
+        periodic: Periodic,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let coordinates = positions.as_ref().map(rows).transpose()?;
-        let cell = match r#box.map(Cell::of_vectors) {
+        let cell = match r#box.map(|vectors| Cell::of_box(vectors, periodic)) {
             Some(None) => {
                 return Err(raised(py, "SelectionError", "the box vectors span no volume".into()));
             }
@@ -203,23 +204,24 @@ impl PyUpdatingSelection {
 
     /// Returns the indices of the atoms that are selected in a frame, ascending. `positions` has shape (n_atoms, 3), in
     /// Å; `cell` the lengths in Å and the angles in degrees, NaN without a cell, and `vectors` the box vectors row by
-    /// row if the box is turned, or NaN.
+    /// row if the box is turned, or NaN. `periodic` states along which vectors the box is periodic.
     ///
     /// Raises SelectionError.
-    #[pyo3(signature = (positions, cell, vectors = None))]
+    #[pyo3(signature = (positions, cell, vectors = None, periodic = PERIODIC))]
     fn select<'py>(
         &self,
         py: Python<'py>,
         positions: Aligned2<'py, f32>,
         cell: [f64; 6],
         vectors: Option<[f64; 9]>,
+        periodic: Periodic,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let rows = rows(&positions)?;
         if rows.len() != self.inner.atoms().len() {
             return Err(PyValueError::new_err("there must be a position for each of the atoms"));
         }
         let turned = vectors.filter(|vectors| !vectors[0].is_nan());
-        let cell = Cell::of_frame(cell, turned)
+        let cell = Cell::of_frame(cell, turned, periodic)
             .map_err(|error| raised(py, "SelectionError", error.to_string()))?;
         let selected = py.detach(|| self.inner.select(rows, cell.as_ref(), &mut Vec::new()));
         indices(py, selected)
@@ -254,7 +256,7 @@ pub(crate) fn select_atoms<'py>(
     r#box: Option<[[f64; 3]; 3]>,
     groups: Option<BTreeMap<String, Aligned1<'py, i64>>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    SelectionText::new(py, text, groups)?.select(py, topology, positions, r#box, None)
+    SelectionText::new(py, text, groups)?.select(py, topology, positions, r#box, None, PERIODIC)
 }
 
 /// Returns positions as rows.

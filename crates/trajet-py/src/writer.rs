@@ -8,7 +8,7 @@ use numpy::ndarray::ArrayView1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use trajet_convert::{GivenFrame, Writer};
-use trajet_formats::{Raw, Snapshot, memory, trr};
+use trajet_formats::{PERIODIC, Raw, Snapshot, memory, trr};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::convert::{PyWriteOptions, format_of};
@@ -31,6 +31,7 @@ pub(crate) struct Frames<'py> {
     velocities: Option<Aligned3<'py, f32>>,
     forces: Option<Aligned3<'py, f32>>,
     vectors: Option<Aligned3<'py, f64>>,
+    periodic: Option<Aligned2<'py, bool>>,
 }
 
 /// Frames in the units of GROMACS; see `GromacsFrames` of `trajet.mdanalysis.block_writer`.
@@ -149,7 +150,8 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
     let fits = fields.iter().flatten().all(|field| is_like(field))
         && lengths == [n_frames; 3]
         && block.cells.shape()[1] == 6
-        && block.vectors.as_ref().is_none_or(|vectors| vectors.shape() == [n_frames, 3, 3]);
+        && block.vectors.as_ref().is_none_or(|vectors| vectors.shape() == [n_frames, 3, 3])
+        && block.periodic.as_ref().is_none_or(|periodic| periodic.shape() == [n_frames, 3]);
     if !fits {
         return Err(PyValueError::new_err("the arrays of a block have different lengths"));
     }
@@ -173,12 +175,17 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
             (0..9).for_each(|i| rows[i] = vectors[[k, i / 3, i % 3]] / 10.0);
             (!rows[0].is_nan()).then_some(rows)
         });
+        let periodic = block.periodic.as_ref().map_or(PERIODIC, |periodic| {
+            let periodic = periodic.as_array();
+            [0, 1, 2].map(|i| periodic[[k, i]])
+        });
         GivenFrame::Snapshot(Snapshot {
             n_atoms,
             time: times[k],
             step: steps[k],
             cell,
             vectors,
+            periodic,
             positions: rows(fields[0], k),
             velocities: rows(fields[1], k),
             forces: rows(fields[2], k),

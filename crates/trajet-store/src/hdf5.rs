@@ -105,7 +105,7 @@ impl Hdf5Job<'_> {
         };
         let stage = Stage { number: stage.number + 1, ..stage };
         let boxes = pair.compare(threads, &mut Staged { control, stage })?;
-        description.boxes = Boxes::Reported(boxes);
+        description.boxes = Boxes::of_reported(boxes);
         drop(pair);
         let pieces = pieces_of(to, &description, control)?;
         let size = pieces.iter().map(|piece| piece.size).sum();
@@ -256,12 +256,14 @@ impl Pair<'_> {
                     );
                 }
                 if field == Field::Positions {
-                    if !is_box(&was, self.made.known_box(at as u64)) {
+                    let made = self.made.known_box(at as u64);
+                    let is_same = was.cells[0][0].is_nan() || was.periodic == is.periodic;
+                    if !is_box(&was, made) || !is_same {
                         return Err(self.other(&format!(
                             "the box of frame {at} differs from the one that was divided"
                         )));
                     }
-                    boxes.push((was.cells[0], was.turned[0]));
+                    boxes.push((was.cells[0], was.turned[0], was.periodic[0]));
                     done.fetch_add(1, Ordering::Relaxed);
                 }
             }

@@ -171,7 +171,7 @@ impl PartitionedReader {
     fn with_index_data(&self, mut raw: Raw, frame: u64) -> Result<Raw, Error> {
         let (index, path) = (&self.file.index, self.file.source.path());
         if let Raw::H5md(found) = &mut raw
-            && let Some((cell, turned)) = index.reported_box(frame, path)?
+            && let Some((cell, turned, _)) = index.reported_box(frame, path)?
         {
             (found.time, found.step) = index.when(frame);
             found.cell = (!cell[0].is_nan()).then_some(cell);
@@ -292,21 +292,22 @@ impl reader::Reader for PartitionedReader {
             }
             if beside.is_none_or(|(was_exact, _)| is_exact && !was_exact) {
                 // A part in the format of the whole trajectory has the exact bits of its boxes.
-                let own = (is_exact && !lacks_boxes).then(|| (meta.cells[0], meta.turned[0]));
+                let reported = || (meta.cells[0], meta.turned[0], meta.periodic[0]);
+                let own = (is_exact && !lacks_boxes).then(reported);
                 let given = match own {
                     Some(own) => own,
                     None => {
                         let given = self.file.index.reported_box(frame, self.file.source.path())?;
                         assert!(given.is_some() || !lacks_boxes, "the index was looked at");
-                        given.unwrap_or((meta.cells[0], meta.turned[0]))
+                        given.unwrap_or_else(reported)
                     }
                 };
                 beside = Some((is_exact, given));
             }
         }
-        let (_, (cell, turned)) = beside.expect("at least one part is touched");
+        let (_, (cell, turned, periodic)) = beside.expect("at least one part is touched");
         scratch.keep_own(own);
-        Ok((FrameInfo { time, step, cell, turned }, costs.of_whole()))
+        Ok((FrameInfo { time, step, cell, turned, periodic }, costs.of_whole()))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

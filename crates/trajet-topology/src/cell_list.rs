@@ -145,7 +145,12 @@ mod tests {
             ([length.clone(), length.clone(), length], [angle.clone(), angle.clone(), angle])
                 .prop_map(|([a, b, c], [x, y, z])| Cell::new([a, b, c, x, y, z]))
                 .prop_filter("three vectors in a plane", Option::is_some);
-        prop_oneof![1 => Just(None), 4 => cell]
+        (prop_oneof![1 => Just(None), 8 => cell], any::<Option<[bool; 3]>>()).prop_map(
+            |(cell, periodic)| match periodic {
+                None => cell,
+                Some(periodic) => Cell::with_boundaries(*cell?.vectors(), periodic),
+            },
+        )
     }
 
     fn fraction() -> std::ops::Range<f64> {
@@ -160,7 +165,7 @@ mod tests {
     fn square(cell: Option<&Cell>, a: [f32; 3], b: [f32; 3]) -> f64 {
         let (a, b) = (a.map(f64::from), b.map(f64::from));
         match cell {
-            Some(cell) => reference::distance_squared(cell.vectors(), a, b),
+            Some(cell) => reference::distance_squared_in(cell, a, b),
             None => (0..3).map(|k| (a[k] - b[k]).powi(2)).sum(),
         }
     }

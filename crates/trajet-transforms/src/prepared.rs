@@ -11,7 +11,7 @@ use trajet_files::transform::{
 };
 use trajet_files::{Error, Frames};
 use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
-use trajet_kernels::cell::Cell;
+use trajet_kernels::cell::{Cell, PERIODIC};
 use trajet_kernels::periodic::{
     BondTrees, Groups, Shape, TurnedCell, Unplaced, WholeMemory, centre, cluster_groups,
     make_whole, translate, wrap_groups,
@@ -174,8 +174,7 @@ impl Prepared {
                         return Err("a centred atom has no position there (not a number): leave this frame out"
                             .to_owned());
                     }
-                    let [a, b, c] = cell.vectors();
-                    move_all([0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - at[k]), positions)?;
+                    move_all(to_middle(cell, at), positions)?;
                 }
                 (PreparedStep::Wrap { groups, weights, shape }, Some(cell)) => {
                     wrap(cell, *shape, groups, weights.as_deref(), positions)?;
@@ -345,7 +344,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
 /// # Errors
 /// A text that says that there is none, or that it has no volume.
 pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
-    let cell = Cell::of_frame(info.cell, info.turned)
+    let cell = Cell::of_frame(info.cell, info.turned, info.periodic)
         .map_err(|no_cell| format!("{no_cell}: leave this frame out"))?;
     cell.ok_or_else(|| {
         "has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
@@ -517,6 +516,17 @@ fn move_all(by: [f64; 3], positions: &mut [[f32; 3]]) -> Result<(), String> {
         Some(_) => Err("an atom would be moved to where single precision has no numbers: leave \
                         this frame out, or move by less"
             .to_owned()),
+    }
+}
+
+/// Returns the vector from a point to the middle of the cell; none along vectors that are not periodic.
+fn to_middle(cell: &Cell, from: [f64; 3]) -> [f64; 3] {
+    let [a, b, c] = cell.vectors();
+    let by = [0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - from[k]);
+    if cell.periodic() == PERIODIC {
+        by
+    } else {
+        cell.lattice_vector(cell.wrapping_coordinates(by))
     }
 }
 

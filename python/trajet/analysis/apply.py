@@ -77,7 +77,8 @@ def apply(
     cells
         Whether the function gets unit cells as its second argument: `(6,)` for a frame,
         `(n_frames, 6)` for a block; Å and degrees, NaN in frames without a cell. If False,
-        `warnings` say in how many frames molecules of a selection are broken over the box.
+        `warnings` say in how many frames molecules of a selection are broken over the box. If True,
+        a cell that is not periodic in all directions is an error, as these numbers do not say so.
     indices
         Whether the function gets the indices of the atoms in the topology, `(n_atoms,)`, int64, as
         its last argument; for one selection only.

@@ -155,7 +155,7 @@ def find_broken_molecules(
     if not selection.source.structure.is_known:
         return []
     # The height is NaN without a cell. In a small cell, images are as close as neighbours.
-    if not _shortest_height(box.cell) > 2 * _LONGEST:
+    if not _shortest_height(box) > 2 * _LONGEST:
         return []
     atoms = selection.topology_atoms
     pairs, limits = _neighbours(atoms)
@@ -197,7 +197,7 @@ def _first_apart(
     positions: NDArray[np.floating], pairs: NDArray[np.int64], limits: NDArray[np.float64], box: Box
 ) -> tuple[int, float, float] | None:
     """Return the number of the first pair that is apart, as runs find it, and its distances, Å."""
-    height = _shortest_height(box.cell)
+    height = _shortest_height(box)
     written = np.linalg.norm(np.diff(positions[pairs], axis=1)[:, 0], axis=1)
     far = np.flatnonzero(written > height / 2)
     if not far.size:
@@ -280,7 +280,7 @@ def _near(
     limits
         `(n,)`, float64, the largest distance at which a pair is compared, Å.
     """
-    height = _shortest_height(box.cell)
+    height = _shortest_height(box)
     if not (height > 2 * _FURTHEST and np.isfinite(positions).all()):
         return np.zeros((0, 2), np.int64), np.zeros(0)
     pairs, nearest = _closest(positions, chains, box)
@@ -355,7 +355,7 @@ def _closest(
     positions: NDArray[np.float32], chains: NDArray[np.int64], box: Box
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the closest pairs of atoms of touching chains, and their nearest distances, Å."""
-    close = _trajet.contact_pairs(positions, None, box.vectors, _TOUCHING)
+    close = _trajet.contact_pairs(positions, None, box.lattice, _TOUCHING)
     close = close[chains[close[:, 0]] != chains[close[:, 1]]]
     one, other = np.moveaxis(positions[close], 1, 0)
     written = np.linalg.norm(np.subtract(other, one, dtype=np.float64), axis=1)
@@ -403,9 +403,11 @@ def _neighbours(atoms: Atoms) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.concatenate(pairs), np.concatenate(limits)
 
 
-def _shortest_height(cell: NDArray[np.float64]) -> float:
-    """Return the least distance of opposite faces of a cell, Å; NaN if there is no cell."""
+def _shortest_height(box: Box) -> float:
+    """Return the least distance of opposite faces in periodic directions, Å; NaN without any."""
+    cell = box.cell
     cosines, sines = np.cos(np.radians(cell[3:])), np.sin(np.radians(cell[3:]))
     with np.errstate(invalid="ignore", divide="ignore"):
         volume = np.sqrt(1 - (cosines**2).sum() + 2 * cosines.prod())
-        return float((cell[:3] * volume / sines).min())
+        heights = (cell[:3] * volume / sines)[box.periodic]
+    return float(heights.min()) if len(heights) else float("nan")

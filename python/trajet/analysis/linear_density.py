@@ -11,7 +11,7 @@ from trajet.analysis.atom_groups import Selections, main_selections
 from trajet.analysis.block_errors import block_errors, with_errors
 from trajet.analysis.job import Steps, analysis
 from trajet.analysis.runner import RunOptions, RunRequest
-from trajet.messages import Message
+from trajet.messages import Code, Message
 from trajet.result import LinearDensity
 from trajet.result.axes import bins as bins_axis
 from trajet.result.axes import named
@@ -67,7 +67,8 @@ def linear_density(
     SelectionError
         If masses or charges are requested and missing.
     AnalysisError
-        If a frame has no unit cell, or an atom has no position.
+        If a frame has no unit cell, or an atom has no position; if the cell is not periodic along
+        another axis, or an atom is outside of a cell that is not periodic along this axis.
     ValueError
         If axis, quantity or bins are none of those above.
 
@@ -76,7 +77,9 @@ def linear_density(
     Atoms are wrapped into the cell of their frame, and each frame contributes the density in slices
     of its own cell: `position` are the centres of slices of the mean height of the cell. To have a
     membrane in the middle, centre it first: `traj.center(...)` before the selection. In a triclinic
-    cell, `position` is measured at right angles to the other two box vectors.
+    cell, `position` is measured at right angles to the other two box vectors. If the cell is not
+    periodic along the axis, slices divide the length that the file gives it, and nothing is
+    wrapped; a note says so.
 
     `gmx density` does the same with slices of rectangular boxes (1 kg/m³ is 0.001 g/cm³).
     MDAnalysis' `LinearDensity` takes the cell of the first frame for all frames.
@@ -111,6 +114,14 @@ def linear_density(
     if outcome.number("n_tilted"):
         direction = (
             f"the normal of the {'-'.join('abc'.replace('abc'['xyz'.index(axis)], ''))} face"
+        )
+    if n_open := int(outcome.number("n_open")):
+        messages.append(
+            Message(
+                Code.OPEN_BOUNDARY,
+                f"in {n_open} of {int(n_frames)} frames the cell is not periodic along {axis}:"
+                " slices divide the length that the file gives it",
+            )
         )
     units, factor = UNITS[quantity]
     with np.errstate(invalid="ignore"):

@@ -275,10 +275,10 @@ class _NativePairs:
         groups = [] if self.others is None else [self.others]
         found = reference_positions(self.reference, main, groups, self.messages, chosen)
         box = found[0].box if self.pbc and found[0].box.exists else None
-        vectors = None if box is None else box.vectors
+        lattice = None if box is None else box.lattice
         positions = [np.ascontiguousarray(each.positions, np.float32) for each in found]
         second_group = None if self.others is None else positions[1]
-        pairs = _trajet.contact_pairs(positions[0], second_group, vectors, cutoff)
+        pairs = _trajet.contact_pairs(positions[0], second_group, lattice, cutoff)
         others = self.others or main
         within = pairs[main.columns[pairs[:, 0]] != others.columns[pairs[:, 1]]]
         pairs = pairs[_counted(main, others, pairs, self.heavy_only, self.exclude_neighbors)]
@@ -295,7 +295,7 @@ class _NativePairs:
             )
         first, second = pairs.T
         self.pairs = pairs
-        self.distances = _trajet.pair_distances(positions[0][first], positions[-1][second], vectors)
+        self.distances = _trajet.pair_distances(positions[0][first], positions[-1][second], lattice)
         if box is not None:
             _check_half(box, cutoff, found[0].where)
         else:
@@ -371,7 +371,8 @@ def _check_half(box: Box, distance: float, where: str) -> None:
     AnalysisError
         If it is longer.
     """
-    shortest = _trajet.shortest_lattice_vector(box.vectors)
+    lattice = box.lattice
+    shortest = None if lattice is None else _trajet.shortest_lattice_vector(lattice)
     if shortest is None:
         return
     half = shortest / 2

@@ -33,7 +33,8 @@ def _check(range: tuple[float, float]) -> None:
 
 @analysis(
     check=_check,
-    notes="Every frame needs a unit cell of any shape. Distances are those of nearest images.",
+    notes="Every frame needs a unit cell of any shape, periodic in all directions. Distances are"
+    " those of nearest images.",
     examples=r"""
     trajet rdf water.gro water.xtc --select "name OW" --plot rdf.png
     trajet rdf top.gro run.xtc --select "resname NA" --other "name OW" --range 0 10 -o rdf.csv
@@ -79,7 +80,8 @@ def rdf(
     SelectionError
         If a selection matches no atom, or no pair of different atoms is left.
     AnalysisError
-        If a frame has no unit cell, or an atom has no position.
+        If a frame has no unit cell, or one that is not periodic in all directions, by the volume of
+        which g is normalised; or if an atom has no position.
     ValueError
         If the bins have no width, or the blocks do not divide the groups.
 

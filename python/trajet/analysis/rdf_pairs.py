@@ -32,7 +32,8 @@ def _check(range: tuple[float, float]) -> None:
 
 @analysis(
     check=_check,
-    notes="Every frame needs a unit cell of any shape. Distances are those of nearest images.",
+    notes="Every frame needs a unit cell of any shape, periodic in all directions. Distances are"
+    " those of nearest images.",
     examples=r"""
     trajet rdf-pairs top.tpr run.xtc --pairs "name OW" "name OW" --pairs "name OW" "name HW1 HW2" \
         --exclude molecule --plot rdf.png
@@ -81,7 +82,8 @@ def rdf_pairs(
         If a selection matches no atom, no pair of different sites is left, masses or molecules are
         requested and missing, or a site has atoms of several groups that `exclude` names.
     AnalysisError
-        If a frame has no unit cell, or an atom has no position.
+        If a frame has no unit cell, or one that is not periodic in all directions, by the volume of
+        which g is normalised; or if an atom has no position.
     ValueError
         If the bins have no width, `by` or `exclude` are none of those above, or `exclude` is finer
         than `by`.

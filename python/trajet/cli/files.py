@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trajet import output
 from trajet._trajet import FormatError, OutputError, TrajetError
 from trajet.advise import in_bytes
+from trajet.box import Box
 from trajet.cli import options, topologies
 from trajet.cli.command import command
 from trajet.cli.open_options import REMOTE, open_files, open_with_progress, opening
@@ -104,6 +105,8 @@ class _FileFacts(_Clock):
     atoms: int
     frames: int
     cell: list[float] | str | None
+    # Along a, b and c.
+    periodic: list[bool]
     size: int
     bytes_per_frame: float
     truncated_tail: int
@@ -253,7 +256,7 @@ def _facts(opened: Trajectory) -> _FileFacts:
     """Return facts on the frames of a file."""
     reader = opened.source.reader
     first = opened.source.index.indices_of(np.zeros(1, np.int64))
-    cell = opened.read(frames=[0], atoms=first).cells[0]
+    block = opened.read(frames=[0], atoms=first)
     size = reader.size if opened.dataset is None else opened.dataset.size
     if opened.dataset is not None:
         index = "kept by the store"
@@ -272,7 +275,8 @@ def _facts(opened: Trajectory) -> _FileFacts:
         "atoms": opened.n_atoms,
         "frames": opened.n_frames,
         **_clock(opened),
-        "cell": _stored_cell(cell),
+        "cell": _stored_cell(block.cells[0]),
+        "periodic": Box.of(block).periodic.tolist(),
         "size": size,
         "bytes_per_frame": (size - reader.truncated_tail) / opened.n_frames,
         "truncated_tail": reader.truncated_tail,
@@ -305,7 +309,7 @@ def _lines(found: _FileFacts | _JointFacts) -> Iterator[tuple[str, str]]:
     yield "time", f"{in_digits(first)} to {in_digits(last)} ps"
     yield "time step", found["time_step"]
     if "cell" in found:
-        yield "cell", _cell(found["cell"])
+        yield "cell", _cell(found["cell"], found["periodic"])
     yield "size", f"{found['size']} bytes ({in_bytes(found['size'])})"
     if "index" in found:
         yield "bytes a frame", f"{found['bytes_per_frame']:.1f}"
@@ -323,12 +327,14 @@ def _stored_cell(cell: NDArray[np.float64]) -> list[float] | str | None:
     return "never written in frame 0" if np.isnan(cell).any() else cell.tolist()
 
 
-def _cell(cell: list[float] | str | None) -> str:
+def _cell(cell: list[float] | str | None, periodic: list[bool]) -> str:
     """Return a text on the cell of frame 0."""
     if cell is None or isinstance(cell, str):
         return cell or "none"
     a, b, c, *angles = map(in_digits, cell)
-    return f"{a} x {b} x {c} Å, {' '.join(angles)} degrees (frame 0)"
+    open_vectors = [name for name, is_so in zip("abc", periodic, strict=True) if not is_so]
+    boundaries = f", not periodic along {' and '.join(open_vectors)}" * bool(open_vectors)
+    return f"{a} x {b} x {c} Å, {' '.join(angles)} degrees{boundaries} (frame 0)"
 
 
 def _time_step(opened: Trajectory) -> str:

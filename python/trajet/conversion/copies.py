@@ -62,10 +62,6 @@ if TYPE_CHECKING:
 
 # Frames that are read in turn to find one with a cell.
 _FRAMES_AT_ONCE = 256
-_TURNED = (
-    "a box that is turned: its first vector is not along x, or its second not in the plane of x"
-    " and y"
-)
 
 
 @dataclass(frozen=True)
@@ -197,9 +193,9 @@ def convert(
     first: Block | None = None
     if topology is not None and len(chosen := frame_numbers(numbers)):
         first = selection.read_uncounted(int(chosen[0]), chosen)
-        if Box.of(first).is_turned and not allow_loss:
+        if (held := Box.of(first).reason_not_held) is not None and not allow_loss:
             raise OutputError(
-                f"{topology}: frame {chosen[0]}: a structure cannot hold {_TURNED}; without it,"
+                f"{topology}: frame {chosen[0]}: a structure cannot hold {held}; without it,"
                 " nearest images of its atoms would be wrong: write no structure, or drop"
                 " the box with allow_loss=True"
             )
@@ -211,8 +207,8 @@ def convert(
             write_structure(
                 own, selection.topology_atoms, first.positions[0], box, lambda: trajectory.universe
             )
-        if box.is_turned:
-            left = f"{topology}: left out, as a structure cannot hold it: {_TURNED}"
+        if (held := box.reason_not_held) is not None:
+            left = f"{topology}: left out, as a structure cannot hold it: {held}"
             done = replace(done, messages=(*done.messages, left_out(left)))
     emit(done.messages, leave_out=OF_OPENING)
     return done

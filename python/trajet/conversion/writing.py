@@ -225,7 +225,7 @@ class _FrameInputs:
             block = replace(block, steps=self.steps[here])
         if self.cells is not None:
             own = np.tile(self.cells, (n, 1)) if self.cells.ndim == 1 else self.cells[here]
-            block = replace(block, cells=own, vectors=None)
+            block = replace(block, cells=own, vectors=None, periodic=None)
         return block
 
     def check(self, n_frames: int) -> None:
@@ -333,11 +333,18 @@ def _checked(path: Path, block: Block, begin: int) -> Block:
                 f"{path}: frame {begin}: {name} of its block have the shape"
                 f" {np.shape(getattr(block, name))}, not {shape} as its positions"
             )
+    periodic = block.periodic
+    if periodic is not None and np.shape(periodic) != (n, 3):
+        raise ValueError(
+            f"{path}: frame {begin}: periodic of its block has the shape {np.shape(periodic)}, not"
+            f" {(n, 3)}: give whether each cell is periodic along a, b and c"
+        )
     return replace(
         block,
         times=_checked_times(path, block.times, begin),
         steps=_checked_steps(path, block.steps, begin),
-        cells=_checked_cells(path, block.cells, begin),
+        cells=_checked_cells(path, block.cells, begin, periodic),
+        periodic=None if periodic is None else np.asarray(periodic, np.bool_),
     )
 
 
@@ -384,8 +391,12 @@ def _checked_steps(path: Path, steps: object, begin: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArray[np.float64]:
+def _checked_cells(
+    path: Path, cells: NDArray[np.float64], begin: int, periodic: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
     """Return cells of frames from `begin`, NaN where all lengths are zero.
+
+    Along directions that are not `periodic`, a length may be zero.
 
     Raises
     ------
@@ -398,11 +409,15 @@ def _checked_cells(path: Path, cells: NDArray[np.float64], begin: int) -> NDArra
     is_none = np.isnan(array).all(axis=1)
     is_finite = np.isfinite(array).all(axis=1)
     is_zero = is_finite & (lengths == 0).all(axis=1)
-    has_signs = (lengths > 0).all(axis=1) & ((angles > 0) & (angles < 180)).all(axis=1)
+    is_length = lengths > 0
+    if periodic is not None:
+        is_length |= (lengths == 0) & ~np.asarray(periodic, np.bool_)
+    has_signs = is_length.all(axis=1) & ((angles > 0) & (angles < 180)).all(axis=1)
     has_signs &= (angles > 2 * np.pi).any(axis=1)
     maybe = np.flatnonzero(is_finite & has_signs)
     # No box has angles that would put the third vector into the plane of the others.
-    cells_there = maybe[box_vectors(array[maybe], None)[:, 2, 2] > 0]
+    sizes = np.where(array[maybe] == 0, 1.0, array[maybe])
+    cells_there = maybe[box_vectors(sizes, None)[:, 2, 2] > 0]
     wrong = np.setdiff1d(np.flatnonzero(~(is_none | is_zero)), cells_there)
     if wrong.size:
         k = int(wrong[0])
@@ -466,7 +481,15 @@ def _block(path: Path, part: "NDArray[np.floating] | Block | Frame", begin: int)
         cells, vectors = part.cell[np.newaxis], part.box.vectors[np.newaxis]
         stored = vectors if part.box.is_turned else None
         times, steps = np.array([part.time]), np.array([part.step])
-        block = Block(part.positions[np.newaxis], times, steps, steps, cells, vectors=stored)
+        block = Block(
+            part.positions[np.newaxis],
+            times,
+            steps,
+            steps,
+            cells,
+            vectors=stored,
+            periodic=part.box.periodic[np.newaxis],
+        )
     elif isinstance(part, Block):
         block = part
     else:

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trajet import _trajet
-from trajet._trajet import MESSAGES_ATTRIBUTE
+from trajet._trajet import MESSAGES_ATTRIBUTE, OutputError
 from trajet.h5md.direct_chunks import early_allocation
 from trajet.messages import Message
 
@@ -240,12 +241,36 @@ def head(file: "File", author: str, messages: Sequence[Message] = ()) -> "Group"
     return file.create_group(GROUP)
 
 
-def write_box(group: "Group", vectors: NDArray[np.float64]) -> None:
-    """Write box vectors, one box per frame; boxes of frames without are zeros."""
+class Boxes(NamedTuple):
+    """Boxes of frames."""
+
+    # `(n, 3, 3)`, Å; NaN in frames without a box.
+    vectors: NDArray[np.float64]
+    # `(n, 3)`, whether each box is periodic along its vectors.
+    periodic: NDArray[np.bool_]
+
+
+def write_box(group: "Group", parts: Sequence[Boxes], path: Path) -> None:
+    """Write boxes, one per frame; those of frames without are zeros. `path` is for errors.
+
+    Raises
+    ------
+    OutputError
+        If they have several boundaries, which H5MD states once for all frames.
+    """
+    vectors, periodic = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     box = group.create_group("box")
     box.attrs["dimension"] = 3
     absent = np.isnan(vectors).any(axis=(1, 2))
-    box.attrs["boundary"] = ["none" if absent.all() else "periodic"] * 3
+    there = np.flatnonzero(~absent)
+    first = periodic[there[0]] if len(there) else np.zeros(3, np.bool_)
+    if (others := (periodic[there] != first).any(axis=1)).any():
+        raise OutputError(
+            f"{path}: frame {there[others.argmax()]} of the output has other boundaries than frame"
+            f" {there[0]}, which H5MD states once for all frames: write frames of the same"
+            " boundaries"
+        )
+    box.attrs["boundary"] = ["periodic" if is_so else "none" for is_so in first]
     if absent.all():
         return
     vectors[absent] = 0

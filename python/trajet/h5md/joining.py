@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from trajet import output
 from trajet._trajet import OutputError
-from trajet.h5md.elements import ELEMENTS, Field, create, share_rows, write_box, write_rows
+from trajet.h5md.elements import (
+    ELEMENTS,
+    Boxes,
+    Field,
+    create,
+    share_rows,
+    write_box,
+    write_rows,
+)
+from trajet.h5md.files import text
 from trajet.h5md.library import h5py
 from trajet.h5md.native_units import NativeContent
 from trajet.h5md.writing import Content, output_errors
@@ -90,7 +99,7 @@ def join(
         write_rows(elements[0], steps[numbers], times[numbers])
         for element in elements[1:]:
             share_rows(element, elements[0])
-        write_box(group, np.concatenate(boxes))
+        write_box(group, boxes, path)
 
 
 @contextlib.contextmanager
@@ -126,8 +135,10 @@ def _chunks(
         yield place, skipped, held
 
 
-def _boxes(given: "Group", n_frames: int) -> NDArray[np.float64]:
-    """Return box vectors, `(n_frames, 3, 3)`; NaN if the part has none."""
+def _boxes(given: "Group", n_frames: int) -> Boxes:
+    """Return the boxes of a part; its vectors are NaN if it has none."""
+    boundary = [text(word) == "periodic" for word in given["box"].attrs["boundary"]]
+    periodic = np.tile(np.array(boundary, np.bool_), (n_frames, 1))
     if "edges" not in given["box"]:
-        return np.full((n_frames, 3, 3), np.nan)
-    return np.asarray(given["box/edges/value"][()])
+        return Boxes(np.full((n_frames, 3, 3), np.nan), periodic)
+    return Boxes(np.asarray(given["box/edges/value"][()]), periodic)

@@ -70,6 +70,8 @@ class MpioFrames:
     turned
         `(n_frames, 9)`, float64, Å: vectors of rotated boxes, NaN in other frames; None if no frame
         has such a box.
+    periodic
+        `(3,)`, bool: whether the cells are periodic along a, b and c.
     chunk_frames
         Frames of a chunk; reading is fastest in multiples of it.
     messages
@@ -118,6 +120,7 @@ class MpioFrames:
         self.steps: NDArray[np.int64] = layout["steps"]
         self.cells: NDArray[np.float64] = layout["cells"]
         self.turned: NDArray[np.float64] | None = layout["turned"]
+        self.periodic: NDArray[np.bool_] = layout["periodic"]
         self.chunk_frames: int = layout["chunk_frames"]
         self.messages: tuple[Message, ...] = layout["messages"]
         self._factor = np.float32(layout["factor"])
@@ -248,6 +251,7 @@ class _Layout(TypedDict):
     steps: NDArray[np.int64]
     cells: NDArray[np.float64]
     turned: NDArray[np.float64] | None
+    periodic: NDArray[np.bool_]
     chunk_frames: int
     messages: tuple[Message, ...]
     factor: float
@@ -301,6 +305,7 @@ def _layout(
         "steps": reader.steps(),
         "cells": np.full((n, 6), np.nan) if not len(boxes) else _of_frames(boxes, n),
         "turned": None if turned is None else _of_frames(turned, n),
+        "periodic": np.array([True] * 3 if found["own"] is None else found["own"]["periodic"]),
         "chunk_frames": storage["shape"][0] if isinstance(storage, dict) else 1,
         "messages": tuple(reader.messages),
         "factor": series["factor"],

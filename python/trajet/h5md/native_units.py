@@ -15,6 +15,7 @@ from trajet._trajet import FormatError
 from trajet.h5md import units
 from trajet.h5md.elements import (
     ELEMENTS,
+    Boxes,
     Field,
     Packing,
     Rows,
@@ -199,7 +200,7 @@ class NativeContent(Content):
         file: "File",
         group: "Group",
         numbers: NDArray[np.int64],
-        boxes: list[NDArray[np.float64]],
+        boxes: list[Boxes],
     ) -> None:
         """Copy the other contents, unless the file is a piece."""
         if self.other_contents is None or self.is_part:

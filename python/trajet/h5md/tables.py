@@ -558,14 +558,8 @@ class _LayoutReader:
         own["periodic"] = [b == "periodic" for b in boundary]
         if edges is None:
             return none
-        if any(b != "periodic" for b in boundary):
-            # The specification calls the edges of other directions placeholders.
-            if "periodic" in boundary:
-                self._add_message(
-                    Code.CELL_NOT_READ,
-                    f"its boundaries are {', '.join(boundary)}: no cell is given, which would be"
-                    " taken for periodic in all directions",
-                )
+        if "periodic" not in boundary:
+            # The specification calls the edges of such directions placeholders.
             return none
         fixed = not hasattr(edges, "keys")
         value = edges if fixed else member(edges, "value")
@@ -590,7 +584,6 @@ class _LayoutReader:
             else:
                 vectors = np.where((chosen >= 0)[:, None], vectors[chosen], np.nan)
         own |= {
-            "periodic": [True] * 3,
             "edges": None if position == 1 else np.ascontiguousarray(vectors),
             "edges_factor": position,
             "lengths": len(shape) == (1 if fixed else 2),

@@ -20,6 +20,7 @@ from trajet.h5md.direct_chunks import DirectChunkWriter, can_list_chunks
 from trajet.h5md.elements import (
     ELEMENTS,
     GROUP,
+    Boxes,
     Field,
     Packing,
     Rows,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 STEP_BYTES = 2**21
 # Most ranges of frames that a message names.
 _RUNS = 3
-_Boxes: TypeAlias = NDArray[np.float64]
 # Field, frame numbers, vectors, other fields from the reader, and which frames have vectors.
 _Step: TypeAlias = tuple[
     Field, NDArray[np.int64], NDArray[np.float32], "_trajet.ReadFrames", NDArray[np.bool_]
@@ -166,10 +166,10 @@ class Content:
         return head(file, self.author, self.of_source)
 
     def end(
-        self, file: "File", group: "Group", numbers: NDArray[np.int64], boxes: list["_Boxes"]
+        self, file: "File", group: "Group", numbers: NDArray[np.int64], boxes: list[Boxes]
     ) -> None:
         """Write the boxes of all frames."""
-        write_box(group, np.concatenate(boxes))
+        write_box(group, boxes, self._path)
 
     def _fill_plain(
         self,
@@ -179,7 +179,7 @@ class Content:
         packing: "Packing",
         wrote: Callable[[int], None],
         show: Show,
-    ) -> list[_Boxes]:
+    ) -> list[Boxes]:
         """Write positions directly to their chunks, on all threads; return the boxes."""
         values = create(group, "positions", len(numbers), packing, early=True)
         step = max(1, STEP_BYTES // (12 * self.n_atoms))
@@ -209,7 +209,7 @@ class Content:
                 for n, got in copied:
                     steps.append(got["steps"])
                     times.append(got["times"])
-                    boxes.append(_vectors_of_boxes(self._path, got["cells"], got["vectors"]))
+                    boxes.append(_boxes(self._path, got["cells"], got["vectors"], got["periodic"]))
                     wrote(n * 12 * self.n_atoms)
                     show(n)
         write_rows(values.parent, np.concatenate(steps), np.concatenate(times))
@@ -222,7 +222,7 @@ class Content:
         packing: "Packing",
         wrote: Callable[[int], None],
         show: Show,
-    ) -> list[_Boxes]:
+    ) -> list[Boxes]:
         """Append vectors as rows by HDF5; return the boxes."""
         series = {name: Rows(group, name, packing) for name in self.fields}
         boxes = []
@@ -233,7 +233,7 @@ class Content:
                 steps = stack.enter_context(prefetch(steps))
             for name, here, values, got, there in steps:
                 if name == "positions":
-                    boxes.append(_vectors_of_boxes(self._path, got["cells"], got["vectors"]))
+                    boxes.append(_boxes(self._path, got["cells"], got["vectors"], got["periodic"]))
                 if (name == "positions" or self.complete) and not there.all():
                     raise self.lacking(name, here[~there])
                 series[name].add(values, there, got["steps"], got["times"])
@@ -347,7 +347,7 @@ def write_blocks(
     check_level(compression)
     library = h5py(f"{path} cannot be written")
     series: dict[Field, Rows] = {}
-    boxes: list[_Boxes] = []
+    boxes: list[Boxes] = []
     last = None
     with (
         output.replacing_file(path, force=force) as own,
@@ -381,17 +381,20 @@ def write_blocks(
             for name, rows in series.items():
                 rows.add(values[name], everywhere, block.steps, block.times)
             vectors = None if block.vectors is None else block.vectors.reshape(-1, 9)
-            boxes.append(_vectors_of_boxes(path, block.cells, vectors))
+            boxes.append(_boxes(path, block.cells, vectors, block.periodic))
         for rows in series.values():
             rows.close(series["positions"])
         if boxes:
-            write_box(group, np.concatenate(boxes))
+            write_box(group, boxes, path)
 
 
-def _vectors_of_boxes(
-    path: Path, cells: NDArray[np.float64], vectors: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return box vectors as `box_vectors` does.
+def _boxes(
+    path: Path,
+    cells: NDArray[np.float64],
+    vectors: NDArray[np.float64] | None,
+    periodic: NDArray[np.bool_] | None,
+) -> Boxes:
+    """Return boxes, with vectors as `box_vectors` makes them; without `periodic`, all are periodic.
 
     Raises
     ------
@@ -404,7 +407,8 @@ def _vectors_of_boxes(
             f"{path}: the unit cells of {unwritten.sum()} frames were never written (cell_lengths"
             " or cell_angles hold NetCDF's fill value): leave such frames out"
         )
-    return box_vectors(cells, vectors)
+    everywhere = np.ones((len(cells), 3), np.bool_)
+    return Boxes(box_vectors(cells, vectors), everywhere if periodic is None else periodic)
 
 
 def write_checked(

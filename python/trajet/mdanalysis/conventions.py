@@ -93,7 +93,10 @@ class Convention:
         return {"time": cursor.time, "step": cursor.step}
 
     def dimensions(
-        self, cell: NDArray[np.float64], vectors: NDArray[np.float64] | None
+        self,
+        cell: NDArray[np.float64],
+        vectors: NDArray[np.float64] | None,
+        periodic: NDArray[np.bool_],
     ) -> NDArray[np.floating] | float:
         """Return `ts.dimensions`, with the bits of MDAnalysis' reader; 0 without a cell.
 
@@ -103,9 +106,12 @@ class Convention:
             Lengths (Å) and angles; NaN without a cell.
         vectors
             Box vectors, Å, as of a cursor.
+        periodic
+            Whether the cell is periodic along each of them. One that is not in all directions is
+            none for MDAnalysis, which would take nearest images along all of them.
         """
         a, b, c, *angles = cell.tolist()
-        if math.isnan(a):
+        if math.isnan(a) or not periodic.all():
             return 0.0
         if self.needs_volume and not (min(a, b, c, *angles) > 0 and max(angles) < 180):
             return 0.0

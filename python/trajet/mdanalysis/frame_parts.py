@@ -22,7 +22,7 @@ def set_cell(ts: LazyTimestep, cursor: Cursor, convention: Convention) -> None:
             " no nearest images: leave them out",
             stacklevel=2,
         )
-    ts._unitcell[:] = convention.dimensions(cell, cursor.vectors)
+    ts._unitcell[:] = convention.dimensions(cell, cursor.vectors, cursor.periodic)
 
 
 def warn_of_turned_cell(filename: object, frame: int, cell: NDArray[np.float64]) -> None:

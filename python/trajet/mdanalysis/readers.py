@@ -520,13 +520,13 @@ class Reader(ReaderBase):  # type: ignore[misc]
             return None
         if found is None:
             return None
-        arrays, cells, vectors = found
+        arrays, cells, vectors, periodic = found
         if vectors is not None and not self._is_warned and any(map(is_turned, vectors)):
             return None
         boxes = [None] * len(cells) if vectors is None else vectors
         shown = np.empty((len(cells), 6), np.float32)
-        for row, cell, box in zip(shown, cells, boxes, strict=True):
-            row[:] = self._convention.dimensions(cell, box)
+        for row, cell, box, flags in zip(shown, cells, boxes, periodic, strict=True):
+            row[:] = self._convention.dimensions(cell, box, flags)
         is_without = (shown[:, :3] == 0).all(axis=1)
         if self.ts.dimensions is not None and is_without.any():
             return None

@@ -365,7 +365,12 @@ class Source:
     def read_fields(
         self, frames: NDArray[np.int64], fields: list[str], ix: NDArray[np.intp] | None = None
     ) -> (
-        tuple[dict[str, NDArray[np.float32]], NDArray[np.float64], NDArray[np.float64] | None]
+        tuple[
+            dict[str, NDArray[np.float32]],
+            NDArray[np.float64],
+            NDArray[np.float64] | None,
+            NDArray[np.bool_],
+        ]
         | None
     ):
         """Return fields of one frame or more, decoded on all cores; None if some frame lacks one.
@@ -387,6 +392,8 @@ class Source:
             Unit cells, `(n_frames, 6)`; NaN where a frame has none.
         vectors
             Box vectors, `(n_frames, 3, 3)`; NaN or None where the cells determine them.
+        periodic
+            Whether each cell is periodic along its vectors, `(n_frames, 3)`.
         """
         columns = self.atoms if ix is None else ix if self.atoms is None else self.atoms[ix]
         n_atoms = self.n_atoms if ix is None else len(ix)
@@ -411,7 +418,7 @@ class Source:
         vectors = got["vectors"]
         if vectors is not None:
             vectors = vectors.reshape(-1, 3, 3)
-        return (out, got["cells"], vectors) if is_complete else None
+        return (out, got["cells"], vectors, got["periodic"]) if is_complete else None
 
     def updating_asked(self, ts: LazyTimestep, ix: NDArray[np.intp]) -> NDArray[np.float32]:
         """Return positions of a group that changes from frame to frame: whole frames are read."""

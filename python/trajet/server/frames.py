@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import STORE_MANIFEST, FormatError
-from trajet.box import Box
 from trajet.dataset import StoreFile, find_dataset
 from trajet.server.served_names import ServedNames, TagFile
 from trajet.trajectory import Trajectory, opened_dataset
@@ -220,8 +219,10 @@ class Frames:
             cursor.read(number)
             if cursor.positions is None or not cursor.has_positions:
                 raise RequestError("this frame has no positions")
-            box = Box.of_cell(cursor.cell, cursor.vectors)
-            vectors = box.vectors if box.exists else np.zeros((3, 3))
+            box = cursor.box
+            # Viewers take a box for one that is periodic in all directions.
+            is_held = box.exists and not box.is_open
+            vectors = box.vectors if is_held else np.zeros((3, 3))
             return b"".join(
                 (
                     np.array(cursor.n_frames, "<i4").tobytes(),

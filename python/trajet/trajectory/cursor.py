@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trajet import _trajet
 from trajet._trajet import FrameError
+from trajet.box import Box
 from trajet.report_entries import Counts
 from trajet.trajectory.array_pool import ArrayPool
 from trajet.trajectory.atom_index import frame_number
@@ -52,6 +53,8 @@ class Cursor:
         `(6,)`, float64: a, b, c (Å), α, β, γ (degrees); NaN without a cell.
     vectors
         `(3, 3)`, float64: the box vectors row by row, Å, if the box is rotated; else None.
+    periodic
+        `(3,)`, bool: whether the cell is periodic along a, b and c; False without a cell.
     positions, velocities, forces
         `(n_atoms, 3)`, float32: Å, Å/ps, kJ/(mol Å). None unless asked for. NaN if the frame has
         none. The next frame has other arrays if the caller holds these.
@@ -93,6 +96,7 @@ class Cursor:
         self.frame, self.time, self.step = -1, float("nan"), 0
         self.cell: NDArray[np.float64] = np.full(6, np.nan)
         self.vectors: NDArray[np.float64] | None = None
+        self.periodic: NDArray[np.bool_] = np.zeros(3, np.bool_)
         self.has_positions = self.has_velocities = self.has_forces = False
         _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
@@ -153,10 +157,15 @@ class Cursor:
         finally:
             self._is_reading.release()
         self.frame = number
-        self.time, self.step, self.cell, vectors, present = got
+        self.time, self.step, self.cell, vectors, self.periodic, present = got
         self.vectors = None if vectors is None else vectors.reshape(3, 3)
         self.has_positions, self.has_velocities, self.has_forces = present
         return self
+
+    @property
+    def box(self) -> Box:
+        """The box of the current frame."""
+        return Box.of_cell(self.cell, self.vectors, self.periodic)
 
     @property
     def positions(self) -> NDArray[np.float32] | None:

@@ -62,14 +62,13 @@ class Frame(Messages, Hinted):
 
         These are the given columns of the block; None for all.
         """
-        vectors = None if block.vectors is None else block.vectors[k]
         return cls(
             block.positions[k].copy() if columns is None else block.positions[k, columns],
             int(block.frames[k]),
             float(block.times[k]),
             int(block.steps[k]),
             block.cells[k].copy(),
-            Box.of_cell(block.cells[k], vectors),
+            Box.of(block, k),
             block.messages,
             selection,
         )
@@ -153,9 +152,9 @@ class Frame(Messages, Hinted):
         if not force:
             output.check_new(path)
         check_writable(path)
-        if self.box.is_turned and not self.is_rotated:
+        if (held := self.box.reason_not_held) is not None and not self.is_rotated:
             raise OutputError(
-                f"{path}: frame {self.frame}: a structure cannot hold a box that is rotated, and"
+                f"{path}: frame {self.frame}: a structure cannot hold {held}, and"
                 " nearest images would be wrong without it: save positions without a box by"
                 " fitting the frame, or convert it to H5MD"
             )

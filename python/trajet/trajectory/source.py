@@ -408,6 +408,7 @@ class FrameSource:
             further.get("forces"),
             None if vectors is None else vectors.reshape(-1, 3, 3),
             tuple(self.transform_messages([got["counts"]])),
+            got["periodic"],
         )
 
     def blocks(
@@ -436,7 +437,7 @@ class FrameSource:
             while begin < n_frames:
                 several = pool.array()[: min(count, n_frames - begin)]
                 with self.files.stale_index_removed():
-                    times, steps, here, cells, boxes = parts.read(begin, several)
+                    times, steps, here, cells, boxes, periodic = parts.read(begin, several)
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 messages = tuple(
                     self.transform_messages([parts.counts()] if self.transforms else [])
@@ -453,6 +454,7 @@ class FrameSource:
                         cells[of],
                         vectors=None if vectors is None else vectors[of],
                         messages=messages,
+                        periodic=periodic[of],
                     )
                 begin, count = begin + len(several), min(2 * count, most)
                 # Otherwise the pool would not give this array again.

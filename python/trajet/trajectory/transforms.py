@@ -142,6 +142,8 @@ class Transformable(Hinted, ABC):
     def center(self, atoms: Chosen, *, weights: TransformWeights = "equal") -> Self:
         """Move all atoms so that the centre of some is the centre of the cell.
 
+        Nothing is moved along directions in which the cell is not periodic.
+
         Parameters
         ----------
         atoms

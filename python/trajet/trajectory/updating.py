@@ -120,7 +120,8 @@ def selected_indices(native: _trajet.UpdatingSelection, block: Block, k: int) ->
             " number): leave this frame out"
         )
     vectors = None if block.vectors is None else block.vectors[k].ravel().tolist()
+    periodic = [True] * 3 if block.periodic is None else block.periodic[k].tolist()
     try:
-        return native.select(block.positions[k], block.cells[k].tolist(), vectors)
+        return native.select(block.positions[k], block.cells[k].tolist(), vectors, periodic)
     except SelectionError as error:
         raise SelectionError(f"{where}: {error}") from error

@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet._trajet import FrameError, SelectionError
-from trajet.box import Box
 from trajet.messages import Code, Message
 from trajet.trajectory import Selection, Trajectory
 from trajet.trajectory.cursor import Cursor
@@ -344,7 +343,7 @@ class Scene:
         """Return the trajectory with whole molecules, if there are a cell and bonds."""
         trajectory = self._trajectory
         with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
-            if not Box.of_cell(cursor.read(0).cell, cursor.vectors).exists:
+            if not cursor.read(0).box.exists:
                 return trajectory
         self._guesses_bonds = not trajectory.topology.has_all_bonds
         try:
@@ -396,7 +395,7 @@ class _Metadata:
 
     def __init__(self, cursor: Cursor) -> None:
         self.time = float(cursor.time)
-        self.box = Box.of_cell(cursor.cell, cursor.vectors)
+        self.box = cursor.box
 
 
 class _Frames:

@@ -228,11 +228,11 @@ impl Chain {
         let raw = self.raw(frames, at, atoms, scratch)?;
         let (time, step) = self.when(frames.get(at));
         raw.snapshot_into(time, step, into);
-        let (cell, turned) = raw.reported_box();
+        let (cell, turned, periodic) = raw.reported_box();
         if self.rotates() {
             (into.velocities, into.forces) = (None, None);
             (into.cell, into.vectors) = ([f64::NAN; 6], None);
         }
-        Ok(FrameInfo { time, step, cell, turned })
+        Ok(FrameInfo { time, step, cell, turned, periodic })
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use trajet_formats::ReportedBox;
+use trajet_formats::{PERIODIC, Periodic, ReportedBox};
 
 /// A column of boxes, one per row. A constant box is stored once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -12,21 +12,28 @@ pub(super) struct BoxColumn {
     cells: Vec<[f64; 6]>,
     /// Vectors of rotated boxes with their rows, which ascend.
     turned: Vec<(usize, [f64; 9])>,
+    /// Boundaries of boxes that are not periodic in all directions, with their rows, which ascend.
+    open: Vec<(usize, Periodic)>,
 }
 
 impl BoxColumn {
     pub(super) fn new(boxes: impl IntoIterator<Item = ReportedBox>) -> Self {
         let mut column = BoxColumn::default();
-        for (cell, turned) in boxes {
+        for (cell, turned, periodic) in boxes {
+            if periodic != PERIODIC {
+                column.open.push((column.cells.len(), periodic));
+            }
             column.turned.extend(turned.map(|vectors| (column.cells.len(), vectors)));
             column.cells.push(cell);
         }
         if column.is_same() {
             column.cells.truncate(1);
             column.turned.truncate(1);
+            column.open.truncate(1);
         }
         column.cells.shrink_to_fit();
         column.turned.shrink_to_fit();
+        column.open.shrink_to_fit();
         column
     }
 
@@ -35,7 +42,10 @@ impl BoxColumn {
         let alike = |one: &[f64], other: &[f64]| {
             one.iter().zip(other).all(|(x, y)| x.to_bits() == y.to_bits())
         };
-        [0, self.cells.len()].contains(&self.turned.len())
+        let some_or_all = [0, self.cells.len()];
+        some_or_all.contains(&self.turned.len())
+            && some_or_all.contains(&self.open.len())
+            && self.open.windows(2).all(|pair| pair[0].1 == pair[1].1)
             && self.cells.windows(2).all(|pair| alike(&pair[0], &pair[1]))
             && self.turned.windows(2).all(|pair| alike(&pair[0].1, &pair[1].1))
     }
@@ -44,8 +54,7 @@ impl BoxColumn {
     pub(super) fn get(&self, row: usize) -> Option<ReportedBox> {
         let row = if self.cells.len() == 1 { 0 } else { row };
         let cell = *self.cells.get(row)?;
-        let turned = self.turned.binary_search_by_key(&row, |&(at, _)| at);
-        Some((cell, turned.ok().map(|k| self.turned[k].1)))
+        Some((cell, at(&self.turned, row), at(&self.open, row).unwrap_or(PERIODIC)))
     }
 
     /// Returns whether there is a box for each of `n_frames` frames.
@@ -61,11 +70,28 @@ impl BoxColumn {
         }
         let first = self.cells.len();
         self.cells.extend_from_slice(&whole.cells[rows.clone()]);
-        let begin = whole.turned.partition_point(|&(at, _)| at < rows.start);
-        let turned = whole.turned[begin..].iter().take_while(|&&(at, _)| at < rows.end);
-        self.turned.extend(turned.map(|&(at, vectors)| (first + at - rows.start, vectors)));
+        extend(&mut self.turned, &whole.turned, &rows, first);
+        extend(&mut self.open, &whole.open, &rows, first);
         self.cells.push([f64::NAN; 6]);
     }
+}
+
+/// Returns the value of a row of a list with ascending rows, if it has one.
+fn at<T: Copy>(list: &[(usize, T)], row: usize) -> Option<T> {
+    let found = list.binary_search_by_key(&row, |&(at, _)| at);
+    found.ok().map(|k| list[k].1)
+}
+
+/// Appends the values of a range of rows, of which the first is row `first` of the list.
+fn extend<T: Copy>(
+    list: &mut Vec<(usize, T)>,
+    whole: &[(usize, T)],
+    rows: &Range<usize>,
+    first: usize,
+) {
+    let begin = whole.partition_point(|&(at, _)| at < rows.start);
+    let some = whole[begin..].iter().take_while(|&&(at, _)| at < rows.end);
+    list.extend(some.map(|&(at, value)| (first + at - rows.start, value)));
 }
 
 #[cfg(test)]
@@ -74,7 +100,8 @@ mod tests {
 
     fn given(k: u8) -> ReportedBox {
         let turned = k.is_multiple_of(3).then(|| [f64::from(k); 9]);
-        ([f64::from(k), 2.0, 3.0, 90.0, 80.0, 70.0], turned)
+        let periodic = [true, !k.is_multiple_of(4), true];
+        ([f64::from(k), 2.0, 3.0, 90.0, 80.0, 70.0], turned, periodic)
     }
 
     #[test]
@@ -106,9 +133,13 @@ mod tests {
             assert_eq!((&part, column.covers(77)), (&column, true));
         }
         // Boxes that differ only in their vectors, or in one bit, are not constant.
-        let (cell, turned) = given(3);
-        assert_eq!(BoxColumn::new([(cell, turned), (cell, None)]).cells.len(), 2);
-        let zeros = [0.0, -0.0].map(|x| ([x; 6], None));
+        let (cell, turned, _) = given(3);
+        let open = [true, true, false];
+        let pair = [(cell, turned, PERIODIC), (cell, None, PERIODIC)];
+        assert_eq!(BoxColumn::new(pair).cells.len(), 2);
+        let pair = [(cell, None, PERIODIC), (cell, None, open)];
+        assert_eq!(BoxColumn::new(pair).get(1), Some(pair[1]));
+        let zeros = [0.0, -0.0].map(|x| ([x; 6], None, PERIODIC));
         assert_eq!(BoxColumn::new(zeros).cells.len(), 2);
         let none = BoxColumn::new([]);
         assert!(none.get(0).is_none() && !none.covers(1) && !none.covers(0));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use trajet_formats::PERIODIC;
+
 use super::*;
 use crate::chain::tests::{of_times, plain};
 use crate::transform::{TransformMemory, TransformWarnings};
@@ -201,7 +203,8 @@ impl TaskFrames for ZeroFrames<'_> {
         at: usize,
         change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
     ) -> T {
-        let mut info = FrameInfo { time: 0.0, step: 0, cell: [f64::NAN; 6], turned: None };
+        let cell = [f64::NAN; 6];
+        let mut info = FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC };
         change(&mut self.frames[at], &mut info)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use trajet_formats::codec::{Headed, HeaderError, Mark};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
-use trajet_formats::{Atoms, DecodeError, Field, Format, FrameMeta, Identity, Raw};
+use trajet_formats::{Atoms, DecodeError, Field, Format, FrameMeta, Identity, PERIODIC, Raw};
 
 use super::Reader;
 use crate::reader::ReadRequest;
@@ -71,7 +71,7 @@ impl FrameFormat for Toy {
                 *x = f32::from_le_bytes(*word);
             }
         }
-        let reported_box = ([f64::NAN; 6], None);
+        let reported_box = ([f64::NAN; 6], None, PERIODIC);
         let (time, step) = (Some(mark.time), Some(mark.step));
         let (n_atoms, identity) = (mark.n_atoms, Identity::default());
         Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })

@@ -12,8 +12,8 @@ use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
 use crate::trr::{self, Reals};
 use crate::{
-    Code, DecodeError, Field, Format, Message, Raw, ReportedBox, cell_from_vectors, memory,
-    turned_vectors,
+    Code, DecodeError, Field, Format, Message, PERIODIC, Raw, ReportedBox, cell_from_vectors,
+    memory, turned_vectors,
 };
 
 /// The format GRO.
@@ -176,5 +176,6 @@ fn each_atom<'a>(
 }
 
 fn reported_box(vectors: &[f64; 9]) -> ReportedBox {
-    (cell_from_vectors(vectors, ANGSTROM_PER_NM), turned_vectors(vectors, ANGSTROM_PER_NM))
+    let turned = turned_vectors(vectors, ANGSTROM_PER_NM);
+    (cell_from_vectors(vectors, ANGSTROM_PER_NM), turned, PERIODIC)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::OwnTables;
-use crate::{Message, ReportedBox, cell_from_vectors};
+use crate::{Message, PERIODIC, Periodic, ReportedBox, cell_from_vectors};
 
 /// Row number of frames that a series lacks.
 pub const NO_ROW: u64 = u64::MAX;
@@ -118,11 +118,15 @@ pub enum Boxes {
     Cells(Vec<[f64; 6]>),
     /// Box vectors row by row, Å.
     Vectors(Vec<[f64; 9]>),
-    /// Boxes as the reader of another format returned them. Angles recomputed from vectors would differ in their
-    /// last bits.
-    Reported(Vec<ReportedBox>),
+    /// Boxes as the reader of another format returned them, periodic in all directions. Angles recomputed from vectors
+    /// would differ in their last bits.
+    Reported(Vec<([f64; 6], Option<[f64; 9]>)>),
     /// Boxes, times and steps of this many frames are kept in the parent index and omitted here.
     InParentIndex(u64),
+    /// Box vectors row by row (Å) of boxes with these boundaries.
+    WithBoundaries(Periodic, Vec<[f64; 9]>),
+    /// Boxes as [`Boxes::Reported`], each with its boundaries.
+    ReportedWithBoundaries(Vec<ReportedBox>),
 }
 
 impl Default for Boxes {
@@ -136,8 +140,9 @@ impl Boxes {
     pub(super) fn len(&self) -> usize {
         match self {
             Boxes::Cells(cells) => cells.len(),
-            Boxes::Vectors(vectors) => vectors.len(),
+            Boxes::Vectors(vectors) | Boxes::WithBoundaries(_, vectors) => vectors.len(),
             Boxes::Reported(boxes) => boxes.len(),
+            Boxes::ReportedWithBoundaries(boxes) => boxes.len(),
             Boxes::InParentIndex(_) => 0,
         }
     }
@@ -147,10 +152,13 @@ impl Boxes {
     pub fn cell(&self, frame: u64) -> [f64; 6] {
         match self {
             Boxes::Cells(cells) => of(cells, frame).copied().unwrap_or([f64::NAN; 6]),
-            Boxes::Vectors(vectors) => of(vectors, frame)
+            Boxes::Vectors(vectors) | Boxes::WithBoundaries(_, vectors) => of(vectors, frame)
                 .filter(|vectors| !vectors.iter().all(|x| x.is_nan()))
                 .map_or([f64::NAN; 6], |vectors| cell_from_vectors(vectors, 1.0)),
             Boxes::Reported(boxes) => of(boxes, frame).map_or([f64::NAN; 6], |(cell, _)| *cell),
+            Boxes::ReportedWithBoundaries(boxes) => {
+                of(boxes, frame).map_or([f64::NAN; 6], |(cell, ..)| *cell)
+            }
             Boxes::InParentIndex(_) => [f64::NAN; 6],
         }
     }
@@ -159,8 +167,46 @@ impl Boxes {
     pub fn vectors(&self, frame: u64) -> Option<&[f64; 9]> {
         match self {
             Boxes::Cells(_) | Boxes::InParentIndex(_) => None,
-            Boxes::Vectors(vectors) => of(vectors, frame),
+            Boxes::Vectors(vectors) | Boxes::WithBoundaries(_, vectors) => of(vectors, frame),
             Boxes::Reported(boxes) => of(boxes, frame).and_then(|(_, turned)| turned.as_ref()),
+            Boxes::ReportedWithBoundaries(boxes) => {
+                of(boxes, frame).and_then(|(_, turned, _)| turned.as_ref())
+            }
+        }
+    }
+
+    /// Returns whether the box of a frame is periodic along each of its vectors.
+    pub fn periodic(&self, frame: u64) -> Periodic {
+        match self {
+            Boxes::WithBoundaries(periodic, _) => *periodic,
+            Boxes::ReportedWithBoundaries(boxes) => {
+                of(boxes, frame).map_or(PERIODIC, |(.., periodic)| *periodic)
+            }
+            Boxes::Cells(_) | Boxes::Vectors(_) | Boxes::Reported(_) | Boxes::InParentIndex(_) => {
+                PERIODIC
+            }
+        }
+    }
+
+    /// Returns boxes as readers returned them.
+    pub fn of_reported(boxes: Vec<ReportedBox>) -> Boxes {
+        match boxes.iter().all(|(.., periodic)| *periodic == PERIODIC) {
+            true => {
+                let pair = |(cell, turned, _): ReportedBox| (cell, turned);
+                Boxes::Reported(boxes.into_iter().map(pair).collect())
+            }
+            false => Boxes::ReportedWithBoundaries(boxes),
+        }
+    }
+
+    /// Returns the boxes that [`Boxes::of_reported`] made; `None` for others.
+    pub fn into_reported(self) -> Option<Vec<ReportedBox>> {
+        match self {
+            Boxes::Reported(boxes) => {
+                Some(boxes.into_iter().map(|(cell, turned)| (cell, turned, PERIODIC)).collect())
+            }
+            Boxes::ReportedWithBoundaries(boxes) => Some(boxes),
+            _ => None,
         }
     }
 }

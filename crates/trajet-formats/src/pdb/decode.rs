@@ -13,7 +13,7 @@ use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
-use crate::{Code, DecodeError, Field, Format, Message, Raw, memory, vectors_from_cell};
+use crate::{Code, DecodeError, Field, Format, Message, PERIODIC, Raw, memory, vectors_from_cell};
 
 /// The format PDB.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl FrameFormat for Pdb {
             }
             Ok(())
         })?;
-        let reported_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None);
+        let reported_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None, PERIODIC);
         let time = first.has_time.then(|| title.time.unwrap_or(f64::NAN));
         let step = title.step.filter(|_| first.has_time);
         Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })

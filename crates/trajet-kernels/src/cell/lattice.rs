@@ -17,8 +17,13 @@
 //!   is nowhere negative if `L² - M² ≥ Σ_k |v_k · (L - M)|`.
 //!
 //! In an orthorhombic cell only `L = 0` is left, in any other at most the 26 neighbours.
+//!
+//! **Directions that are not periodic.** The lattice is that of the periodic vectors alone. In a basis of it the others
+//! are unit vectors at right angles to it, and their reciprocal vectors are zero: coordinates along them are zero, so
+//! that neither rounding nor wrapping ever takes a step along them. All of the above holds, and no loop over atoms has a
+//! branch for it.
 
-use super::vectors::{Vector, combine, cross, dot, minus, square};
+use super::vectors::{PERIODIC, Periodic, Vector, combine, cross, dot, minus, square};
 
 /// Maximal number of reduction steps. Each but the last shortens a vector, so that far fewer suffice.
 const MAX_STEPS: usize = 256;
@@ -42,9 +47,31 @@ impl Basis {
         Basis { vectors, reciprocal }
     }
 
+    /// Returns the basis of the lattice of the periodic vectors. The others are replaced by unit vectors at right angles to
+    /// it, whose reciprocal vectors are zero.
+    pub(crate) fn of_lattice(vectors: [Vector; 3], periodic: Periodic) -> Self {
+        if periodic == PERIODIC {
+            return Basis::new(vectors);
+        }
+        Basis::new(with_normals(vectors, periodic, 1.0)).without(periodic)
+    }
+
+    /// Returns the basis with reciprocal vectors of zero in the directions that are not periodic.
+    pub(crate) fn without(mut self, periodic: Periodic) -> Self {
+        for (reciprocal, is_periodic) in self.reciprocal.iter_mut().zip(periodic) {
+            *reciprocal = if is_periodic { *reciprocal } else { [0.0; 3] };
+        }
+        self
+    }
+
     #[inline(always)]
     pub(crate) fn coordinates(&self, v: Vector) -> Vector {
         self.reciprocal.map(|r| dot(r, v))
+    }
+
+    pub(crate) fn volume(&self) -> f64 {
+        let [a, b, c] = self.vectors;
+        dot(cross(a, b), c).abs()
     }
 
     pub(crate) fn heights(&self) -> [f64; 3] {
@@ -58,6 +85,35 @@ impl Basis {
             term(0) + term(1) + term(2)
         })
     }
+}
+
+/// Returns the vectors with those that are not periodic replaced by vectors of a length at right angles to all others;
+/// along the axes if none is periodic.
+pub(super) fn with_normals(vectors: [Vector; 3], periodic: Periodic, length: f64) -> [Vector; 3] {
+    let mut filled = vectors;
+    let scaled = |v: Vector| {
+        let by = length / square(v).sqrt();
+        v.map(|x| x * by)
+    };
+    match periodic.map(usize::from).iter().sum() {
+        0 => filled = [0, 1, 2].map(|k| [0, 1, 2].map(|axis| if axis == k { length } else { 0.0 })),
+        1 => {
+            let k = periodic.iter().position(|&is_periodic| is_periodic).expect("one is");
+            let along = vectors[k];
+            // The axis to which the vector is most at right angles.
+            let least = |&a: &usize, &b: &usize| along[a].abs().total_cmp(&along[b].abs());
+            let axis = (0..3).min_by(least).expect("three axes");
+            let normal = cross(along, [0, 1, 2].map(|j| f64::from(u8::from(j == axis))));
+            filled[(k + 1) % 3] = scaled(normal);
+            filled[(k + 2) % 3] = scaled(cross(along, normal));
+        }
+        2 => {
+            let k = periodic.iter().position(|&is_periodic| !is_periodic).expect("one is not");
+            filled[k] = scaled(cross(vectors[(k + 1) % 3], vectors[(k + 2) % 3]));
+        }
+        _ => {}
+    }
+    filled
 }
 
 /// Returns short vectors of the lattice of `vectors`, the shortest first, and their integer coordinates along

@@ -24,7 +24,7 @@ fn cells_that_stand_for_none_are_refused() {
         (cubic(1.0, 30.0), false),
         (cubic(2.5, 2.5), false),
     ] {
-        assert_eq!(Cell::of_frame(cell, None).is_err(), refused, "{cell:?}");
+        assert_eq!(Cell::of_frame(cell, None, PERIODIC).is_err(), refused, "{cell:?}");
         assert_eq!(Cell::of_structure(Some(cell), None).is_none(), refused, "{cell:?}");
     }
     assert!(NoCell(cubic(1.0, 1.0)).to_string().contains("stands for none"));
@@ -181,6 +181,84 @@ proptest! {
             prop_assert!((height * area / cell.volume() - 1.0).abs() < 1e-9);
         }
     }
+}
+
+/// Returns a cell of any shape that is periodic in any directions.
+pub(crate) fn cells_with_boundaries() -> impl Strategy<Value = Cell> {
+    (cells(), any::<Periodic>(), any::<bool>()).prop_map(|(numbers, periodic, is_turned)| {
+        let turn = |[x, y, z]: Vector| if is_turned { [z, x, -y] } else { [x, y, z] };
+        let vectors = vectors_of(numbers).expect("a cell").map(turn);
+        Cell::with_boundaries(vectors, periodic).expect("a cell")
+    })
+}
+
+proptest! {
+    #[test]
+    fn distances_in_cells_with_any_boundaries_equal_the_reference(
+        cell in cells_with_boundaries(), a in point(300.0), b in point(300.0)
+    ) {
+        let naive = reference::distance_squared_along(cell.vectors(), cell.periodic(), a, b);
+        let square = cell.distance_squared(a, b);
+        prop_assert!((square - naive).abs() < 1e-8 * (1.0 + naive), "{} {}", square, naive);
+        prop_assert_eq!(cell.squares(&minus(a, b).map(|x| [x; 8])), [square; 8]);
+        let d = minus(a, b);
+        prop_assert!(dot(d, d) > cell.surely_shortest || square == dot(d, d));
+        let (shift, shortest) = (cell.shift_to_shortest(d), cell.shortest(d));
+        let by = cell.lattice_vector(shift);
+        let error = minus([0, 1, 2].map(|k| d[k] + by[k]), shortest);
+        let size: f64 = (0..3).map(|k| shift[k].abs() * dot(cell.vectors()[k], cell.vectors()[k]).sqrt()).sum();
+        prop_assert!(dot(error, error).sqrt() < 1e-12 * (1000.0 + size));
+        for k in 0..3 {
+            prop_assert!(shift[k].fract() == 0.0 && (cell.periodic()[k] || shift[k] == 0.0));
+        }
+    }
+
+    #[test]
+    fn positions_are_wrapped_along_periodic_directions_alone(
+        cell in cells_with_boundaries(), a in point(1000.0)
+    ) {
+        let (before, after) = (cell.fractional(a), cell.fractional(cell.wrap(a)));
+        for k in 0..3 {
+            let steps = before[k] - after[k];
+            prop_assert!((steps - steps.round()).abs() < 1e-8, "{} {:?}", k, steps);
+            match cell.periodic()[k] {
+                true => prop_assert!((-1e-9..1.0 + 1e-9).contains(&after[k])),
+                false => prop_assert!(steps.abs() < 1e-8),
+            }
+        }
+    }
+
+    #[test]
+    fn cells_that_are_periodic_everywhere_have_the_same_bits(numbers in cells(), d in point(300.0)) {
+        let (one, other) = (Cell::new(numbers).unwrap(), Cell::of_frame(numbers, None, PERIODIC));
+        let other = other.unwrap().unwrap();
+        prop_assert_eq!(one.shortest(d), other.shortest(d));
+        prop_assert_eq!(one.wrapping_coordinates(d), one.fractional(d));
+        prop_assert_eq!(one.reduced_periodic(), PERIODIC);
+    }
+}
+
+#[test]
+fn a_direction_that_is_not_periodic_needs_no_length() {
+    let slab = [30.0, 40.0, 0.0, 90.0, 90.0, 60.0];
+    assert!(Cell::of_frame(slab, None, PERIODIC).is_err());
+    let cell = Cell::of_frame(slab, None, [true, true, false]).unwrap().unwrap();
+    let near = cell.shortest([29.0, 0.0, 1e4]);
+    assert!((near[0] + 1.0).abs() < 1e-12 && near[1] == 0.0 && near[2] == 1e4, "{near:?}");
+    // Turned: the vectors lie in the plane of y and z.
+    let rows = [0.0, 30.0, 0.0, 0.0, 0.0, 40.0, 0.0, 0.0, 0.0];
+    let cell = Cell::of_frame([30.0, 40.0, 0.0, 90.0, 90.0, 90.0], Some(rows), [true, true, false]);
+    let cell = cell.unwrap().unwrap();
+    assert_eq!(cell.shortest([500.0, 29.0, 38.0]), [500.0, -1.0, -2.0]);
+    assert_eq!((cell.shortest_vector(), cell.wrap([-5.0, -1.0, 41.0])), (30.0, [-5.0, 29.0, 1.0]));
+    // A wire along z, and nothing that is periodic.
+    let wire = [0.0, 0.0, 25.0, 90.0, 90.0, 90.0];
+    let cell = Cell::of_frame(wire, None, [false, false, true]).unwrap().unwrap();
+    assert_eq!(cell.shortest([400.0, -300.0, 24.0]), [400.0, -300.0, -1.0]);
+    let cell = Cell::of_frame([5.0; 6].map(|x| x * 18.0), None, [false; 3]).unwrap().unwrap();
+    assert_eq!((cell.shortest([1e5; 3]), cell.shortest_vector()), ([1e5; 3], f64::INFINITY));
+    // Only the directions that are not periodic may lack a length.
+    assert!(Cell::of_frame([0.0, 40.0, 0.0, 90.0, 90.0, 90.0], None, [true, true, false]).is_err());
 }
 
 #[test]

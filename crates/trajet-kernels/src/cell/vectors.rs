@@ -3,6 +3,13 @@
 /// Three coordinates.
 pub type Vector = [f64; 3];
 
+/// Whether a cell is periodic along each of its vectors. A direction that is not has no images: positions are never
+/// wrapped along it, and no image is nearer along it than the position itself.
+pub type Periodic = [bool; 3];
+
+/// A cell that is periodic in all directions.
+pub const PERIODIC: Periodic = [true; 3];
+
 #[inline(always)]
 pub(crate) fn dot(a: Vector, b: Vector) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -3,7 +3,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 use super::*;
-use crate::cell::tests::cells;
+use crate::cell::tests::{cells, cells_with_boundaries};
 use crate::exclusion::AltLocation;
 use crate::pairs::block_labels;
 use crate::reference;
@@ -17,6 +17,15 @@ fn positions(n: Range<usize>) -> impl Strategy<Value = Vec<f32>> {
     prop::collection::vec([x(), x(), x()], n).prop_map(|points| points.concat())
 }
 
+/// Cells of all shapes, also of those that are not periodic in some directions, and no cell.
+fn any_cell() -> impl Strategy<Value = Option<Cell>> {
+    let cell = prop_oneof![
+        cells().prop_map(|numbers| Cell::new(numbers).unwrap()),
+        cells_with_boundaries(),
+    ];
+    prop::option::of(cell)
+}
+
 /// Locations of few residues, so that many pairs are excluded.
 fn location() -> impl Strategy<Value = AltLocation> {
     (0..4u32, 0..4u32).prop_map(|(residue, location)| AltLocation { residue, location })
@@ -26,7 +35,7 @@ fn location() -> impl Strategy<Value = AltLocation> {
 fn naive(cell: Option<&Cell>, groups: Groups<'_>, excluded: Excluded<'_>) -> Vec<([u32; 2], f64)> {
     let (a, b) = groups.positions();
     let same = matches!(groups, Groups::Same(_));
-    let distances = reference::distances(cell.map(Cell::vectors), a, b);
+    let distances = reference::distances(cell, a, b);
     let n = b.len() / 3;
     let pairs = (0..a.len() / 3).flat_map(|i| (0..n).map(move |j| (i, j)));
     pairs
@@ -72,7 +81,7 @@ fn check(
 proptest! {
     #[test]
     fn contacts_equal_the_double_loop_on_every_instruction_set(
-        numbers in prop::option::of(cells()),
+        cell in any_cell(),
         a in positions(0..60),
         b in positions(0..60),
         cutoff in prop_oneof![0.0..20.0f64, 0.0..150.0f64],
@@ -80,7 +89,6 @@ proptest! {
         locations in prop::collection::vec(location(), 1..60),
         has_locations in any::<bool>(),
     ) {
-        let cell = numbers.map(|numbers| Cell::new(numbers).unwrap());
         let label = |p: &[f32], k: usize| sizes.map(|s| block_labels(p.len() / 3, s[k]));
         let (la, lb) = (label(&a, 0), label(&b, 1));
         let labels = la.as_deref().zip(lb.as_deref()).map(|(x, y)| [x, y]);
@@ -97,12 +105,11 @@ proptest! {
 
     #[test]
     fn distant_groups_have_a_nearest_pair(
-        numbers in prop::option::of(cells()),
+        cell in any_cell(),
         a in positions(1..40),
         b in positions(1..40),
         away in prop::array::uniform3(-2e3..2e3f32),
     ) {
-        let cell = numbers.map(|numbers| Cell::new(numbers).unwrap());
         let moved: Vec<f32> = b.as_chunks::<3>().0.iter().flat_map(|p| [0, 1, 2].map(|k| p[k] + away[k])).collect();
         check(cell.as_ref(), Groups::Two(&a, &moved), Excluded::default(), 3.0)?;
     }

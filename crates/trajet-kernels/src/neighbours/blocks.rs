@@ -54,7 +54,7 @@ fn numbers_body(grid: &Grid, axes: &Axes<f32>, numbers: &mut [i32; BLOCK]) {
         let ([x, y, z], m) = (grid.basis.reciprocal[k], grid.table[k] as f64);
         let offset = grid.offset[k];
         let repeats = grid.repeats[k] as f64;
-        let (turns, last) = match grid.is_periodic {
+        let (turns, last) = match grid.periodic[k] {
             true => (1.0, repeats - 1.0),
             false => (0.0, f64::INFINITY),
         };
@@ -81,11 +81,11 @@ multiversion! {
 
 #[inline(always)]
 fn have_places_body(grid: &Grid, axes: &Axes<f32>) -> bool {
-    let limit = if grid.is_periodic { FARTHEST } else { f64::INFINITY };
+    let limits = grid.periodic.map(|is_so| if is_so { FARTHEST } else { f64::INFINITY });
     let mut all = true;
     for lane in 0..BLOCK {
         let position = [axes[0][lane], axes[1][lane], axes[2][lane]].map(f64::from);
-        for along in grid.basis.coordinates(position) {
+        for (along, limit) in grid.basis.coordinates(position).iter().zip(limits) {
             all &= along.abs() < limit;
         }
     }
@@ -100,10 +100,10 @@ multiversion! {
 
 #[inline(always)]
 fn exact_body(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f64>) {
-    let (r, v) = (&grid.basis.reciprocal, &grid.basis.vectors);
+    let (r, v) = (&grid.lattice.reciprocal, &grid.lattice.vectors);
     for lane in 0..BLOCK {
         let p = [axes[0][lane], axes[1][lane], axes[2][lane]].map(f64::from);
-        if !grid.is_periodic {
+        if !grid.has_images() {
             (0..3).for_each(|k| images[k][lane] = p[k]);
             continue;
         }
@@ -123,7 +123,7 @@ multiversion! {
 #[inline(always)]
 fn rough_body(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f32>) {
     *images = *axes;
-    if !grid.is_periodic {
+    if !grid.has_images() {
         return;
     }
     let [xs, ys, zs] = images;
@@ -131,7 +131,7 @@ fn rough_body(grid: &Grid, axes: &Axes<f32>, images: &mut Axes<f32>) {
         let [x, y, z] = [xs[lane], ys[lane], zs[lane]].map(f64::from);
         let (mut at_x, mut at_y, mut at_z) = (x, y, z);
         for k in 0..3 {
-            let (r, v) = (&grid.basis.reciprocal[k], &grid.basis.vectors[k]);
+            let (r, v) = (&grid.lattice.reciprocal[k], &grid.lattice.vectors[k]);
             let whole = (r[0] * x + r[1] * y + r[2] * z).floor();
             at_x -= whole * v[0];
             at_y -= whole * v[1];

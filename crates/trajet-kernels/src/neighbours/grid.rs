@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::number::Number;
-use crate::cell::{Basis, Cell, Vector, combine, dot, square};
+use crate::cell::{Basis, Cell, Periodic, Vector, combine, dot, square};
 use crate::memory::NoMemory;
 
 /// Reasons of a [`super::Visitor`] to stop.
@@ -65,7 +65,8 @@ impl Fineness {
     pub fn of_cubes(cell: Option<&Cell>, width: f64, n: usize, widest: f64) -> Self {
         // Grid cells of a box that is not rectangular are larger than cubes of their width.
         let share = cell.map_or(1.0, |cell| {
-            Basis::new(*cell.reduced()).heights().iter().product::<f64>() / cell.volume()
+            let reduced = Basis::new(*cell.reduced());
+            reduced.heights().iter().product::<f64>() / reduced.volume()
         });
         let [least_width, widest] = [width, widest].map(|width| width * share.cbrt());
         Fineness { parts: 1.0, least_width, most_cells: n + SPARE_CELLS, widest }
@@ -95,38 +96,51 @@ impl Fineness {
     }
 }
 
-/// The space that a grid covers.
+/// The space that a grid covers: the unit cell in periodic directions, and everything in others.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Space<'a> {
-    /// A unit cell.
-    Periodic(&'a Cell),
-    /// Everything, without periodic images.
-    Open {
-        /// Lengths of a box around atoms (Å).
-        lengths: Vector,
-        /// Its lowest corner.
-        low: Vector,
-        /// Whether all atoms are in that box.
-        holds_all: bool,
-    },
+pub(super) struct Space<'a> {
+    /// The unit cell; without one no direction is periodic.
+    pub(super) cell: Option<&'a Cell>,
+    /// Lengths of a box around atoms along the [`directions`], and its lowest corner (Å). Only directions that are not
+    /// periodic matter.
+    pub(super) lengths: Vector,
+    pub(super) low: Vector,
+    /// Whether all atoms are in that box.
+    pub(super) holds_all: bool,
+}
+
+impl Space<'_> {
+    /// Returns which of the [`directions`] are periodic.
+    pub(super) fn periodic(&self) -> Periodic {
+        self.cell.map_or([false; 3], Cell::reduced_periodic)
+    }
+}
+
+/// Returns the vectors along which a grid divides space: short vectors of the lattice, and unit vectors at right angles to
+/// it where it is not periodic.
+pub(super) fn directions(cell: Option<&Cell>) -> [Vector; 3] {
+    cell.map_or([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], |cell| *cell.reduced())
 }
 
 /// A grid that repeats itself in all directions.
 ///
-/// It covers the parallelepiped of the reduced vectors, or without a unit cell all space. Each grid cell stands in a table
+/// It covers the parallelepiped of the reduced vectors, and all space along directions that are not periodic. Each grid cell stands in a table
 /// of fewer cells: distant ones share their place there. Neither an atom far away from all others nor a cell that is
 /// mostly empty makes grid cells wide.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// Vectors of the unit cell, or without one of the table.
+    /// Vectors of the lattice; in directions that are not periodic, those of the table.
     pub(super) basis: Basis,
-    pub(super) is_periodic: bool,
+    /// The same; vectors and reciprocal vectors that are not periodic are zero.
+    pub(super) lattice: Basis,
+    /// Which of the vectors are periodic.
+    pub(super) periodic: Periodic,
     /// Number of cells of the table along each vector.
     pub(super) table: [i64; 3],
-    /// Number of copies of the table along each vector of the unit cell; 1 without a unit cell.
+    /// Number of copies of the table along each vector of the lattice; 1 along others.
     pub(super) repeats: [i64; 3],
-    /// Offset that is added to coordinates along the vectors: without a unit cell, it moves the box around the atoms to
-    /// the middle of the table.
+    /// Offset that is added to coordinates along vectors that are not periodic: it moves the box around the atoms to the
+    /// middle of the table.
     pub(super) offset: Vector,
     /// Constant that, added and subtracted again, rounds to a multiple of the smallest step of exact coordinates.
     pub(super) rounding: f64,
@@ -161,28 +175,28 @@ impl Grid {
     pub(super) fn new(space: Space<'_>, n_atoms: usize, reach: f64, fineness: Fineness) -> Self {
         let reach = reach.min(LONGEST_REACH);
         let most = n_atoms.saturating_add(SPARE_CELLS).min(MAX_CELLS);
-        let (mut basis, mut rounding, mut slack) = (Basis::new([[0.0; 3]; 3]), 0.0, 0.0);
-        if let Space::Periodic(cell) = space {
-            rounding = rounding_of(cell.reduced());
-            basis = Basis::new(cell.reduced().map(|v| v.map(|x| x + rounding - rounding)));
-            let size = cell.reduced().as_flattened().iter().map(|x| x.abs()).sum::<f64>();
-            slack = ROUGH_SLACK * size;
+        let (periodic, lengths, low) = (space.periodic(), space.lengths, space.low);
+        let is_open = |&k: &usize| !periodic[k];
+        let (mut vectors, mut rounding, mut slack) = (directions(space.cell), 0.0, 0.0);
+        if periodic != [false; 3] {
+            let size = vectors.as_flattened().iter().map(|x| x.abs()).sum::<f64>();
+            let beyond = |k: usize| low[k].abs() + lengths[k];
+            slack = ROUGH_SLACK * (size + (0..3).filter(is_open).map(beyond).sum::<f64>());
+            rounding = rounding_of(&vectors);
+            (0..3).filter(|&k| periodic[k]).for_each(|k| {
+                vectors[k] = vectors[k].map(|x| x + rounding - rounding);
+            });
         }
-        let heights = match space {
-            Space::Periodic(_) => basis.heights(),
-            Space::Open { lengths, .. } => lengths,
-        };
+        let mut heights = Basis::new(vectors).heights();
+        (0..3).filter(is_open).for_each(|k| heights[k] = lengths[k]);
         let width = fineness.width(heights, reach);
         // How far neighbours are.
         let margin = (reach / width + 0.01).floor() + 1.0;
-        let divisions = match space {
-            Space::Periodic(_) => heights.map(|h| (h / width).clamp(1.0, MAX_DIVISIONS)),
-            Space::Open { lengths, holds_all, .. } => {
-                let fewest = if holds_all { 1.0 } else { FEWEST_CELLS };
-                let cells = |length: f64| (length / width + 2.0).max(fewest) + 2.0 * margin;
-                lengths.map(|length| cells(length).min(MAX_DIVISIONS))
-            }
-        };
+        let fewest = if space.holds_all { 1.0 } else { FEWEST_CELLS };
+        let divisions = [0, 1, 2].map(|k| match periodic[k] {
+            true => (heights[k] / width).clamp(1.0, MAX_DIVISIONS),
+            false => ((lengths[k] / width + 2.0).max(fewest) + 2.0 * margin).min(MAX_DIVISIONS),
+        });
         let divisions = divisions.map(|n| n as usize);
         let mut table = divisions;
         while table.iter().fold(1_usize, |n, &m| n.saturating_mul(m)) > most {
@@ -190,22 +204,24 @@ impl Grid {
             *largest = largest.div_ceil(2);
         }
         let (mut repeats, mut offset) = ([1; 3], [0.0; 3]);
-        match space {
-            Space::Periodic(_) => repeats = [0, 1, 2].map(|k| (divisions[k] / table[k]) as i64),
-            Space::Open { low, .. } => {
-                let [x, y, z] = table.map(|n| width * n as f64);
-                basis = Basis::new([[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]]);
-                let offset_of = |k: usize| {
-                    let period = basis.vectors[k][k];
-                    (margin + 0.5) / table[k] as f64 - low[k] / period
-                };
-                // A far away corner must not take the digits of other positions.
-                offset = [0, 1, 2].map(offset_of).map(|offset| offset - offset.floor());
+        for k in 0..3 {
+            if periodic[k] {
+                repeats[k] = (divisions[k] / table[k]) as i64;
+                continue;
             }
+            let period = width * table[k] as f64;
+            vectors[k] = vectors[k].map(|x| x * period);
+            let middle = (margin + 0.5) / table[k] as f64 - low[k] / period;
+            // A far away corner must not take the digits of other positions.
+            offset[k] = middle - middle.floor();
         }
+        let basis = Basis::new(vectors);
+        let mut lattice = basis.without(periodic);
+        (0..3).filter(is_open).for_each(|k| lattice.vectors[k] = [0.0; 3]);
         let mut grid = Grid {
             basis,
-            is_periodic: matches!(space, Space::Periodic(_)),
+            lattice,
+            periodic,
             table: table.map(|n| n as i64),
             repeats,
             offset,
@@ -255,11 +271,10 @@ impl Grid {
     fn rows(&self, reach: f64) -> Vec<Row> {
         let divisions = self.divisions().map(|n| n as f64);
         let heights = self.basis.heights();
-        let shortest = match self.is_periodic {
-            true => self.basis.bounds_of_shortest(),
-            false => [f64::INFINITY; 3],
-        };
+        let mut shortest = self.basis.bounds_of_shortest();
+        (0..3).filter(|&k| !self.periodic[k]).for_each(|k| shortest[k] = f64::INFINITY);
         let vectors = &self.basis.vectors;
+        let lattice = || vectors.iter().zip(self.periodic).filter(|&(_, is_so)| is_so);
         let sides: [Vector; 3] = std::array::from_fn(|k| vectors[k].map(|x| x / divisions[k]));
         let widths: [Vector; 3] =
             std::array::from_fn(|k| vectors[k].map(|x| x * (1.0 / divisions[k] + SLACK)));
@@ -273,8 +288,7 @@ impl Grid {
             let planes = self.basis.reciprocal.iter().zip(heights);
             least(centre, centre) <= reach * square(centre).sqrt()
                 && planes.into_iter().all(|(&r, height)| least(centre, r) * height <= reach)
-                && (!self.is_periodic
-                    || vectors.iter().all(|&v| least(centre, v) <= square(v) / 2.0 * (1.0 + SLACK)))
+                && lattice().all(|(&v, _)| least(centre, v) <= square(v) / 2.0 * (1.0 + SLACK))
         };
         let [a, b, c]: [i64; 3] = std::array::from_fn(|k| {
             let farthest = shortest[k].min(reach / heights[k]) + SLACK;
@@ -313,14 +327,20 @@ impl Grid {
         self.repeats != [1; 3]
     }
 
-    /// Returns whether atoms in a box of these lengths, without a unit cell, can be in one cell of the table although they
-    /// are in different places.
+    /// Returns whether any direction is periodic.
+    #[inline(always)]
+    pub(super) fn has_images(&self) -> bool {
+        self.periodic != [false; 3]
+    }
+
+    /// Returns whether atoms in a box of these lengths along the [`directions`] can be in one cell of the table although
+    /// they are in different places, because of a direction that is not periodic.
     pub(super) fn is_exceeded_by(&self, lengths: Vector) -> bool {
         let beyond = |k: usize| {
-            let period = self.basis.vectors[k][k];
-            lengths[k] >= period - period / self.table[k] as f64
+            let period = square(self.basis.vectors[k]).sqrt();
+            !self.periodic[k] && lengths[k] >= period - period / self.table[k] as f64
         };
-        !self.is_periodic && (0..3).any(beyond)
+        (0..3).any(beyond)
     }
 
     /// Advances the position of a grid cell in the table to that of the next.
@@ -347,7 +367,7 @@ impl Grid {
         let along = self.basis.coordinates(position.map(f64::from));
         [0, 1, 2].map(|k| {
             let along = along.map(|f| f + self.offset[k]);
-            if !self.is_periodic {
+            if !self.periodic[k] {
                 return along[k].floor();
             }
             let repeats = self.repeats[k] as f64;
@@ -357,19 +377,19 @@ impl Grid {
 
     /// Returns the place in the grid of a place in a repetition of the table.
     pub(super) fn place_in(&self, repetition: Vector, place: [i64; 3]) -> [i64; 3] {
-        match self.is_periodic {
-            true => [0, 1, 2].map(|k| repetition[k] as i64 * self.table[k] + place[k]),
-            false => place,
-        }
+        [0, 1, 2].map(|k| match self.periodic[k] {
+            true => repetition[k] as i64 * self.table[k] + place[k],
+            false => place[k],
+        })
     }
 
     /// Returns a lattice vector. Exact coordinates stay so.
     #[inline(always)]
     fn shift<C: Number>(&self, turns: [i64; 3]) -> [C; 3] {
-        if turns == [0; 3] || !self.is_periodic {
+        if turns == [0; 3] {
             return [C::ZERO; 3];
         }
-        combine(&self.basis.vectors, turns.map(|n| n as f64)).map(C::of)
+        combine(&self.lattice.vectors, turns.map(|n| n as f64)).map(C::of)
     }
 
     /// Returns the lattice vectors by which a grid cell sees itself.

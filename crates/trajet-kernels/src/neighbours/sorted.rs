@@ -60,15 +60,21 @@ impl<C: Number> Bounds<C> {
     }
 }
 
-impl Bounds<f32> {
+impl Bounds<f64> {
     /// Returns the lengths of the box; zero if it is empty.
     pub(super) fn lengths(&self) -> Vector {
-        [0, 1, 2].map(|k| (f64::from(self.high[k]) - f64::from(self.low[k])).max(0.0))
+        [0, 1, 2].map(|k| (self.high[k] - self.low[k]).max(0.0))
     }
 
     /// Returns the lowest corner; zero if the box is empty.
     pub(super) fn corner(&self) -> Vector {
-        self.low.map(|x| if x.is_finite() { f64::from(x) } else { 0.0 })
+        self.low.map(|x| if x.is_finite() { x } else { 0.0 })
+    }
+}
+
+impl From<Bounds<f32>> for Bounds<f64> {
+    fn from(Bounds { low, high }: Bounds<f32>) -> Self {
+        Bounds { low: low.map(f64::from), high: high.map(f64::from) }
     }
 }
 

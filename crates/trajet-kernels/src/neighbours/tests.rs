@@ -3,12 +3,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cell::tests::cells;
+use crate::cell::Periodic;
+use crate::cell::tests::{cells, cells_with_boundaries};
 use crate::reference;
 
-/// Cells of all shapes, and no cell.
+/// Cells of all shapes, also of those that are not periodic in some directions, and no cell.
 fn any_cell() -> impl Strategy<Value = Option<Cell>> {
-    prop_oneof![1 => Just(None), 4 => cells().prop_map(Cell::new)]
+    prop_oneof![
+        1 => Just(None),
+        4 => cells().prop_map(Cell::new),
+        4 => cells_with_boundaries().prop_map(Some),
+    ]
 }
 
 /// Positions around the origin and far away, some of them identical, a few not finite.
@@ -77,9 +82,8 @@ fn check<C: Coordinate + Into<f64>>(
         for other in others.indices() {
             let (a, b) = (homes.positions[home as usize], others.positions[other as usize]);
             let (a, b) = (a.map(f64::from), b.map(f64::from));
-            let vectors = cell.map(Cell::vectors);
-            let square = match vectors {
-                Some(vectors) => reference::distance_squared(vectors, a, b),
+            let square = match cell {
+                Some(cell) => reference::distance_squared_in(cell, a, b),
                 None => (0..3).map(|k| (a[k] - b[k]).powi(2)).sum(),
             };
             if square.is_nan() || square.sqrt() > reach * (1.0 - 1e-9) - 1e-7 {
@@ -121,17 +125,21 @@ proptest! {
 
     #[test]
     fn rows_of_dense_atoms_hold_each_pair_within_reach_once(
-        (length, angle, has_cell) in
-            (5.0..25.0f64, prop_oneof![Just(90.0), Just(60.0), 55.0..125.0f64], any::<bool>()),
+        (length, angle, periodic) in (
+            5.0..25.0f64,
+            prop_oneof![Just(90.0), Just(60.0), 55.0..125.0f64],
+            any::<Option<Periodic>>(),
+        ),
         fractions in prop::collection::vec([-0.5..1.5f64, -0.5..1.5, -0.5..1.5], 1..80),
         reach in 0.5..20.0f64,
         fineness in fineness(),
     ) {
-        let made = Cell::new([length, length * 1.1, length * 1.3, 90.0, angle, angle]).unwrap();
+        let numbers = [length, length * 1.1, length * 1.3, 90.0, angle, angle];
+        let made = Cell::of_frame(numbers, None, periodic.unwrap_or(PERIODIC)).unwrap().unwrap();
         let positions: Vec<[f32; 3]> =
             fractions.iter().map(|&at| made.lattice_vector(at).map(|x| x as f32)).collect();
         let groups = Groups::One(Atoms::all(&positions));
-        let cell = has_cell.then_some(&made);
+        let cell = periodic.map(|_| &made);
         check::<Exact>(cell, groups, reach, fineness, 1e-6)?;
         check::<Screened>(cell, groups, reach, fineness, 1e-3)?;
     }
@@ -165,7 +173,8 @@ proptest! {
         numbers in cells(), n in 0..100_000usize, reach in 0.0..1e3f64
     ) {
         let cell = Cell::new(numbers).unwrap();
-        let grid = Grid::new(Space::Periodic(&cell), n, reach, Fineness::of_occupancy(n));
+        let space = Space { cell: Some(&cell), lengths: [0.0; 3], low: [0.0; 3], holds_all: true };
+        let grid = Grid::new(space, n, reach, Fineness::of_occupancy(n));
         prop_assert!(grid.len() <= n.max(1));
     }
 }

@@ -48,7 +48,7 @@ fn cluster_groups_of(
     let (known, centres): (Vec<usize>, Vec<Vector>) = (0..groups.len())
         .map(|group| (group, groups.centre(group, weights, positions)))
         .filter(|&(group, centre)| {
-            let is_known = is_countable(cell.fractional(centre));
+            let is_known = is_countable(cell.wrapping_coordinates(centre));
             if !is_known {
                 found = found.or_else(|| unplaced(groups.columns(group), positions));
             }

@@ -14,7 +14,8 @@ type Coordinates = [f64; CHUNK_COORDINATES];
 /// Numbers of this size have only integers as neighbours, and the difference from it in their last bits.
 const INTEGERS: f64 = 1.5 * (1u64 << 52) as f64;
 
-/// Computes the coordinates of the centres of groups along the box vectors, in units of their lengths: `out[group]`.
+/// Computes the coordinates of the centres of groups along the box vectors, in units of their lengths: `out[group]`. They
+/// are zero in directions that are not periodic, in which nothing jumps.
 /// `weights` are one per member of all groups; without them all count the same. The coordinates of a group whose centre
 /// is not a number are not numbers.
 ///
@@ -29,7 +30,8 @@ pub fn fractional_centres(
 ) {
     groups.check_weights(weights);
     out.clear();
-    out.extend((0..groups.len()).map(|g| cell.fractional(groups.centre(g, weights, positions))));
+    let centre = |group| groups.centre(group, weights, positions);
+    out.extend((0..groups.len()).map(|group| cell.wrapping_coordinates(centre(group))));
 }
 
 /// Finds the jumps of groups between two frames: sets `found` to `s = -round(f - f_before)`, ties to even, for each group

@@ -12,6 +12,7 @@ use proptest::sample::Index;
 use super::*;
 use crate::cell::tests::cells;
 use crate::cell::{Basis, Cell, Vector, minus, square};
+use crate::cell::{PERIODIC, Periodic};
 
 /// Relative rounding of a vector of three `f32` coordinates.
 const ROUNDING: f64 = 1.1e-7;
@@ -56,17 +57,29 @@ fn groups_of(labels: &[usize]) -> Groups {
     groups
 }
 
-/// Cells of all shapes, half of them turned out of the usual orientation.
+/// Cells of all shapes, half of them turned out of the usual orientation, and half of them not periodic in some
+/// directions.
 fn all_cells() -> impl Strategy<Value = Cell> {
-    (cells(), any::<bool>()).prop_map(|(numbers, is_turned)| {
-        let cell = Cell::new(numbers).unwrap();
-        let turned = cell.vectors().map(|[x, y, z]| [z, 0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y]);
-        if is_turned { Cell::of_vectors(turned).unwrap_or(cell) } else { cell }
+    let periodic = prop_oneof![Just(PERIODIC), any::<Periodic>()];
+    (cells(), any::<bool>(), periodic).prop_map(|(numbers, is_turned, periodic)| {
+        let vectors = *Cell::new(numbers).unwrap().vectors();
+        let turned = vectors.map(|[x, y, z]| [z, 0.6 * x - 0.8 * y, 0.8 * x + 0.6 * y]);
+        let vectors = if is_turned { turned } else { vectors };
+        Cell::with_boundaries(vectors, periodic).unwrap()
     })
 }
 
+/// Returns the least distance of planes of the lattice, or of faces if there is no lattice.
 fn smallest_height(cell: &Cell) -> f64 {
-    Basis::new(*cell.reduced()).heights().into_iter().fold(f64::INFINITY, f64::min)
+    let lattice = Basis::of_lattice(*cell.reduced(), cell.reduced_periodic());
+    let heights = if cell.periodic() == [false; 3] { cell.heights() } else { lattice.heights() };
+    heights.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// Returns a lattice vector: steps along vectors that are not periodic are left out.
+fn lattice_vector(cell: &Cell, whole: [i32; 3]) -> Vector {
+    let periodic = cell.periodic().map(i32::from);
+    cell.lattice_vector([0, 1, 2].map(|k| f64::from(whole[k] * periodic[k])))
 }
 
 fn atoms() -> impl Strategy<Value = Vec<Atom>> {
@@ -118,7 +131,7 @@ fn systems(cell: impl Strategy<Value = Cell>) -> impl Strategy<Value = System> {
         bonds.sort_by_key(|[a, b]| key(a) ^ key(b));
         let displaced: Vec<Vector> = (0..n)
             .map(|k| {
-                let by = cell.lattice_vector(atoms[k].3.map(f64::from));
+                let by = lattice_vector(&cell, atoms[k].3);
                 [0, 1, 2].map(|x| whole[k][x] + by[x])
             })
             .collect();

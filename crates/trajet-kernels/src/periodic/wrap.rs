@@ -1,4 +1,4 @@
-//! Wraps groups into the cell.
+//! Wraps groups into the cell, along the directions in which it is periodic.
 //!
 //! **At the faces.** A position that is moved is rounded to `f32`, which may take it over a face. A centre outside of
 //! the cell by less than that rounding (2⁻²² of the cell's size) therefore stays where it is, and one that is moved is
@@ -147,7 +147,7 @@ impl<'a> Triclinic<'a> {
 impl Region for Triclinic<'_> {
     #[inline(always)]
     fn shift(&self, point: Vector) -> Vector {
-        let f = self.cell.fractional(point);
+        let f = self.cell.wrapping_coordinates(point);
         if (0..3).all(|k| is_inside(f[k], self.rounding[k])) {
             return [0.0; 3];
         }
@@ -191,6 +191,8 @@ impl Region for Compact<'_> {
 
 struct Rectangular {
     vectors: [Vector; 3],
+    /// Edges of the brick; infinite in directions that are not periodic.
+    edges: Vector,
     rounding: Vector,
 }
 
@@ -202,14 +204,16 @@ impl Rectangular {
             [ay, az, bz] == [0.0; 3] && [ax, by, cz].iter().all(|&length| length > 0.0);
         let reach = reach(cell);
         let rounding = [0, 1, 2].map(|k| (ROUNDING * reach[k] / vectors[k][k]).min(0.25));
-        is_standard.then_some(Rectangular { vectors, rounding })
+        let periodic = cell.periodic();
+        let edges = [0, 1, 2].map(|k| if periodic[k] { vectors[k][k] } else { f64::INFINITY });
+        is_standard.then_some(Rectangular { vectors, edges, rounding })
     }
 }
 
 impl Region for Rectangular {
     #[inline(always)]
     fn shift(&self, mut point: Vector) -> Vector {
-        let coordinate = |point: Vector, k: usize| point[k] / self.vectors[k][k];
+        let coordinate = |point: Vector, k: usize| point[k] / self.edges[k];
         if (0..3).all(|k| is_inside(coordinate(point, k), self.rounding[k])) {
             return [0.0; 3];
         }

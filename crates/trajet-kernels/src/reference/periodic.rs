@@ -134,7 +134,10 @@ pub fn jumps(f: &[f64]) -> i32 {
 /// Returns the jump of an atom from one frame to another, along each box vector, and the largest part of a cell by which
 /// it is uncertain; infinity if that is not known.
 pub fn jump_of_atom(from: (&Cell, [f32; 3]), to: (&Cell, [f32; 3])) -> ([i32; 3], f64) {
-    let fraction = |(cell, position): (&Cell, [f32; 3])| cell.fractional(position.map(f64::from));
+    let fraction = |(cell, position): (&Cell, [f32; 3])| {
+        let along = cell.fractional(position.map(f64::from));
+        [0, 1, 2].map(|k| if cell.periodic()[k] { along[k] } else { 0.0 * along[k] })
+    };
     let (from, to) = (fraction(from), fraction(to));
     let (mut jump, mut largest) = ([0; 3], 0.0);
     for axis in 0..3 {

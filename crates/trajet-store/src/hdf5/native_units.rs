@@ -52,7 +52,8 @@ impl Pair<'_> {
                 );
             }
             let vectors = if let Raw::H5md(frame) = &was { frame.vectors } else { None };
-            boxes.push((was.cell(), vectors.and_then(|vectors| turned_vectors(&vectors, 1.0))));
+            let turned = vectors.and_then(|vectors| turned_vectors(&vectors, 1.0));
+            boxes.push((was.cell(), turned, was.periodic()));
             done.fetch_add(1, Ordering::Relaxed);
         }
         Ok(boxes)

@@ -55,7 +55,7 @@ impl Tables {
     /// Returns the layout with digests but without times and steps, and the boxes of the frames. `None` unless there
     /// are `n_frames` boxes.
     pub(crate) fn described(self, n_frames: usize) -> Option<(Description, Vec<ReportedBox>)> {
-        let Boxes::Reported(given) = self.description.boxes else { return None };
+        let given = self.description.boxes.into_reported()?;
         let (mut digests, mut offset) = (Digests::default(), 0u64);
         for Piece { frames, size, digest } in self.pieces {
             match frames {

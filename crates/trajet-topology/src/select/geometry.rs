@@ -174,10 +174,11 @@ impl Cylinder {
     fn check_size(&self, cell: &Cell) -> Result<(), SelectError> {
         let [a, b, c] = cell.vectors().map(|vector| square(vector).sqrt());
         let (width, height) = (2.0 * self.outer, self.top - self.bottom);
-        for (cylinder, direction, vector, length) in
-            [(width, "wide", 'a', a), (width, "wide", 'b', b), (height, "high", 'c', c)]
+        let limits = [(width, "wide", 'a', a), (width, "wide", 'b', b), (height, "high", 'c', c)];
+        for ((cylinder, direction, vector, length), is_periodic) in
+            limits.into_iter().zip(cell.periodic())
         {
-            if cylinder > length {
+            if is_periodic && cylinder > length {
                 return Err(SelectError::CylinderTooLarge { cylinder, direction, vector, length });
             }
         }
@@ -199,6 +200,9 @@ impl Cylinder {
             let fractional = cell.fractional([x, y, z]);
             (0..3).for_each(|k| first[k] = first[k].min((fractional[k] - 1.0 - SLACK).ceil()));
             (0..3).for_each(|k| last[k] = last[k].max((fractional[k] + SLACK).floor()));
+        }
+        for k in (0..3).filter(|&k| !cell.periodic()[k]) {
+            (first[k], last[k]) = (0.0, 0.0);
         }
         let count: f64 = (0..3).map(|k| last[k] - first[k] + 1.0).product();
         if !count.is_finite() || count > MAX_IMAGES {

@@ -64,6 +64,8 @@ proptest! {
         atoms in prop::collection::vec((prop::array::uniform3(-99.0..99.0f32), prop::array::uniform3(-3..3i32)), 1..30),
     ) {
         let (before, shifts): (Vec<[f32; 3]>, Vec<[i32; 3]>) = atoms.into_iter().unzip();
+        let periodic = cell.periodic().map(i32::from);
+        let shifts: Vec<_> = shifts.iter().map(|n| [0, 1, 2].map(|k| n[k] * periodic[k])).collect();
         let (mut after, mut of_atoms) = (before.clone(), AtomShifts::default());
         of_atoms.set(shifts.len(), |atom| shifts[atom]);
         shift_atoms(&cell, &of_atoms, &mut after);

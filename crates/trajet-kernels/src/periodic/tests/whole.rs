@@ -85,6 +85,7 @@ proptest! {
     ) {
         // A chain along a reduced vector that is bonded to its own image, before the molecules of a system.
         let cell = &system.cell;
+        prop_assume!(cell.reduced_periodic()[axis]);
         let vector = cell.reduced()[axis];
         let bond = square(vector).sqrt() / n as f64;
         prop_assume!(bond < 0.9 * smallest_height(cell) / 2.0);

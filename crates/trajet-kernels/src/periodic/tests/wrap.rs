@@ -178,7 +178,8 @@ proptest! {
             (-2..=2).flat_map(move |j| (-2..=2).map(move |k| [i, j, k].map(f64::from)))
         });
         for whole in neighbours {
-            let reduced = *cell.reduced();
+            let (reduced, periodic) = (*cell.reduced(), cell.reduced_periodic());
+            let whole = [0, 1, 2].map(|k| if periodic[k] { whole[k] } else { 0.0 });
             let image = [0, 1, 2].map(|x| {
                 from_middle[x] + (0..3).map(|k| whole[k] * reduced[k][x]).sum::<f64>()
             });
