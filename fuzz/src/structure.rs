@@ -1,5 +1,6 @@
 //! Files of topologies as inputs.
 
+use trajet_formats::FormatOptions;
 use trajet_topology::{Bonds, Column, FORMATS, Topology};
 
 use crate::memory::{self, Budget, FIXED};
@@ -11,8 +12,9 @@ const EACH: usize = 256;
 /// residues or segments, and indices are of those that there are.
 pub(crate) fn structure(format: &str, input: &[u8]) {
     let format = FORMATS.iter().find(|known| known.name == format).expect("a format that is read");
+    let options = FormatOptions::default();
     let budget = Budget::of(EACH * input.len() + FIXED);
-    let result = budget.limited(|| format.parse(input, true));
+    let result = budget.limited(|| format.parse(input, true, &options));
     memory::lift();
     let Ok(structure) = result else { return };
     let topology = &structure.topology;
@@ -20,7 +22,7 @@ pub(crate) fn structure(format: &str, input: &[u8]) {
     if let Some(positions) = &structure.positions {
         assert_eq!(positions.len(), topology.n_atoms());
     }
-    match format.parse(input, false) {
+    match format.parse(input, false, &options) {
         Ok(without) => assert_eq!(without.topology, structure.topology),
         Err(fault) => panic!("without positions: {fault:?}"),
     }

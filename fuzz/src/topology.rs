@@ -1,5 +1,6 @@
 //! Topology files as input.
 
+use trajet_formats::FormatOptions;
 use trajet_topology::{FORMATS, FormatInfo, NotGuessed, Structure};
 
 use crate::memory::{Budget, EACH, FIXED, lift};
@@ -12,10 +13,10 @@ const GRID: usize = 256 << 10;
 /// Parses the input as a format. Columns have a row for each atom, indices are those of rows, positions change nothing
 /// else, and what can be written is read again.
 pub(crate) fn topology(format: &str, input: &[u8]) {
-    let format = find(format);
+    let (format, options) = (find(format), FormatOptions::default());
     let budget = Budget::of(EACH * input.len() + FIXED);
-    let parsed = budget.limited(|| format.parse(input, true));
-    let without = format.parse(input, false);
+    let parsed = budget.limited(|| format.parse(input, true, &options));
+    let without = format.parse(input, false, &options);
     let Ok(structure) = parsed else { return };
     let plain = without.expect("positions are read as well");
     assert_eq!(plain.topology, structure.topology, "positions change the topology");
@@ -53,12 +54,16 @@ fn check(structure: &Structure) {
     assert!(structure.cell.is_none_or(|cell| cell.iter().all(|x| x.is_finite())));
     let residues = &topology.residues;
     let n_residues = topology.n_residues();
-    assert_eq!((residues.names.len(), residues.segments.len()), (n_residues, n_residues));
+    let has_names = !residues.names.is_empty();
+    assert!(!has_names || residues.names.len() == n_residues);
+    assert_eq!(residues.segments.len(), n_residues);
     // Every residue has an atom, every segment a residue, in the order of the file.
     let mut next = 0;
     for &residue in &atoms.residues {
-        assert!(residue == next || residue + 1 == next, "residues do not follow each other");
-        next = residue + 1;
+        // Molecules of LAMMPS may be in parts.
+        let follows = residue == next || residue + 1 == next || (!has_names && residue < next);
+        assert!(follows, "residues do not follow each other");
+        next = next.max(residue + 1);
     }
     assert_eq!(next as usize, n_residues);
     let segments = topology.n_segments();
@@ -105,7 +110,7 @@ fn check_loosely(structure: &Structure) {
 fn write(structure: &Structure) {
     for name in ["GRO", "PDB", "PSF"] {
         let Ok(text) = trajet_topology::write(structure, name) else { continue };
-        let read = find(name).parse(text.as_bytes(), true);
+        let read = find(name).parse(text.as_bytes(), true, &FormatOptions::default());
         match read {
             Ok(read) => {
                 let (old, new) = (&structure.topology.atoms, &read.topology.atoms);

@@ -15,6 +15,7 @@ from pathlib import Path
 os.environ["OPENMM_CPU_THREADS"] = "1"
 
 import bilayer
+import molten_salt
 import peptide
 import variants
 
@@ -23,6 +24,7 @@ SAMPLES = {
     "peptide_in_water": peptide.make,
     "bilayer": bilayer.make,
     "peptide_variants": variants.make,
+    "molten_salt": molten_salt.make,
 }
 
 
@@ -31,7 +33,7 @@ def main() -> None:
     for name in sys.argv[1:] or SAMPLES:
         FOLDER.joinpath(name).mkdir(parents=True, exist_ok=True)
         SAMPLES[name](FOLDER / name)
-    made = sorted(p for p in FOLDER.glob("*/**/*") if p.suffix in (".psf", ".xtc"))
+    made = sorted(p for p in FOLDER.glob("*/**/*") if p.is_file())
     digests = [
         f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(FOLDER)}" for p in made
     ]

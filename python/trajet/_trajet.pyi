@@ -62,7 +62,9 @@ class FormatInfo:
     times: Literal["any", "even"]
     frames_from: Literal["headers", "arithmetic", "scan", "library"]
     own_copy_is_complete: bool
-    write_options: frozenset[Literal["precision", "double", "without_cells", "compression"]]
+    write_options: frozenset[
+        Literal["precision", "double", "without_cells", "compression", "without_time", "atoms"]
+    ]
     is_written: bool
     # its own name; for a format that is only read, one that holds all numbers of its frames
     copied_as: str
@@ -380,7 +382,9 @@ def van_der_waals_radius(symbol: str) -> float | None: ...
 
 # The first atom to which each atom is connected by pairs, `(n_atoms,)`.
 def connected(n_atoms: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]: ...
-def read_structure(path: str | PathLike[str], *, positions: bool = True) -> StructureFile | str: ...
+def read_structure(
+    path: str | PathLike[str], *, positions: bool = True, format_options: str = "{}"
+) -> StructureFile | str: ...
 def structure_text(
     topology: Topology,
     atoms: Sequence[int],

@@ -187,6 +187,8 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
                 ),
             ),
         )
+    if _are_same_kinds(file, topology, what, of_topology):
+        return Placement()
     if (found := _disorder(file, topology)) is not None:
         raise SelectionError(
             f"{what}: {found.replace('the reference', 'the topology')}: give a topology with the"
@@ -204,6 +206,36 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
             if one
         )
     )
+
+
+def _are_same_kinds(file: Atoms, topology: Atoms, what: str, of_topology: str) -> bool:
+    """Return whether types, masses or ids tell that atoms are in the order of the topology.
+
+    For files that name no residues (XYZ, dumps of LAMMPS), whose names of atoms are those of
+    elements or types.
+
+    Raises
+    ------
+    SelectionError
+        If the atoms have the masses of the topology in another order.
+    """
+    if file.column("resnames") is not None:
+        return False
+    if (types := _values(file, topology, "types")) is not None and np.array_equal(*types):
+        return True
+    if (masses := _values(file, topology, "masses")) is None or not (masses[0] > 0).all():
+        ids = _values(file, topology, "ids")
+        return ids is not None and np.array_equal(*ids)
+    apart = np.abs(masses[0] - masses[1]) > MASS_TOLERANCE
+    ours, theirs = np.sort(masses[0]), np.sort(masses[1])
+    if apart.any() and (np.abs(ours - theirs) <= MASS_TOLERANCE).all():
+        k = int(apart.argmax())
+        raise SelectionError(
+            f"{what}: its atoms have the masses of {of_topology} in another order: the first pair"
+            f" is {topology.describe(k)} of the topology and {file.describe(k)}: give a topology in"
+            " the order of the file"
+        )
+    return not apart.any()
 
 
 def _keys(file: Atoms, topology: Atoms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,6 +1,7 @@
 """Rows of the table of formats, which the native module has, by the layouts and names of files."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal, TypedDict
 
 from trajet._trajet import FORMATS, FormatInfo
@@ -19,15 +20,46 @@ class H5mdOptions(TypedDict, total=False):
     units: Mapping[str, str]
 
 
+class LammpsOptions(TypedDict, total=False):
+    """Options of files of LAMMPS; see `trajet.open`."""
+
+    units: Literal["lj", "real", "metal", "si", "cgs", "electron", "micro", "nano"]
+    md_step: float
+    positions: Literal["auto", "wrapped", "unwrapped"]
+    atom_style: Literal["atomic", "charge", "bond", "angle", "molecular", "full"]
+    types: Mapping[int, str] | Mapping[str, str]
+
+
+class XyzUnits(TypedDict, total=False):
+    """Units of quantities that have none by convention in XYZ files."""
+
+    time: Literal["fs", "ps"]
+    velocity: Literal["Angstrom/fs", "Angstrom/ps"]
+    force: Literal["eV/Angstrom", "kcal/mol/Angstrom", "Hartree/Bohr"]
+
+
+class XyzOptions(TypedDict, total=False):
+    """Options of XYZ files; see `trajet.open`."""
+
+    units: XyzUnits
+    types: Mapping[int, str] | Mapping[str, str]
+
+
 class FormatOptions(TypedDict, total=False):
     """Options of single formats for `trajet.open`."""
 
     dcd: DcdOptions
     h5md: H5mdOptions
+    lammps: LammpsOptions
+    xyz: XyzOptions
 
 
 # The format whose files the HDF5 library reads and writes.
 (HDF5,) = (info for info in FORMATS.values() if info.frames_from == "library")
+# First bytes of dumps of LAMMPS.
+_DUMP = b"ITEM: "
+# Formats whose options are those of topologies, too.
+OF_TOPOLOGIES = frozenset({"lammps", "xyz"})
 # Suffixes of the files that are written.
 WRITTEN_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.is_written for suffix in info.suffixes
@@ -36,6 +68,14 @@ WRITTEN_SUFFIXES = tuple(
 STRUCTURE_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.has_topology for suffix in info.suffixes
 )
+
+
+def is_dump(path: Path) -> bool:
+    """Return whether a file begins as dumps of LAMMPS do, which may have any ending."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_DUMP)) == _DUMP
 
 
 def formats_of(layouts: str) -> list[FormatInfo]:

@@ -259,7 +259,6 @@ COMMANDS: Mapping[str, str] = {
 _GROMACS = "gmx trjconv -f {file} -o out.xtc"
 _CPPTRAJ = "cpptraj -p top.prmtop -y {file} -x out.nc"
 _UNIVERSE = "mda.Universe('top', '{file}').atoms.write('out.xtc', frames='all') of MDAnalysis"
-_LAMMPS = _UNIVERSE.replace("'{file}'", "'{file}', format='LAMMPSDUMP'")
 # What converts trajectories that are not read, by their suffixes.
 SUFFIXES: Mapping[str, str] = {
     ".mdcrd": _CPPTRAJ,
@@ -270,10 +269,6 @@ SUFFIXES: Mapping[str, str] = {
     ".tng": _GROMACS,
     ".g96": _GROMACS,
     ".cpt": _GROMACS,
-    ".lammpstrj": _LAMMPS,
-    ".lammpsdump": _LAMMPS,
-    ".dump": _LAMMPS,
-    ".xyz": _UNIVERSE,
     ".gsd": _UNIVERSE,
     ".arc": _UNIVERSE,
     ".pdbqt": _UNIVERSE,

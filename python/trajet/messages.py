@@ -36,6 +36,8 @@ class Code(Enum):
     CRYSTAL_CELL = "crystal-cell", True
     ASSUMED_CELL = "assumed-cell", True
     ASSUMED_UNITS = "assumed-units", True
+    UNKNOWN_UNITS = "unknown-units", True
+    REDUCED_UNITS = "reduced-units", True
     OTHER_VERSION = "other-version", True
     NOT_READ = "not-read", False
     SOME_FRAMES = "some-frames", False
@@ -283,6 +285,8 @@ OF_OPENING = frozenset(
         Code.CRYSTAL_CELL,
         Code.ASSUMED_CELL,
         Code.ASSUMED_UNITS,
+        Code.UNKNOWN_UNITS,
+        Code.REDUCED_UNITS,
         Code.OTHER_VERSION,
         Code.NOT_READ,
         Code.SOME_FRAMES,

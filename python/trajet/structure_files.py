@@ -21,7 +21,9 @@ _MAX_RATIO = 100
 _PIECE = 2**20
 
 
-def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.StructureFile | str:
+def read_structure(
+    path: str | Path, *, positions: bool = True, format_options: str = "{}"
+) -> _trajet.StructureFile | str:
     """Return the content of a file, or the reason as text why the engine does not read its format.
 
     Files that end in `.gz` or `.bz2` are uncompressed in the folder for temporary files, unless
@@ -33,6 +35,8 @@ def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.Struc
         The file.
     positions
         Whether positions are read.
+    format_options
+        Options of formats as JSON.
 
     Raises
     ------
@@ -46,12 +50,12 @@ def read_structure(path: str | Path, *, positions: bool = True) -> _trajet.Struc
     path = Path(path)
     opener = COMPRESSED.get(path.suffix.lower())
     if opener is None or not path.is_file():
-        return _trajet.read_structure(path, positions=positions)
+        return _trajet.read_structure(path, positions=positions, format_options=format_options)
     with folder_in(None) as folder:
         plain = folder / path.stem
         _uncompress(path, opener, plain)
         try:
-            return _trajet.read_structure(plain, positions=positions)
+            return _trajet.read_structure(plain, positions=positions, format_options=format_options)
         except FormatError as error:
             raise FormatError(str(error).replace(str(plain), str(path))) from None
 

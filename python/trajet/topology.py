@@ -148,6 +148,8 @@ class Topology(Messages, _Columns, _ResidueColumns):
         The file, or None for the Universe of an AtomGroup.
     native
         The native topology.
+    format_options
+        Options of formats, as JSON, with which the file was read.
 
     Examples
     --------
@@ -173,9 +175,12 @@ class Topology(Messages, _Columns, _ResidueColumns):
     moltypes: NDArray[np.str_]
     resindices: NDArray[np.int64]
 
-    def __init__(self, native: _trajet.Topology, path: Path | None) -> None:
+    def __init__(
+        self, native: _trajet.Topology, path: Path | None, format_options: str = "{}"
+    ) -> None:
         self.native = native
         self.path = path
+        self.format_options = format_options
         # The trajectory that lists the bonds, if the topology does not.
         self.bonds_path: Path | None = None
 
@@ -273,7 +278,9 @@ class Topology(Messages, _Columns, _ResidueColumns):
         """Whether residues have numbers of their molecules, as in TPR files, which may repeat."""
         numbers = self.residues.resids
         is_counted = np.array_equal(numbers, np.arange(1, len(numbers) + 1))
-        return self.column("molnums") is not None and not is_counted
+        # Files of LAMMPS have numbers of molecules alone, and name no residues.
+        is_named = self.column("resnames") is not None
+        return self.column("molnums") is not None and is_named and not is_counted
 
     @cached_property
     def bonds(self) -> NDArray[np.int64] | None:
@@ -354,7 +361,8 @@ class Topology(Messages, _Columns, _ResidueColumns):
 
     @cached_property
     def _guessed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        found = None if self.path is None else read_structure(self.path)
+        path, options = self.path, self.format_options
+        found = None if path is None else read_structure(path, format_options=options)
         if found is None or isinstance(found, str) or found.positions is None:
             raise SelectionError(
                 f"{self} has no positions from which bonds can be guessed: use a structure file"
@@ -698,7 +706,7 @@ class SidecarUse:
     beside: bool = True
 
 
-def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
+def load(path: Path, sidecar: SidecarUse = SidecarUse(), format_options: str = "{}") -> Structure:
     """Read a topology or structure file.
 
     Parameters
@@ -707,6 +715,8 @@ def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
         The file.
     sidecar
         How a sidecar is used, if only MDAnalysis reads the format.
+    format_options
+        Options of formats as JSON.
 
     Raises
     ------
@@ -723,20 +733,20 @@ def load(path: Path, sidecar: SidecarUse = SidecarUse()) -> Structure:
         raise FileNotFoundError(
             f"{path}: there is no such topology or structure file: check the path"
         )
-    found = read_structure(path)
+    found = read_structure(path, format_options=format_options)
     if isinstance(found, str):
         found = _by_mdanalysis(path, found, sidecar)
-    return structure_of(found, path)
+    return structure_of(found, path, format_options)
 
 
-def structure_of(found: _trajet.StructureFile, path: Path) -> Structure:
+def structure_of(found: _trajet.StructureFile, path: Path, format_options: str = "{}") -> Structure:
     """Return the content of a file, with types and masses guessed where it has none."""
     # As MDAnalysis does; masses of coarse-grained beads are unknown.
     found.guess("types")
     with contextlib.suppress(SelectionError):
         found.guess("masses")
     box = Box() if found.cell is None else Box.of_cell(found.cell, found.vectors)
-    return Structure(Topology(found.topology, path), found.positions, box)
+    return Structure(Topology(found.topology, path, format_options), found.positions, box)
 
 
 def _by_mdanalysis(path: Path, reason: str, use: SidecarUse) -> _trajet.StructureFile:

@@ -193,7 +193,7 @@ ADVICE: dict[str, Advice] = {
     ),
     "msd of a continued run": Advice(
         lambda at: tj.msd(flat(at, times=(0, 1, 2, 2, 3, 4))),
-        "with continuous=True",
+        "give continuous=True",
         lambda at: tj.msd(
             tj.open(None, trr(at, (0, 1, 2, 2, 3, 4)), continuous=True).select(range(6))
         ),

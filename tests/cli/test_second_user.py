@@ -104,8 +104,8 @@ def test_topology_sidecar_of_another_user_is_ignored_and_kept(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that would fit is not used either: ours is in the cache folder."""
-    path, sidecar = shared / "a.xyz", shared / ".a.xyz.trajet-topology"
-    path.write_text("2\nmade\nCA 0 0 0\nCB 1 1 1\n")
+    path, sidecar = shared / "a.pqr", shared / ".a.pqr.trajet-topology"
+    path.write_text("ATOM 1 CA ALA 1 0 0 0 0 1.5\nATOM 2 CB ALA 1 1 1 1 0 1.5\n")
     topology.load(path)
     good = sidecar.read_bytes()
     sidecar.unlink()

@@ -1,8 +1,8 @@
 """Each frame of a copy holds what its source holds, or a message names what was lost, and where.
 
 Sources are written, and copies read, by code that trajet shares nothing with: the tests' own bytes
-of TRR and DCD, MDAnalysis for XTC and DCD, scipy for NetCDF, h5py. A frame is made of letters: `b`
-a box, `t` a turned box, `u` velocities, `f` forces, `v` a virial, `l` a value of λ.
+of TRR, DCD and text, MDAnalysis for XTC and DCD, scipy for NetCDF, h5py. A frame is made of
+letters: `b` a box, `t` a turned box, `u` velocities, `f` forces, `v` a virial, `l` a value of λ.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +26,8 @@ from trajet import _trajet
 from trajet._trajet import FORMATS
 
 N_ATOMS = 12
+# kJ/mol in an eV.
+EV = 96.48533212331002
 ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written)
 # Lengths and angles of 80 to 95 degrees, and the vectors with the first one along x.
 PLAIN = np.array([[40.0, 0, 0], [3.0, 38.0, 0], [-4.0, 5.0, 36.0]], np.float32)
@@ -40,9 +42,15 @@ KINDS = {
     "t": "a box that is turned: its first vector is not along x, or its second not in the plane of"
     " x and y",
 }
-NAMES = {".xtc": "XTC", ".trr": "TRR", ".dcd": "DCD", ".nc": "NCDF", ".h5md": "H5MD"}
+NAMES = {
+    **{".xtc": "XTC", ".trr": "TRR", ".dcd": "DCD", ".nc": "NCDF", ".h5md": "H5MD"},
+    **{".lammpstrj": "LAMMPS", ".xyz": "XYZ"},
+}
 # Letters that a format has no place for in any frame.
-LOSES = {".xtc": "ufvl", ".trr": "", ".dcd": "ufvlt", ".nc": "vlt", ".h5md": "vl"}
+LOSES = {
+    **{".xtc": "ufvl", ".trr": "", ".dcd": "ufvlt", ".nc": "vlt", ".h5md": "vl"},
+    **{".lammpstrj": "vl", ".xyz": "vl"},
+}
 PATTERNS = {
     "all of it later": ["", "bu", "tu", "tuf", "tufv", "tul"],
     "a turned box later": ["b", "b", "t", "t", "b", "t"],
@@ -173,16 +181,103 @@ def write_h5md(path: Path, pattern: Sequence[str]) -> Path:
     return path
 
 
+def write_dump(path: Path, pattern: Sequence[str]) -> Path:
+    """Write a dump in units of `metal`: the flags `ff` mean no box."""
+    lines = []
+    for k, letters in enumerate(pattern):
+        lines += [*(["ITEM: UNITS", "metal"] if k == 0 else []), "ITEM: TIME", f"{0.5 * k}"]
+        lines += ["ITEM: TIMESTEP", f"{10 * k}", "ITEM: NUMBER OF ATOMS", f"{N_ATOMS}"]
+        vectors = box(letters)
+        if vectors is None:
+            lines += ["ITEM: BOX BOUNDS ff ff ff", *["-99 99"] * 3]
+        else:
+            rows = [" ".join(map(str, row)) + " 0" for row in vectors.tolist()]
+            lines += ["ITEM: BOX BOUNDS abc origin pp pp pp", *rows]
+        names, columns = ["x y z"], [positions(k)]
+        if "u" in letters:
+            names, columns = [*names, "vx vy vz"], [*columns, velocities(k)]
+        if "f" in letters:
+            names, columns = [*names, "fx fy fz"], [*columns, forces(k) / EV]
+        lines.append(f"ITEM: ATOMS id type {' '.join(names)}")
+        numbers = np.hstack(columns).astype(float).tolist()
+        lines += [f"{n} 1 {' '.join(map(repr, row))}" for n, row in enumerate(numbers, 1)]
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
+def write_extended_xyz(path: Path, pattern: Sequence[str]) -> Path:
+    """Write extended XYZ: no lattice means no box."""
+    lines = []
+    for k, letters in enumerate(pattern):
+        vectors = box(letters)
+        lattice = "" if vectors is None else f'Lattice="{" ".join(map(str, vectors.flat))}" '
+        properties, columns = "species:S:1:pos:R:3", [positions(k)]
+        if "u" in letters:
+            properties, columns = f"{properties}:velo:R:3", [*columns, velocities(k)]
+        if "f" in letters:
+            properties, columns = f"{properties}:forces:R:3", [*columns, forces(k) / EV]
+        lines += [f"{N_ATOMS}", f"{lattice}Properties={properties} Time={0.5 * k} Step={10 * k}"]
+        lines += [f"C {' '.join(map(repr, row))}" for row in np.hstack(columns).tolist()]
+    path.write_text("\n".join([*lines, ""]))
+    return path
+
+
 WRITERS = {
     ".xtc": write_xtc,
     ".trr": write_trr,
     ".dcd": write_charmm,
     ".nc": write_amber,
     ".h5md": write_h5md,
+    ".lammpstrj": write_dump,
+    ".xyz": write_extended_xyz,
 }
 # The letters that frames of a source of each format may have or lack one by one.
-MAY_VARY = {".xtc": "bt", ".trr": "btufvl", ".dcd": "b", ".nc": "b", ".h5md": "btuf"}
+MAY_VARY = {
+    **{".xtc": "bt", ".trr": "btufvl", ".dcd": "b", ".nc": "b", ".h5md": "btuf"},
+    **{".lammpstrj": "btuf", ".xyz": "btuf"},
+}
 Held = dict[str, np.ndarray | None]
+
+
+def read_text(path: Path) -> list[Held]:
+    """Read a dump of units `real`, or extended XYZ, that trajet wrote."""
+    lines = path.read_text().splitlines()
+    frames: list[Held] = []
+    for at, line in enumerate(lines):
+        held: Held = {"t": None, "u": None, "f": None}
+        if line.startswith("ITEM: ATOMS"):
+            names, units = line.split()[2:], {"x": 1.0, "v": 1000.0, "f": 4.184}
+            form = lines[at - 4].split()[3:]
+            rows = [[float(word) for word in row.split()] for row in lines[at - 3 : at]]
+            if form[0] == "abc":
+                held["t"] = np.array([row[:3] for row in rows])
+            elif form[0] == "xy":
+                (_, _, xy), (_, _, xz), (_, _, yz) = rows
+                low = [min(0, xy, xz, xy + xz), min(0, yz), 0]
+                high = [max(0, xy, xz, xy + xz), max(0, yz), 0]
+                a, b, c = (row[1] - high[k] - (row[0] - low[k]) for k, row in enumerate(rows))
+                held["t"] = np.array([[a, 0, 0], [xy, b, 0], [xz, yz, c]])
+            elif form[0] == "pp":
+                held["t"] = np.diag([row[1] - row[0] for row in rows])
+        elif "Properties=" in line:
+            units = {"x": 1.0, "v": 1.0, "f": EV}
+            words = line.split("Properties=")[1].split()[0].split(":")
+            first = {"species": ["element"], "pos": ["x", "y", "z"], "velo": ["vx", "vy", "vz"]}
+            first["forces"] = ["fx", "fy", "fz"]
+            names = [name for word in words[::3] for name in first[word]]
+            if "Lattice" in line:
+                numbers = line.split('Lattice="')[1].split('"')[0].split()
+                held["t"] = np.array(numbers, float).reshape(3, 3)
+        else:
+            continue
+        rows_of_atoms = [row.split() for row in lines[at + 1 : at + 1 + N_ATOMS]]
+        for letter, name in (("x", "x"), ("u", "vx"), ("f", "fx")):
+            if name in names:
+                begin = names.index(name)
+                values = np.array([row[begin : begin + 3] for row in rows_of_atoms], float)
+                held[letter] = values * units[name[0]]
+        frames.append(held)
+    return frames
 
 
 def read_copy(path: Path, n_frames: int) -> list[Held]:
@@ -200,6 +295,8 @@ def read_copy(path: Path, n_frames: int) -> list[Held]:
             }
             for frame in trr_bytes.read_trr(path)
         ]
+    if path.suffix in (".lammpstrj", ".xyz"):
+        return read_text(path)
     if path.suffix == ".dcd":
         universe = mda.Universe.empty(N_ATOMS, trajectory=True).load_new(str(path))
         return [
@@ -321,7 +418,9 @@ def source(folder: Path, ending: str, pattern: Sequence[str]) -> tuple[tj.Trajec
     held = ["".join(c for c in frame if c in letters) + every for frame in pattern]
     folder.mkdir(exist_ok=True)
     path = WRITERS[ending](folder / f"source{ending}", held)
-    return tj.open(None, path, sidecar=False), held
+    units = {"time": "ps", "velocity": "Angstrom/ps", "force": "eV/Angstrom"}
+    options = {"xyz": {"units": units}} if ending == ".xyz" else None
+    return tj.open(None, path, sidecar=False, format_options=options), held
 
 
 @pytest.mark.parametrize("target", ENDINGS)

@@ -37,6 +37,10 @@ def _prepare(page: str, folder: Path) -> None:
         shutil.copy(sample.topology, folder / "top.psf")
         shutil.copy(sample.trajectory, folder / "run.xtc")
         return
+    if page == "lammps":
+        for path in tj.samples.molten_salt().files:
+            shutil.copy(path, folder)
+        return
     if page == "cpptraj":
         packed = Path(str(datafiles.TRJ_NCBOX)).with_name("tz2.truncoct.parm7.bz2")
         (folder / "top.parm7").write_bytes(bz2.decompress(packed.read_bytes()))
@@ -68,7 +72,7 @@ def test_every_command_and_call_runs(
         assert example.language == "python"
         run_python(document, example, namespace)
     rows = rows_of(document)
-    assert page == "prolif" or {task for task, _, _ in rows} >= TASKS
+    assert page in ("prolif", "lammps") or {task for task, _, _ in rows} >= TASKS
     for task, _, cell in rows:
         for code in CODE.findall(cell):
             if not code.startswith("trajet "):

@@ -259,8 +259,8 @@ def test_tutorials_have_what_each_of_them_promises() -> None:
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "topology.md"
-ROW = re.compile(r"^\| (\w+)[^|]* \| ((?:`\.\w+`(?:, )?)+) \|", re.MULTILINE)
-INFO = re.compile(r'name: "(\w+)",\s*suffixes: (?:&\[([^\]]+)\]|\S*Format::(\w+)\.info)')
+ROW = re.compile(r"^\| ([\w ]+?)(?: \([^|]*)? \| ((?:`\.\w+`(?:, )?)+) \|", re.MULTILINE)
+INFO = re.compile(r'name: "([\w ]+)",\s*suffixes: (?:&\[([^\]]+)\]|\S*Format::(\w+)\.info)')
 
 
 def test_table_has_the_formats_that_are_read() -> None:

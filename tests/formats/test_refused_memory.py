@@ -110,7 +110,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = folder / "made.dcd"
     write_dcd(first, draw.random((2, N_ATOMS, 3), np.float32) * 100)
     trajectory = tj.open(None, first)
-    for name in ("xtc", "trr", "nc", "h5md"):
+    for name in ("xtc", "trr", "nc", "h5md", "lammpstrj", "xyz"):
         tj.convert(trajectory.select(np.arange(N_ATOMS)), folder / f"made.{name}")
     return folder
 

@@ -38,6 +38,18 @@ ATOM O HOH 1 1
 ATOM O HOH 2 2
 #
 """
+# An atom in a dump of LAMMPS that names no units.
+_DUMP = """ITEM: TIMESTEP
+0
+ITEM: NUMBER OF ATOMS
+1
+ITEM: BOX BOUNDS pp pp pp
+0 10
+0 10
+0 10
+ITEM: ATOMS id x y z
+1 2 3 4
+"""
 _TIER = """
 [tiers]
 only = {{folder = "only", limit = "{limit}"}}
@@ -439,6 +451,10 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     ),
     Code.ASSUMED_UNITS: lambda m: tj.open(
         None, m.patched("units.dcd", (b"Created by trajet", b"Written by LAMMPS"))
+    ),
+    Code.UNKNOWN_UNITS: lambda m: tj.open(None, m.text("no-units.lammpstrj", _DUMP)),
+    Code.REDUCED_UNITS: lambda m: tj.open(
+        None, m.text("reduced.lammpstrj", f"ITEM: UNITS\nlj\n{_DUMP}")
     ),
     Code.OTHER_VERSION: lambda m: tj.open(None, m.patched("version.nc", (b"1.0\0", b"1.1\0"))),
     Code.NOT_READ: lambda m: m.lammps(),

@@ -16,13 +16,16 @@ import trajet as tj
 from MDAnalysis.coordinates.DCD import DCDReader
 from MDAnalysis.coordinates.GRO import GROReader
 from MDAnalysis.coordinates.INPCRD import INPReader
+from MDAnalysis.coordinates.LAMMPS import DumpReader
 from MDAnalysis.coordinates.PDB import PDBReader
 from MDAnalysis.coordinates.TRJ import NCDFReader
 from MDAnalysis.coordinates.TRR import TRRReader
 from MDAnalysis.coordinates.XTC import XTCReader
+from MDAnalysis.coordinates.XYZ import XYZReader
+from MDAnalysis.lib.mdamath import triclinic_box
 from mdtraj.formats import AmberRestartFile
 
-from helpers import frame_borders, made_files
+from helpers import frame_borders, lammps_dumps, made_files, xyz_files
 from helpers.frame_borders import Borders
 
 DATA = Path(MDAnalysisTests.__file__).parent / "data"
@@ -245,6 +248,84 @@ class _RestartFrame:
         """Do nothing: no file is open."""
 
 
+# The records before the step of a snapshot.
+_BEFORE_STEP = rb"(?:ITEM: (?:UNITS|TIME)\r?\n.*\n)*"
+
+
+class _LammpsFrames:
+    """Reads a dump without the records that MDAnalysis does not know: UNITS and TIME.
+
+    Without units, times are the numbers of frames, and velocities are not read.
+    """
+
+    def __init__(self, path: str) -> None:
+        data = Path(path).read_bytes()
+        self._has_units = b"ITEM: UNITS" in data
+        self._times = [float(time) for time in re.findall(rb"ITEM: TIME\r?\n(\S+)", data)]
+        self._copy = Path(f"{path}.plain.lammpsdump")
+        self._copy.write_bytes(re.sub(_BEFORE_STEP, b"", data))
+        self._reader = DumpReader(str(self._copy))
+        self.n_atoms = self._reader.n_atoms
+
+    def __iter__(self) -> Iterator[Any]:
+        for k, ts in enumerate(self._reader):
+            ts.data["time"] = self._times[k] if self._times else float(k)
+            ts.has_velocities &= self._has_units
+            ts.has_forces &= self._has_units
+            self.ts = ts
+            yield ts
+
+    def close(self) -> None:
+        """Close and remove the copy."""
+        self._reader.close()
+        self._copy.unlink()
+
+
+def _lammps_borders(data: bytes) -> Borders:
+    """Find the first record of each snapshot."""
+    begin = re.compile(_BEFORE_STEP + rb"ITEM: TIMESTEP")
+    return Borders([*(found.start() for found in begin.finditer(data)), len(data)])
+
+
+class _XyzFrames:
+    """Reads positions of an XYZ file with MDAnalysis, which reads no comments and other columns."""
+
+    def __init__(self, path: str) -> None:
+        self._frames = [*xyz_files.frames_of(Path(path).read_text())]
+        self._reader = XYZReader(path)
+        self.n_atoms = self._reader.n_atoms
+
+    def __iter__(self) -> Iterator[Any]:
+        for k, ts in enumerate(self._reader):
+            comment, rows = self._frames[k]
+            found = re.match(r" *i = *(\d+), time = *(\S+),", comment)
+            ts.data["time"] = float(found[2]) / 1000 if found else float(k)
+            ts.data["step"] = int(found[1]) if found else k
+            lattice = re.search('Lattice="([^"]+)"', comment)
+            if lattice:
+                ts.dimensions = triclinic_box(*np.reshape(lattice[1].split(), (3, 3)).astype(float))
+            if "forces:R:3" in comment:
+                forces = np.array([row[4:7] for row in rows], np.float64)
+                ts.forces = (forces * xyz_files.KJ_PER_EV).astype(np.float32)
+            self.ts = ts
+            yield ts
+
+    def close(self) -> None:
+        """Close the file."""
+        self._reader.close()
+
+
+def _xyz_borders(data: bytes) -> Borders:
+    """Count the lines of each frame."""
+    lines = data.splitlines(keepends=True)
+    at, k = [0], 0
+    while k < len(lines):
+        n_lines = int(lines[k]) + 2
+        at.append(at[-1] + sum(map(len, lines[k : k + n_lines])))
+        k += n_lines
+    return Borders(at)
+
+
 # Formats of structures, which are trajectories too. They are only read.
 STRUCTURES = {
     format.name: format
@@ -299,6 +380,43 @@ STRUCTURES = {
             made={"made_moving.rst7": lambda path: made_files.write_rst7(path, 25)},
             vectors={"made_moving.rst7": "xv"},
             copied_as="NCDF",
+        ),
+        # Of others MDAnalysis subtracts the origin, or computes positions from fractions in single
+        # precision.
+        Format(
+            "LAMMPS",
+            (".lammpstrj", ".lammpsdump", ".dump"),
+            _LammpsFrames,
+            _lammps_borders,
+            _stored_step,
+            1e-5,
+            searched=True,
+            counted=False,
+            chosen=("chain_dump_1.lammpstrj", "image_vf.lammpstrj"),
+            is_text=True,
+            made={
+                "made_units.lammpstrj": lambda path: lammps_dumps.write_lammps(path, 12, 41),
+            },
+            vectors={"made_units.lammpstrj": "xv"},
+            long=frozenset({"made_units.lammpstrj"}),
+        ),
+        Format(
+            "XYZ",
+            (".xyz", ".extxyz"),
+            _XyzFrames,
+            _xyz_borders,
+            _stored_step,
+            2e-5,
+            searched=True,
+            counted=False,
+            chosen=("mini.xyz", "five.xyz", "2r9r-1b.xyz"),
+            is_text=True,
+            made={
+                "made_cp2k.xyz": lambda path: xyz_files.write_cp2k(path, 12, 41),
+                "made_cells.extxyz": lambda path: xyz_files.write_extended(path, 7, 5),
+            },
+            vectors={"made_cells.extxyz": "xf"},
+            long=frozenset({"made_cp2k.xyz"}),
         ),
     )
 }

@@ -23,12 +23,13 @@ ENDINGS = tuple(info.suffixes[0] for info in FORMATS.values() if info.is_written
 # Half of a step of 0.01 Å.
 STEP = 0.005
 
-# Source and output formats: allowed errors in Å, and roundings to float32. DCD, NCDF and H5MD hold
-# the values that are read. Formats of GROMACS do so for other formats of GROMACS; Å of others are
-# rounded to nm and, when they are read, back. To XTC there are six roundings of half a unit: every
-# product on the way.
+# Formats that hold the values that are read.
+EXACT = (".dcd", ".nc", ".h5md", ".lammpstrj", ".xyz")
+# Source and output formats: allowed errors in Å, and roundings to float32. Formats of GROMACS hold
+# the values of each other; Å of others are rounded to nm and, when they are read, back. To XTC
+# there are six roundings of half a unit: every product on the way.
 PRECISION = {
-    **{(source, target): (0.0, 0) for source in SOURCES for target in (".dcd", ".nc", ".h5md")},
+    **{(source, target): (0.0, 0) for source in SOURCES for target in EXACT},
     **{(source, ".trr"): (0.0, 1) for source in SOURCES},
     **{(source, ".xtc"): (STEP, 3) for source in SOURCES},
     (".xtc", ".trr"): (0.0, 0),

@@ -17,8 +17,8 @@ from trajet.topology import COLUMNS, SidecarUse, Structure
 
 # Files of formats that only MDAnalysis reads.
 RARE = (
-    *("adk_open.crd", "adk_open.pqr", "pdbqt_inputpdbqt.pdbqt", "mol2/Molecule.mol2", "mini.xyz"),
-    *("173D.mmtf", "adk_closed.dms", "lammps/mini.data", "windows/WIN_test.arc", "fhiaims.in"),
+    *("adk_open.crd", "adk_open.pqr", "pdbqt_inputpdbqt.pdbqt", "mol2/Molecule.mol2"),
+    *("173D.mmtf", "adk_closed.dms", "windows/WIN_test.arc", "fhiaims.in"),
     *("gms/symopt.gms", "cobrotoxin.tpr", "C12x64.xml.bz2"),
 )
 

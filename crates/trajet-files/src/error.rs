@@ -57,6 +57,16 @@ pub enum Error {
         /// Advice to the user.
         remedy: &'static str,
     },
+    /// A frame cannot be read with these options, or without further ones.
+    #[error("{}: {what}: {remedy}", path.display())]
+    Options {
+        /// The file.
+        path: PathBuf,
+        /// The frame, and what is missing or contradicts the options.
+        what: String,
+        /// Advice to the user.
+        remedy: &'static str,
+    },
     /// The file ends inside a frame.
     #[error(
         "{}: cut inside frame {frame}, which begins at byte {offset} and needs {needed} bytes, \
@@ -462,6 +472,10 @@ impl Error {
     pub(crate) fn of_frame(path: &Path, frame: u64, offset: u64, fault: DecodeError) -> Error {
         match fault {
             DecodeError::Memory { needed, what } => Error::Memory { needed, what },
+            DecodeError::Options { what, remedy } => {
+                let what = format!("frame {frame} at byte {offset}: {what}");
+                Error::Options { path: path.to_owned(), what, remedy }
+            }
             fault => Error::Corrupt { path: path.to_owned(), frame, offset, fault },
         }
     }

@@ -91,6 +91,15 @@ impl FrameIndex {
         FrameIndex { n_atoms, offsets, end, times, steps, ..FrameIndex::default() }
     }
 
+    /// Returns the index with other times (ps), each for the number, the time and the step of its frame.
+    #[must_use]
+    pub(crate) fn with_times(mut self, time: impl Fn(u64, f64, i64) -> f64) -> Self {
+        for ((number, found), &step) in (0..).zip(&mut self.times).zip(&self.steps) {
+            *found = time(number, *found, step);
+        }
+        self
+    }
+
     /// Reserves capacity for `more` further frames.
     ///
     /// # Errors

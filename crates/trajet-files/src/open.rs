@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use trajet_formats::gro::Gro;
+use trajet_formats::lammps::Lammps;
 use trajet_formats::lines::LineFormat;
 use trajet_formats::pdb::Pdb;
 use trajet_formats::rst7::Rst7;
+use trajet_formats::xyz::{self, Xyz};
 use trajet_formats::{Format, N_FORMATS};
 
 use crate::lines::ByLines;
@@ -83,6 +85,15 @@ const ROWS: [Row; N_FORMATS] = [
     Row { format: Format::Pdb, open: Some(open_text::<Pdb>), reopen: reopen_text::<Pdb> },
     Row { format: Format::Gro, open: Some(open_text::<Gro>), reopen: reopen_text::<Gro> },
     Row { format: Format::Rst7, open: Some(open_text::<Rst7>), reopen: reopen_text::<Rst7> },
+    Row { format: Format::Lammps, open: Some(open_text::<Lammps>), reopen: reopen_text::<Lammps> },
+    Row {
+        format: Format::Xyz,
+        open: Some(|source, options, threads, opening| {
+            check_positions(source.path(), &opening.first)?;
+            open_text::<Xyz>(source, options, threads, opening)
+        }),
+        reopen: reopen_text::<Xyz>,
+    },
 ];
 
 const _: () = {
@@ -101,6 +112,21 @@ fn open_text<F: LineFormat>(
     opening: Opening,
 ) -> Opened {
     Ok(Arc::new(Text::<F>::open(source, options, threads, opening)?))
+}
+
+/// Checks that an XYZ file has positions, given its first bytes.
+fn check_positions(path: &Path, first: &[u8]) -> Result<(), Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match xyz::vectors_of_cp2k(&name, first) {
+        None => Ok(()),
+        Some(vectors) => Err(Error::Unsupported {
+            path: path.to_owned(),
+            what: format!(
+                "its name is that of a file of {vectors}, as CP2K writes them, not of positions"
+            ),
+            remedy: "open the file of positions (-pos-), or give it another name if it has positions",
+        }),
+    }
 }
 
 /// Opens a file whose frames are lines of text, which another process has opened.
@@ -188,7 +214,7 @@ pub(crate) fn open_known(file: KnownFile<'_>, options: &OpenOptions) -> Opened {
 
 /// Returns a guess, from its first bytes, of what an unrecognised file is.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 4] = [
+    let known: [(&[u8], usize, &str); 7] = [
         (b"CDF", 0, "it begins like a NetCDF file of a version that is not known"),
         (
             b"\x89HDF",
@@ -196,8 +222,11 @@ fn describe(first: &[u8]) -> String {
             "it is an HDF5 file: open it from Python, with trajet.open; NetCDF-4, \
              which is HDF5, is converted with nccopy -k nc6 or cpptraj",
         ),
-        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first"),
-        (b"BZh", 0, "it is compressed with bzip2: unpack it first"),
+        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first, with gunzip"),
+        (b"BZh", 0, "it is compressed with bzip2: unpack it first, with bunzip2"),
+        (b"DUMP", 8, "it is a binary dump of LAMMPS: binary2txt of LAMMPS makes it text"),
+        (b"---\ncreator: LAM", 0, "it is a dump of LAMMPS in YAML: write it as dump custom"),
+        (b"\x28\xb5\x2f\xfd", 0, "it is compressed with zstd: unpack it first, with unzstd"),
     ];
     for (bytes, at, what) in known {
         if first.get(at..at + bytes.len()) == Some(bytes) {

@@ -188,7 +188,8 @@ mod tests {
 
     fn water() -> Structure {
         let gro = FORMATS.iter().find(|format| format.name == "GRO").unwrap();
-        let mut structure = gro.parse(GRO.as_bytes(), true).unwrap();
+        let mut structure =
+            gro.parse(GRO.as_bytes(), true, &trajet_formats::FormatOptions::default()).unwrap();
         structure.cell_vectors = None;
         structure.topology.atoms.charges = Some(vec![-0.8, 0.4, f64::NAN]);
         structure

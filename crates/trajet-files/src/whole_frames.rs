@@ -8,7 +8,8 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
 use trajet_formats::{
-    Code, DecodeError, Field, FrameInfo, Identity, Message, Raw, TimePrecision, memory,
+    Code, DecodeError, Field, FormatOptions, FrameInfo, Identity, Message, Raw, TimePrecision,
+    memory,
 };
 
 use crate::indexed::Indexed;
@@ -42,8 +43,11 @@ struct First {
 }
 
 /// Returns what all frames share, frame 0 and its number of atoms, from its bytes.
-fn decoded<F: FrameFormat>(bytes: &[u8]) -> Result<(F::Shared, First, usize), DecodeError> {
-    let shared = F::shared(bytes)?;
+fn decoded<F: FrameFormat>(
+    bytes: &[u8],
+    options: &FormatOptions,
+) -> Result<(F::Shared, First, usize), DecodeError> {
+    let shared = F::shared(bytes, options)?;
     let found = F::decode(bytes, &shared, Field::Positions, Some(&[]), &mut [])?;
     Ok((shared, First { identity: found.identity, end: bytes.len() as u64 }, found.n_atoms))
 }
@@ -62,7 +66,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         let begin = Instant::now();
         let mut found = frames_of::<I>(&source, options, threads, &mut opening.meter)?;
         let mut first = first_frame(&source, &found.index, &mut opening.meter)?;
-        let mut shared = decoded::<F>(&first);
+        let mut shared = decoded::<F>(&first, &options.formats);
         let n_indexed = found.index.n_atoms();
         let fits = shared.as_ref().is_ok_and(|(.., n_atoms)| *n_atoms == n_indexed);
         if matches!(found.state, IndexState::Published) && !fits {
@@ -74,12 +78,16 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
                 source.path().display()
             ))];
             first = first_frame(&source, &found.index, &mut opening.meter)?;
-            shared = decoded::<F>(&first);
+            shared = decoded::<F>(&first, &options.formats);
         }
-        let messages = messages::<F>(&source, &found.index, &first, &mut opening.meter)?;
+        let mut messages = messages_on_end::<F>(&source, &found.index, &first, &mut opening.meter)?;
         drop(first);
+        let (shared, first, _) =
+            shared.map_err(|fault| Error::of_frame(source.path(), 0, 0, fault))?;
+        messages.extend(F::messages(&shared));
+        let index = Arc::unwrap_or_clone(found.index);
+        found.index = Arc::new(with_times::<F>(&shared, index));
         let file = Indexed::new(source, found, options, opening, begin)?;
-        let (shared, first, _) = shared.map_err(|fault| file.corrupt(0, fault))?;
         let n_atoms = file.index.n_atoms();
         // A false number of atoms must not determine how much memory is allocated.
         if n_atoms as u64 / MAX_ATOMS_PER_BYTE > file.source.size() {
@@ -221,7 +229,7 @@ impl<F: FrameFormat, I: Indexing> reader::Reindex for Reader<F, I> {
         threads: &dyn ParallelFor,
         watch: &Arc<Watch>,
     ) -> Result<FrameIndex, Error> {
-        indexed_again::<I>(&self.file, threads, watch)
+        Ok(with_times::<F>(&self.shared, indexed_again::<I>(&self.file, threads, watch)?))
     }
 }
 
@@ -233,8 +241,13 @@ impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
     }
 }
 
-/// Returns the messages on a file. On the end of one whose last frame is left out there is another message.
-fn messages<F: FrameFormat>(
+/// Returns an index with the times (ps) of its frames, for that of a scan.
+fn with_times<F: FrameFormat>(shared: &F::Shared, index: FrameIndex) -> FrameIndex {
+    index.with_times(|number, time, step| F::time(shared, number, time, step))
+}
+
+/// Returns the messages on the end of a file. On that of one whose last frame is left out there is another message.
+fn messages_on_end<F: FrameFormat>(
     source: &Source,
     index: &FrameIndex,
     first: &[u8],
@@ -247,7 +260,7 @@ fn messages<F: FrameFormat>(
     let n = size.min(F::TAIL_BYTES as u64);
     let mut tail = vec![0; n as usize];
     source.read_at(size - n, &mut tail, meter)?;
-    Ok(F::messages(first, &tail, index.n_frames() == 1))
+    Ok(F::messages_on_end(first, &tail, index.n_frames() == 1))
 }
 
 /// Returns the bytes of frame 0.

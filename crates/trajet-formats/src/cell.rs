@@ -15,6 +15,14 @@ pub type ReportedBox = ([f64; 6], Option<[f64; 9]>, Periodic);
 /// not a number, and angles of zero. An analysis that uses cells refuses it; a frame without a cell has six NaN.
 pub const UNWRITTEN: [f64; 6] = [f64::NAN, f64::NAN, f64::NAN, 0.0, 0.0, 0.0];
 
+/// Returns the box of a frame with these vectors (row by row, Å) and boundaries; six NaN without a cell.
+pub(crate) fn reported_box(cell: Option<([f64; 9], Periodic)>) -> ReportedBox {
+    match cell {
+        Some((v, periodic)) => (cell_from_vectors(&v, 1.0), turned_vectors(&v, 1.0), periodic),
+        None => ([f64::NAN; 6], None, PERIODIC),
+    }
+}
+
 /// Whether a frame's cell is [`UNWRITTEN`].
 pub fn is_unwritten(cell: &[f64; 6]) -> bool {
     cell[..3].iter().all(|length| length.is_nan()) && cell[3..] == [0.0; 3]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::writer::{Encoder, Workspace};
-use crate::{CannotHold, Format, Plan, dcd, h5md, ncdf, trr, xtc};
+use crate::{CannotHold, Format, Plan, dcd, h5md, lammps, ncdf, trr, xtc, xyz};
 
 /// Returns the encoder of an output after checking that the format can hold the first frame.
 ///
@@ -16,6 +16,8 @@ pub fn encoder(format: Format, plan: &Plan<'_>) -> Result<Arc<dyn Encoder>, Cann
         Format::Dcd => Arc::new(dcd::Encoder::new(plan)?),
         Format::Ncdf => Arc::new(ncdf::Encoder::new(plan)?),
         Format::H5md => Arc::new(h5md::Encoder::new(plan)?),
+        Format::Lammps => Arc::new(lammps::Encoder::new(plan)?),
+        Format::Xyz => Arc::new(xyz::Encoder::new(plan)?),
         only_read => {
             let (format, what) = (only_read.name(), "the frames of a trajectory".to_owned());
             return Err(CannotHold { frame: 0, format, what, remedy: "choose another format" });

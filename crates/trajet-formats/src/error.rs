@@ -95,6 +95,14 @@ pub enum DecodeError {
         /// Purpose of the memory.
         what: &'static str,
     },
+    /// The frame is sound, but cannot be read with these options, or without further ones.
+    #[error("{what}: {remedy}")]
+    Options {
+        /// What is missing, or contradicts the options.
+        what: String,
+        /// Advice to the user.
+        remedy: &'static str,
+    },
     /// Any other fault, described in text.
     #[error("{0}")]
     Malformed(String),

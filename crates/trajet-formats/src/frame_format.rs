@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{DecodeError, Field, Format, Identity, Message, Raw, ReportedBox};
+use crate::{DecodeError, Field, Format, FormatOptions, Identity, Message, Raw, ReportedBox};
 
 /// The data of a decoded frame beside its vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,26 +30,38 @@ pub trait FrameFormat: Send + Sync + 'static {
     const FORMAT: Format;
     /// The fields that frames may have.
     const FIELDS: &'static [Field];
-    /// The data of frame 0 on which later frames depend.
+    /// The data of frame 0, and of the options, on which later frames depend.
     type Shared: Serialize + DeserializeOwned + Default + Send + Sync;
 
-    /// The number of bytes at the end of a file by which [`FrameFormat::messages`] judges whether it was cut.
+    /// The number of bytes at the end of a file by which [`FrameFormat::messages_on_end`] judges whether it was cut.
     const TAIL_BYTES: usize = 0;
 
-    /// Returns messages on a file, given its first frame and its last [`FrameFormat::TAIL_BYTES`] bytes. `is_alone`
-    /// states whether the file has no other frame.
-    fn messages(_first: &[u8], _tail: &[u8], _is_alone: bool) -> Vec<Message> {
+    /// Returns messages on the end of a file, given its first frame and its last [`FrameFormat::TAIL_BYTES`] bytes.
+    /// `is_alone` states whether the file has no other frame.
+    fn messages_on_end(_first: &[u8], _tail: &[u8], _is_alone: bool) -> Vec<Message> {
         Vec::new()
     }
 
-    /// Returns the data of frame 0 on which later frames depend.
+    /// Returns messages on what is assumed of a file, or not read.
+    fn messages(_shared: &Self::Shared) -> Vec<Message> {
+        Vec::new()
+    }
+
+    /// Returns the data of frame 0, and of the options, on which later frames depend.
     ///
     /// # Errors
-    /// [`DecodeError`].
-    fn shared(first: &[u8]) -> Result<Self::Shared, DecodeError>;
+    /// [`DecodeError`], also if the options contradict the frame.
+    fn shared(first: &[u8], options: &FormatOptions) -> Result<Self::Shared, DecodeError>;
 
     /// Returns whether frames state their times. If not, times are the numbers of the frames.
     fn has_times(shared: &Self::Shared) -> bool;
+
+    /// Returns the time (ps) of frame `number`, for which the scan found a time and a step. The scan knows no
+    /// options, so that its index serves all of them: formats whose times have a unit of their own, or may have none,
+    /// convert here, and [`FrameFormat::decode`] by the same arithmetic.
+    fn time(_: &Self::Shared, _number: u64, found: f64, _step: i64) -> f64 {
+        found
+    }
 
     /// Writes the vectors of the selected atoms (ascending; `None` for all) to `out`, in the units of [`Field`];
     /// vectors that the frame lacks are NaN.

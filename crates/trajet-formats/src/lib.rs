@@ -22,6 +22,7 @@ mod frame_metadata;
 pub mod gro;
 pub mod h5md;
 mod identity;
+pub mod lammps;
 pub mod lines;
 mod losses;
 pub mod memory;
@@ -41,8 +42,10 @@ pub mod trr;
 mod values;
 mod write_checks;
 pub mod writer;
+mod written_text;
 mod xdr;
 pub mod xtc;
+pub mod xyz;
 
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta};
@@ -59,7 +62,7 @@ pub use losses::{FrameLoss, Loss, Losses, not_held};
 pub use messages::{Code, Message};
 pub use numbers::{AtomList, Numbers};
 pub use options::FormatOptions;
-pub use plan::{Input, Plan, WriteOptions};
+pub use plan::{AtomColumns, Input, Plan, WriteOptions};
 pub use raw::Raw;
 pub use snapshot::Snapshot;
 pub use table::{

@@ -5,7 +5,7 @@ use crate::frame_format::FrameFormat;
 use crate::text::LineFault;
 
 /// Maximal number of bytes of each line that a scan gets.
-pub const LINE_BYTES: usize = 1024;
+pub const LINE_BYTES: usize = 1 << 16;
 
 /// A line of a file, as a scan for frames gets it.
 #[derive(Clone, Copy, Debug)]

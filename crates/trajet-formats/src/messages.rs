@@ -76,6 +76,10 @@ codes! {
     AssumedCell = "assumed-cell",
     /// Units that a file does not name are assumed.
     AssumedUnits = "assumed-units" => "with other units, give the time between frames with time_step=PS",
+    /// A file names no units, without which some of its data are not read.
+    UnknownUnits = "unknown-units" => "name those of the run with format_options={\"lammps\": {\"units\": \"real\"}}",
+    /// Numbers are in reduced units.
+    ReducedUnits = "reduced-units",
     /// A file follows another version of its format than the one that is read.
     OtherVersion = "other-version",
     /// Contents of a file are not read.

@@ -1,6 +1,17 @@
 //! The frames and options of an output.
 
-use crate::{Field, Message, PERIODIC, Raw, Snapshot};
+use std::sync::Arc;
+
+use crate::{Field, Message, PERIODIC, Periodic, Raw, Snapshot};
+
+/// The columns of an output that are the same in each frame, such as types and masses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AtomColumns {
+    /// The names of the columns, as the header of the format has them.
+    pub names: String,
+    /// The words of each atom, with a blank between them.
+    pub words: Vec<String>,
+}
 
 /// Options for writing a trajectory.
 #[derive(Clone, Debug)]
@@ -15,6 +26,10 @@ pub struct WriteOptions {
     pub forces: bool,
     /// NetCDF only: whether no frame has a cell, so that the output has no variables for cells.
     pub without_cells: bool,
+    /// LAMMPS only: whether to leave out the items UNITS and TIME, which not all programs read.
+    pub without_time: bool,
+    /// LAMMPS and XYZ only: names and types of the atoms.
+    pub atoms: Option<Arc<AtomColumns>>,
     /// Whether to omit data that the format cannot hold, instead of refusing to write.
     pub allow_loss: bool,
     /// Messages on the source, which the output stores if its format has room for them ([`crate::messages`]).
@@ -29,6 +44,8 @@ impl Default for WriteOptions {
             velocities: true,
             forces: true,
             without_cells: false,
+            without_time: false,
+            atoms: None,
             allow_loss: false,
             of_source: Vec::new(),
         }
@@ -76,7 +93,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Returns whether the frame has a cell that is not periodic in all directions. Formats other than H5MD cannot hold
+    /// Returns whether the frame has a cell that is not periodic in all directions. Most formats cannot hold
     /// that: for them it is none, as a cell that is periodic would give wrong nearest images.
     pub(crate) fn is_open(&self) -> bool {
         let (cell, periodic) = match self {
@@ -101,6 +118,16 @@ impl<'a> Input<'a> {
             Input::Raw { raw, .. } => raw.box_vectors(),
             Input::Snapshot(snapshot) => snapshot.vectors,
         }
+    }
+
+    /// Returns box vectors row by row, Å, and the directions in which they are periodic; `None` if the frame has no vectors.
+    pub(crate) fn periodic_box(&self) -> Option<([f64; 9], Periodic)> {
+        let (vectors, periodic) = match self {
+            Input::Raw { raw, .. } => (raw.box_vectors(), raw.periodic()),
+            Input::Snapshot(snapshot) => (snapshot.vectors, snapshot.periodic),
+        };
+        let vectors = vectors.filter(|vectors| *vectors != [0.0; 9])?;
+        Some((vectors.map(|x| x * 10.0), periodic))
     }
 
     /// Returns whether all fields have as many atoms as the frame declares.

@@ -16,7 +16,9 @@ use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use crate::lines::{FoundFrame, FrameScan, LineFormat, ScanEnd, ScannedLine, in_line};
 use crate::ncdf::{self, Scale, Stored};
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
-use crate::{Code, DecodeError, Field, Format, Message, PERIODIC, Raw, Values, memory};
+use crate::{
+    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, Values, memory,
+};
 
 /// The columns of a number.
 const WIDTH: usize = 12;
@@ -240,7 +242,7 @@ impl FrameFormat for Rst7 {
     /// Whether the file states a time.
     type Shared = bool;
 
-    fn messages(first: &[u8], _: &[u8], _: bool) -> Vec<Message> {
+    fn messages_on_end(first: &[u8], _: &[u8], _: bool) -> Vec<Message> {
         let message = |what, place| {
             let text =
                 format!("it has {what}: a file that was cut after its {place} looks the same");
@@ -253,7 +255,7 @@ impl FrameFormat for Rst7 {
         }
     }
 
-    fn shared(first: &[u8]) -> Result<bool, DecodeError> {
+    fn shared(first: &[u8], _: &FormatOptions) -> Result<bool, DecodeError> {
         Ok(parse(first, |_, _, _| Ok(()))?.shape.time.is_some())
     }
 

@@ -28,6 +28,10 @@ pub enum Format {
     Gro,
     /// Restart files of Amber as text, of one frame.
     Rst7,
+    /// Dumps of LAMMPS as text.
+    Lammps,
+    /// XYZ, plain and extended, of one frame or several.
+    Xyz,
 }
 
 /// The code that writes trajectories of a format.
@@ -35,6 +39,9 @@ pub enum Format {
 pub enum Writing {
     /// This crate encodes whole files.
     Files,
+    /// This crate encodes whole files of text; frames are passed on as another format stores them, which holds all of
+    /// their numbers.
+    Text(Format),
     /// This crate encodes the numbers; the HDF5 library writes the files.
     Numbers,
     /// They are only read; frames are passed on as this format stores them, which holds all of their numbers.
@@ -87,6 +94,10 @@ pub enum WriteOption {
     WithoutCells,
     /// Chunks are compressed.
     Compression,
+    /// Items that name the time and the units may be left out.
+    WithoutTime,
+    /// Each frame names its atoms.
+    Atoms,
 }
 
 /// A row of [`FORMATS`].
@@ -109,6 +120,8 @@ pub struct FormatInfo {
     pub declares_fields: bool,
     /// Whether frames hold box vectors; else lengths and angles, which cannot tell how a box is rotated.
     pub holds_vectors: bool,
+    /// Whether frames state in which directions they are periodic.
+    pub holds_boundaries: bool,
     /// Whether frames hold positions in Å, in single precision.
     pub holds_angstroms: bool,
     /// Whether all frames of a file have as many bytes.
@@ -130,7 +143,7 @@ pub struct FormatInfo {
 }
 
 /// Number of formats.
-pub const N_FORMATS: usize = 8;
+pub const N_FORMATS: usize = 10;
 
 /// Default values of the rows of [`FORMATS`].
 const PLAIN: FormatInfo = FormatInfo {
@@ -142,6 +155,7 @@ const PLAIN: FormatInfo = FormatInfo {
     fields: &[],
     declares_fields: false,
     holds_vectors: false,
+    holds_boundaries: false,
     holds_angstroms: false,
     frame_sizes: FrameSizes::Varying,
     times: Times::Any,
@@ -217,6 +231,7 @@ pub const FORMATS: [FormatInfo; N_FORMATS] = [
         magic: &[b"\x89HDF\r\n\x1a\n"],
         fields: &[Extra::Velocities, Extra::Forces],
         holds_vectors: true,
+        holds_boundaries: true,
         frames_from: FramesFrom::Library,
         own_copy_is_complete: true,
         write_options: &[WriteOption::Compression],
@@ -259,6 +274,35 @@ pub const FORMATS: [FormatInfo; N_FORMATS] = [
         frames_from: FramesFrom::Scan,
         writing: Writing::As(Format::Ncdf),
         is_text: true,
+        ..PLAIN
+    },
+    FormatInfo {
+        format: Format::Lammps,
+        name: "LAMMPS",
+        suffixes: &["lammpstrj", "lammpsdump", "dump"],
+        magic: &[b"ITEM: "],
+        fields: &[Extra::Velocities, Extra::Forces],
+        holds_vectors: true,
+        holds_boundaries: true,
+        frames_from: FramesFrom::Scan,
+        write_options: &[WriteOption::Atoms, WriteOption::WithoutTime],
+        writing: Writing::Text(Format::H5md),
+        is_text: true,
+        has_topology: true,
+        ..PLAIN
+    },
+    FormatInfo {
+        format: Format::Xyz,
+        name: "XYZ",
+        suffixes: &["xyz", "extxyz"],
+        fields: &[Extra::Velocities, Extra::Forces],
+        holds_vectors: true,
+        holds_boundaries: true,
+        frames_from: FramesFrom::Scan,
+        write_options: &[WriteOption::Atoms],
+        writing: Writing::Text(Format::H5md),
+        is_text: true,
+        has_topology: true,
         ..PLAIN
     },
 ];
@@ -326,7 +370,7 @@ impl Format {
 
     /// Returns the format that this crate writes to a path with this suffix.
     pub fn of(path: &Path) -> Option<Format> {
-        Format::of_suffix(path, |info| info.writing == Writing::Files)
+        Format::of_suffix(path, |info| matches!(info.writing, Writing::Files | Writing::Text(_)))
     }
 
     fn of_suffix(path: &Path, is_asked: impl Fn(&FormatInfo) -> bool) -> Option<Format> {

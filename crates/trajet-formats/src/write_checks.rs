@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::cell::{self, vectors_from_cell};
 use crate::losses::{FrameLoss, Losses, not_held};
 use crate::{
-    CannotHold, Code, Field, Format, Input, Message, Plan, Raw, WriteOption, WriteOptions, time,
+    CannotHold, Code, Field, Format, Input, Message, PERIODIC, Periodic, Plan, Raw, WriteOption,
+    WriteOptions, time,
 };
 
 /// Remedy shown for a loss that the user can allow.
@@ -227,7 +228,7 @@ impl WriteChecks {
                 },
             ));
         }
-        if !own && frame.is_open() {
+        if frame.is_open() && !self.format.info().holds_boundaries {
             lost.push(OPEN_CELL.into());
         }
         if !own && cell::is_unwritten(&frame.cell()) {
@@ -291,18 +292,39 @@ impl WriteChecks {
         if let Some(vectors) = frame.box_vectors() {
             return Ok(vectors);
         }
+        let of_cell = self.vectors_of_cell(number, frame)?;
+        Ok(of_cell.map_or([0.0; 9], |vectors| vectors.map(|x| x / 10.0)))
+    }
+
+    /// Returns box vectors row by row, Å, those of the source or else those of its cell, and the directions in which
+    /// they are periodic; `None` without a cell.
+    pub(crate) fn periodic_box(
+        &self,
+        number: u64,
+        frame: &Input<'_>,
+    ) -> Result<Option<([f64; 9], Periodic)>, CannotHold> {
+        match frame.periodic_box() {
+            None => Ok(self.vectors_of_cell(number, frame)?.map(|vectors| (vectors, PERIODIC))),
+            found => Ok(found),
+        }
+    }
+
+    /// Returns the vectors of a frame's lengths and angles, Å; `None` without a cell, or if an impossible one is lost.
+    fn vectors_of_cell(
+        &self,
+        number: u64,
+        frame: &Input<'_>,
+    ) -> Result<Option<[f64; 9]>, CannotHold> {
         let cell = frame.cell();
         if cell.iter().any(|v| v.is_nan()) {
-            return Ok([0.0; 9]);
+            return Ok(None);
         }
-        match vectors_from_cell(&cell) {
-            Some(vectors) => Ok(vectors.map(|x| x / 10.0)),
-            None => {
-                let what = format!("the impossible cell {cell:?}");
-                self.lose(number, &[FrameLoss::of("impossible cells", what)])?;
-                Ok([0.0; 9])
-            }
+        let vectors = vectors_from_cell(&cell);
+        if vectors.is_none() {
+            let what = format!("the impossible cell {cell:?}");
+            self.lose(number, &[FrameLoss::of("impossible cells", what)])?;
         }
+        Ok(vectors)
     }
 
     /// Returns lengths and angles of the cell, NaN without one, for a format without box vectors. If the box is
@@ -335,6 +357,6 @@ fn not_kept(format: Format, first: &Input<'_>) -> Option<Message> {
 
 /// Whether the first box vector does not lie along x, or the second not in the xy plane, or a diagonal element
 /// is not positive.
-fn is_turned(v: &[f64; 9]) -> bool {
+pub(crate) fn is_turned(v: &[f64; 9]) -> bool {
     [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
 }

@@ -1,12 +1,13 @@
 //! Python bindings for copying trajectories.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_convert::{OutputPiece, Request, convert_piece, join};
-use trajet_formats::{Format, Loss, Losses, WriteOptions};
+use trajet_formats::{AtomColumns, Format, Loss, Losses, WriteOptions};
 
 use crate::aligned::Aligned1;
 use crate::arrays::{PyFrames, atoms};
@@ -27,6 +28,8 @@ pub(crate) struct PyWriteOptions {
     velocities: bool,
     forces: bool,
     without_cells: bool,
+    without_time: bool,
+    atoms: Option<(String, Vec<String>)>,
     allow_loss: bool,
     of_source: Vec<PyMessage>,
 }
@@ -39,11 +42,24 @@ impl PyWriteOptions {
             velocities,
             forces,
             without_cells,
+            without_time,
+            atoms,
             allow_loss,
             of_source,
         } = self;
+        let atoms = atoms.map(|(names, words)| Arc::new(AtomColumns { names, words }));
         let of_source = of_source.into_iter().map(|PyMessage(message)| message).collect();
-        WriteOptions { precision, double, velocities, forces, without_cells, allow_loss, of_source }
+        WriteOptions {
+            precision,
+            double,
+            velocities,
+            forces,
+            without_cells,
+            without_time,
+            atoms,
+            allow_loss,
+            of_source,
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl PyFormatInfo {
         let options = info.write_options.iter().map(name_of);
         let (is_written, copied_as) = match info.writing {
             Writing::As(other) => (false, other.name()),
-            Writing::Files | Writing::Numbers => (true, info.name),
+            Writing::Files | Writing::Text(_) | Writing::Numbers => (true, info.name),
         };
         Ok(PyFormatInfo {
             name: info.name,

@@ -114,7 +114,7 @@ impl Reader {
     fn first_structure(&self, py: Python<'_>, segment: usize) -> PyResult<Option<StructureFile>> {
         let segment = self.inner.segments().get(segment);
         let segment = segment.ok_or_else(|| PyValueError::new_err("there is no such file"))?;
-        let reader = Arc::clone(&segment.reader);
+        let (reader, options) = (Arc::clone(&segment.reader), self.whole()?.formats.clone());
         let Some(format) = trajet_topology::FORMATS.iter().find(|f| f.name == reader.format())
         else {
             return Ok(None);
@@ -127,7 +127,7 @@ impl Reader {
             Ok(bytes)
         };
         let bytes = py.detach(read).map_err(|error| from_io(py, &error))?;
-        let parsed = py.detach(|| format.parse(&bytes, false));
+        let parsed = py.detach(|| format.parse(&bytes, false, &options));
         let structure =
             parsed.map_err(|fault| from_topology(py, &fault.in_file(reader.source().path())))?;
         Ok(Some(StructureFile::new(structure)))

@@ -19,6 +19,7 @@ use trajet_topology::{
 use crate::aligned::{Aligned1, Aligned2};
 use crate::arrays::array;
 use crate::error::{from_os, raised};
+use crate::formats::checked_format_options;
 use crate::messages::{PyMessage, to_python};
 
 /// The atoms of a system. Columns have the names that MDAnalysis gives them.
@@ -567,9 +568,15 @@ pub(crate) enum Found {
 ///
 /// Raises FormatError, which names line and column or byte, or OSError.
 #[pyfunction]
-#[pyo3(signature = (path, *, positions = true))]
-pub(crate) fn read_structure(py: Python<'_>, path: PathBuf, positions: bool) -> PyResult<Found> {
-    match py.detach(|| trajet_topology::open(&path, positions)) {
+#[pyo3(signature = (path, *, positions = true, format_options = "{}"))]
+pub(crate) fn read_structure(
+    py: Python<'_>,
+    path: PathBuf,
+    positions: bool,
+    format_options: &str,
+) -> PyResult<Found> {
+    let options = checked_format_options(format_options)?;
+    match py.detach(|| trajet_topology::open(&path, positions, &options)) {
         Ok(structure) => Ok(Found::File(StructureFile::new(structure))),
         Err(Error::Unsupported { reason, .. }) => Ok(Found::Unsupported(reason)),
         Err(error) => Err(from_topology(py, &error)),

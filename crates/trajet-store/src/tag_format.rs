@@ -7,7 +7,8 @@ use crate::manifest::Tag;
 
 /// Returns the format with a name.
 pub(crate) fn format_named(name: &str) -> Result<Format, Error> {
-    let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
+    let is_written =
+        |format: &Format| matches!(format.info().writing, Writing::Files | Writing::Numbers);
     Format::named(name).filter(is_written).ok_or_else(|| {
         Error::Refused(format!(
             "{name}: not a format of a store: choose from xtc, trr, dcd, ncdf, h5md"

@@ -125,7 +125,10 @@ mod tests {
         };
         let text: String = atoms.iter().map(line).collect();
         let pdb = FORMATS.iter().find(|format| format.suffixes.contains(&"pdb")).unwrap();
-        let topology = pdb.parse(text.as_bytes(), false).unwrap().topology;
+        let topology = pdb
+            .parse(text.as_bytes(), false, &trajet_formats::FormatOptions::default())
+            .unwrap()
+            .topology;
         let found = topology.alternate_locations().unwrap()?;
         Some((found.residues, found.locations))
     }

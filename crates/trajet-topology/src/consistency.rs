@@ -81,7 +81,8 @@ mod tests {
         let text = b"water\n3\n    1SOL     OW    1   0.126   1.624   1.679\n    1SOL    HW1    2   0.190   1.661\
             \x20  1.747\n    1SOL    HW2    3   0.177   1.568   1.613\n   1.82060   1.82060   1.82060\n";
         let format = recognise(Path::new("water.gro"), text).unwrap();
-        let mut topology = format.parse(text, false).unwrap().topology;
+        let mut topology =
+            format.parse(text, false, &trajet_formats::FormatOptions::default()).unwrap().topology;
         topology.bonds = Some(Bonds::new(vec![[0, 1], [0, 2]]));
         topology.guess_types();
         topology

@@ -1,7 +1,7 @@
 //! The law of cut files: whatever the byte at which a text file is cut, it is an error, or has a warning, or its content
 //! is that of the whole file.
 
-use trajet_formats::{Code, Message};
+use trajet_formats::{Code, FormatOptions, Message};
 
 use crate::Structure;
 use crate::formats::FORMATS;
@@ -131,6 +131,38 @@ const PARMED: &str = "\
 A   B   
 ";
 
+const LAMMPS_HEAD: &str = "\
+LAMMPS data file via write_data, version 2 Aug 2023, timestep = 0, units = real
+
+3 atoms
+2 atom types
+2 bonds
+1 bond types
+
+0 10 xlo xhi
+0 11 ylo yhi
+0 12 zlo zhi
+1 2 3 xy xz yz
+
+Masses
+
+1 15.9994
+2 1.008
+
+";
+const LAMMPS_ATOMS: &str = "Atoms # full
+
+1 1 1 -0.8476 12.125 28.125 22.625 0 0 -1
+2 1 2 0.4238 12.625 27.625 23.625 0 0 0
+13 1 2 0.4238 11.25 28.125 23.25 0 0 10
+
+";
+const LAMMPS_BONDS: &str = "Bonds
+
+1 1 1 2
+2 1 1 13
+";
+
 /// Returns the structure without messages, which may differ.
 fn content(mut structure: Structure) -> Structure {
     structure.topology.messages.clear();
@@ -140,7 +172,7 @@ fn content(mut structure: Structure) -> Structure {
 /// Checks the law for a sound file, which has no warning. Cuts at `whole` leave a sound file, too.
 fn check(name: &str, text: &str, whole: &[usize]) {
     let format = FORMATS.iter().find(|format| format.name == name).unwrap();
-    let read = |n: usize| format.parse(&text.as_bytes()[..n], true);
+    let read = |n: usize| format.parse(&text.as_bytes()[..n], true, &FormatOptions::default());
     let expected = read(text.len()).unwrap();
     let warns = |structure: &Structure| {
         let is_one =
@@ -175,9 +207,13 @@ fn cut_pdb_files() {
     }
     // Inside of a model, a cut is always an error.
     for n in CELL.len()..models.len() - "MDL\n".len() {
-        assert!(FORMATS[2].parse(&models.as_bytes()[..n], false).is_err(), "{}", &models[..n]);
+        assert!(
+            FORMATS[2].parse(&models.as_bytes()[..n], false, &FormatOptions::default()).is_err(),
+            "{}",
+            &models[..n]
+        );
     }
-    let without_end = FORMATS[2].parse(ATOMS.as_bytes(), true).unwrap();
+    let without_end = FORMATS[2].parse(ATOMS.as_bytes(), true, &FormatOptions::default()).unwrap();
     let [message] = &without_end.topology.messages[..] else { panic!("{without_end:?}") };
     assert_eq!(message.code, Code::TopologyMayBeCut);
 }
@@ -231,4 +267,15 @@ fn cut_mmcif_files() {
     let swapped = [&CIF[..links], &CIF[table..], &CIF[links..table]].concat();
     let end = links + CIF.len() - table;
     check("mmCIF", &swapped, &[end - 1, end]);
+}
+
+#[test]
+fn cut_lammps_data_files() {
+    let velocities = "\nVelocities\n\n1 0.5 0.5 0.5\n2 0.5 0.5 0.5\n13 0.5 0.5 0.5\n";
+    let angles = "\nAngles # harmonic\n\n1 1 2 1 13\n";
+    check("LAMMPS data", &format!("{LAMMPS_HEAD}{LAMMPS_ATOMS}{LAMMPS_BONDS}"), &[]);
+    check("LAMMPS data", &format!("{LAMMPS_HEAD}{LAMMPS_BONDS}\n{LAMMPS_ATOMS}{velocities}"), &[]);
+    let all = format!("{LAMMPS_HEAD}{LAMMPS_ATOMS}{velocities}\n{LAMMPS_BONDS}{angles}");
+    check("LAMMPS data", &all, &[]);
+    check("LAMMPS data", &all.replace('\n', "\r\n"), &[]);
 }

@@ -148,6 +148,20 @@ pub fn symbol_of_number(number: i64) -> Option<&'static str> {
     ELEMENTS.get(place).map(|(symbol, ..)| *symbol)
 }
 
+/// Returns the symbol of the element that a mass (u) tells: that of the nearest element, if the mass differs from its
+/// atomic weight by at most 0.0025 u or 0.04 %. These hold the weights that programs use, but neither united atoms
+/// (14.027, 15.035) nor the whole numbers 1, 12, 14 and 15 of models. Elements without a stable isotope, whose weights
+/// are whole numbers, are told by no mass.
+pub(crate) fn symbol_of_mass(mass: f64) -> Option<&'static str> {
+    /// Largest difference from an atomic weight, u, and for each u.
+    const MAX_APART: f64 = 0.0025;
+    const MAX_PART: f64 = 4e-4;
+    let apart = |row: &&(&str, f64, f64)| (row.1 - mass).abs();
+    let stable = ELEMENTS.iter().chain(&ISOTOPES).filter(|row| row.1.fract() != 0.0);
+    let nearest = stable.min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
+    (apart(&nearest) <= MAX_APART.max(MAX_PART * nearest.1)).then_some(nearest.0)
+}
+
 /// Returns the mass (u) of an element; `None` if there is no such element or no isotope is long-lived enough.
 pub fn mass(symbol: &str) -> Option<f64> {
     find(symbol).map(|&(_, mass, _)| mass).filter(|&mass| mass > 0.0)
@@ -188,6 +202,80 @@ mod tests {
             .collect();
         assert_eq!(heavier, ["Ar", "Co", "Te", "Th", "U", "Pu", "Lr"]);
         assert_eq!((mass("O"), mass("og"), mass("?")), (Some(15.999), None, None));
+    }
+
+    #[test]
+    fn masses_within_the_tolerance_tell_elements() {
+        for (symbol, masses) in [
+            ("H", &[1.008, 1.00794, 1.00797, 1.01][..]),
+            ("D", &[2.014]),
+            ("He", &[4.0026, 4.002602]),
+            ("Li", &[6.94, 6.941]),
+            ("C", &[12.011, 12.0107, 12.01, 12.0112]),
+            ("N", &[14.007, 14.0067, 14.01]),
+            ("O", &[15.999, 15.9994, 16.0]),
+            ("Na", &[22.98977, 22.99]),
+            ("S", &[32.06, 32.065, 32.066]),
+            ("Cl", &[35.45, 35.453]),
+            ("K", &[39.0983, 39.1, 39.102]),
+            ("Ca", &[40.078, 40.08]),
+            ("Ti", &[47.867, 47.88]),
+            ("Fe", &[55.845, 55.847]),
+            ("Zn", &[65.38, 65.37, 65.39]),
+            ("Ge", &[72.61, 72.63]),
+            ("Se", &[78.96, 78.971]),
+            ("W", &[183.84, 183.85]),
+            ("Au", &[196.967, 196.97]),
+        ] {
+            for &mass in masses {
+                assert_eq!(symbol_of_mass(mass), Some(symbol), "{mass}");
+            }
+        }
+        // Models, united atoms, beads, repartitioned hydrogens, and what is no mass.
+        for mass in [
+            0.0,
+            0.4,
+            1.0,
+            2.0,
+            3.0,
+            3.024,
+            4.0,
+            4.032,
+            9.995,
+            12.0,
+            13.019,
+            14.0,
+            14.027,
+            15.0,
+            15.035,
+            16.043,
+            18.015,
+            28.05,
+            36.0,
+            42.08,
+            44.05,
+            54.0,
+            56.1,
+            72.0,
+            98.0,
+            100.0,
+            210.0,
+            262.0,
+            1e9,
+            -1.0,
+            f64::NAN,
+            f64::INFINITY,
+        ] {
+            assert_eq!(symbol_of_mass(mass), None, "{mass}");
+        }
+    }
+
+    #[test]
+    fn every_stable_element_is_told_by_its_own_mass() {
+        for (symbol, mass, _) in ELEMENTS.iter().chain(&ISOTOPES).filter(|row| row.1.fract() != 0.0)
+        {
+            assert_eq!(symbol_of_mass(*mass), Some(*symbol));
+        }
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use trajet_formats::FormatOptions;
+
 use crate::error::reserve;
-use crate::{Error, Structure, TopologyError, gro, mmcif, pdb, prmtop, psf, tpr};
+use crate::{Error, Structure, TopologyError, gro, lammps, mmcif, pdb, prmtop, psf, tpr, xyz};
 
 /// A part of a topology that a format can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub struct FormatInfo {
     /// Whether first bytes are those of the format.
     recognise: fn(&[u8]) -> bool,
     /// Parses a whole file; the flag asks for positions.
-    parse: fn(&[u8], bool) -> Result<Structure, TopologyError>,
+    parse: fn(&[u8], bool, &FormatOptions) -> Result<Structure, TopologyError>,
 }
 
 impl FormatInfo {
@@ -52,17 +54,22 @@ impl FormatInfo {
     ///
     /// # Errors
     /// [`TopologyError`], with the place in the file.
-    pub fn parse(&self, bytes: &[u8], with_positions: bool) -> Result<Structure, TopologyError> {
+    pub fn parse(
+        &self,
+        bytes: &[u8],
+        with_positions: bool,
+        options: &FormatOptions,
+    ) -> Result<Structure, TopologyError> {
         if u32::try_from(bytes.len() / 8).is_err() {
             let reason = "the file is larger than 32 GiB; topologies of this size are not read";
             return Err(TopologyError::Unsupported(reason.into()));
         }
-        (self.parse)(bytes, with_positions)
+        (self.parse)(bytes, with_positions, options)
     }
 }
 
 /// All topology formats that are read. First bytes are compared in this order.
-pub const FORMATS: [FormatInfo; 6] = [
+pub const FORMATS: [FormatInfo; 9] = [
     FormatInfo {
         name: "PSF",
         suffixes: &["psf"],
@@ -74,7 +81,7 @@ pub const FORMATS: [FormatInfo; 6] = [
             Content::Segments,
         ],
         recognise: psf::recognise,
-        parse: psf::read,
+        parse: |bytes, with_positions, _| psf::read(bytes, with_positions),
     },
     FormatInfo {
         name: "PRMTOP",
@@ -88,7 +95,7 @@ pub const FORMATS: [FormatInfo; 6] = [
             Content::Chains,
         ],
         recognise: prmtop::recognise,
-        parse: prmtop::read,
+        parse: |bytes, with_positions, _| prmtop::read(bytes, with_positions),
     },
     FormatInfo {
         name: "PDB",
@@ -102,14 +109,14 @@ pub const FORMATS: [FormatInfo; 6] = [
             Content::Segments,
         ],
         recognise: pdb::recognise,
-        parse: pdb::read,
+        parse: |bytes, with_positions, _| pdb::read(bytes, with_positions),
     },
     FormatInfo {
         name: "GRO",
         suffixes: trajet_formats::Format::Gro.info().suffixes,
         holds: &[Content::Positions, Content::Cell],
         recognise: gro::recognise,
-        parse: gro::read,
+        parse: |bytes, with_positions, _| gro::read(bytes, with_positions),
     },
     FormatInfo {
         name: "TPR",
@@ -127,14 +134,60 @@ pub const FORMATS: [FormatInfo; 6] = [
             Content::Molecules,
         ],
         recognise: tpr::recognise,
-        parse: tpr::read,
+        parse: |bytes, with_positions, _| tpr::read(bytes, with_positions),
     },
     FormatInfo {
         name: "mmCIF",
         suffixes: &["cif", "mmcif"],
         holds: &[Content::Positions, Content::Cell, Content::Elements, Content::Chains],
         recognise: mmcif::recognise,
-        parse: mmcif::read,
+        parse: |bytes, with_positions, _| mmcif::read(bytes, with_positions),
+    },
+    FormatInfo {
+        name: "LAMMPS data",
+        suffixes: &["data", "lmp"],
+        holds: &[
+            Content::Positions,
+            Content::Cell,
+            Content::Bonds,
+            Content::Elements,
+            Content::Masses,
+            Content::Charges,
+            Content::Types,
+            Content::Molecules,
+        ],
+        recognise: lammps::data::recognise,
+        parse: |bytes, with_positions, options| {
+            lammps::data::read(bytes, with_positions, &options.lammps)
+        },
+    },
+    FormatInfo {
+        name: "LAMMPS",
+        suffixes: trajet_formats::Format::Lammps.info().suffixes,
+        holds: &[
+            Content::Positions,
+            Content::Cell,
+            Content::Elements,
+            Content::Masses,
+            Content::Charges,
+            Content::Types,
+            Content::Molecules,
+        ],
+        recognise: lammps::dump::recognise,
+        parse: lammps::dump::read,
+    },
+    FormatInfo {
+        name: "XYZ",
+        suffixes: trajet_formats::Format::Xyz.info().suffixes,
+        holds: &[
+            Content::Positions,
+            Content::Cell,
+            Content::Elements,
+            Content::Masses,
+            Content::Charges,
+        ],
+        recognise: xyz::recognise,
+        parse: |bytes, with_positions, options| xyz::read(bytes, with_positions, &options.xyz),
     },
 ];
 
@@ -162,7 +215,11 @@ pub fn recognise(path: &Path, start: &[u8]) -> Option<&'static FormatInfo> {
 ///
 /// # Errors
 /// [`Error`]: the file cannot be read, is of an unknown format, or is malformed, with line and column.
-pub fn open(path: &Path, with_positions: bool) -> Result<Structure, Error> {
+pub fn open(
+    path: &Path,
+    with_positions: bool,
+    options: &FormatOptions,
+) -> Result<Structure, Error> {
     let mut file = FileStart::open(path)?;
     let unsupported = |reason: String| Error::Unsupported { path: path.to_owned(), reason };
     for (magic, program) in [(&b"\x1f\x8b"[..], "gunzip"), (b"BZh", "bunzip2")] {
@@ -175,7 +232,7 @@ pub fn open(path: &Path, with_positions: bool) -> Result<Structure, Error> {
         unsupported(format!("unrecognised topology format; {names} are read"))
     })?;
     file.read_rest(path)?;
-    format.parse(&file.bytes, with_positions).map_err(|fault| fault.in_file(path))
+    format.parse(&file.bytes, with_positions, options).map_err(|fault| fault.in_file(path))
 }
 
 /// Bytes in which a format is recognised. Files of other formats are not read further.

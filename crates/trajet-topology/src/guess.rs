@@ -438,7 +438,7 @@ mod tests {
     use crate::formats::FORMATS;
 
     fn topology(gro: &str) -> crate::Structure {
-        FORMATS[3].parse(gro.as_bytes(), true).unwrap()
+        FORMATS[3].parse(gro.as_bytes(), true, &trajet_formats::FormatOptions::default()).unwrap()
     }
 
     #[test]

@@ -201,7 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn topology(gro: &str) -> crate::Structure {
-        FORMATS[3].parse(gro.as_bytes(), true).unwrap()
+        FORMATS[3].parse(gro.as_bytes(), true, &trajet_formats::FormatOptions::default()).unwrap()
     }
 
     #[test]

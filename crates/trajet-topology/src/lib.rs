@@ -21,6 +21,7 @@ mod gro;
 mod grouping;
 mod guess;
 mod guessed_bonds;
+mod lammps;
 mod missing_bonds;
 mod mmcif;
 mod particles;
@@ -34,6 +35,7 @@ mod text;
 mod topology;
 mod tpr;
 mod write;
+mod xyz;
 
 pub use alternate_locations::AlternateLocations;
 pub use bonds::Bonds;

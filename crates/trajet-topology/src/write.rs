@@ -377,7 +377,7 @@ mod tests {
 
     fn parse(format: &str, text: &str) -> Structure {
         let format = FORMATS.iter().find(|info| info.name == format).unwrap();
-        format.parse(text.as_bytes(), true).unwrap()
+        format.parse(text.as_bytes(), true, &trajet_formats::FormatOptions::default()).unwrap()
     }
 
     #[test]

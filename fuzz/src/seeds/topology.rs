@@ -69,6 +69,87 @@ pub(crate) fn pdb() -> Vec<Vec<u8>> {
     ]
 }
 
+/// Returns XYZ files, plain and extended.
+pub(crate) fn xyz() -> Vec<Vec<u8>> {
+    let rows = |row: fn(usize) -> String| (0..ATOMS.len()).map(row).collect::<String>();
+    let extended = rows(|i| {
+        let (name, _, _, _, charge, mass, number) = ATOMS[i];
+        format!("{number} {charge} 0.5 {i}.25 -1.5e1 1 2 3 {mass} {name} T\n")
+    });
+    let plain = rows(|i| format!("{:<3}{i:10.5}{:10.5}{:10.5}\n", ATOMS[i].0, 1.5, -2.25));
+    let n = ATOMS.len();
+    let properties = "Z:I:1:charge:R:1:pos:R:3:forces:R:3:mass:R:1:species:S:1:ok:L:1";
+    let lattice = "Lattice=\"30 0 0 1 31 0 2 3 32\" Time=0.5";
+    let bracketed =
+        "pbc=[T, T, F] Lattice = [[30, 0, 0], [0, 30, 0], [0, 0, 30]] note='a = b' flag";
+    vec![
+        format!("{n}\n{lattice} Properties={properties}\n{extended}").into_bytes(),
+        format!("{n}\n{bracketed} Properties={properties}\n{extended}").into_bytes(),
+        format!("{n}\nAtoms. Timestep: 5\n{plain}").into_bytes(),
+        b"1\npbc=\"F F F\" Properties=pos:R:3:Z:I:1\n0 0 0 8\n".to_vec(),
+    ]
+}
+
+/// Returns dumps of LAMMPS.
+pub(crate) fn lammps() -> Vec<Vec<u8>> {
+    let head = |n: usize, bounds: &str| {
+        format!(
+            "ITEM: TIMESTEP\n5\nITEM: NUMBER OF ATOMS\n{n}\nITEM: BOX BOUNDS {bounds}\nITEM: ATOMS "
+        )
+    };
+    let rows: String = (0..ATOMS.len())
+        .map(|i| {
+            let (name, _, residue, kind, charge, mass, _) = ATOMS[i];
+            format!(
+                "{} {kind} {residue} {} {charge} {mass} 0.5 {i}.5 -1e1\n",
+                3 * (9 - i),
+                &name[..1]
+            )
+        })
+        .collect();
+    let columns = "id type mol element q mass x y z\n";
+    vec![
+        format!(
+            "ITEM: UNITS\nmetal\n{}{columns}{rows}",
+            head(ATOMS.len(), "pp pp pp\n0 9\n0 9\n0 9")
+        )
+        .into_bytes(),
+        format!(
+            "{}id element type xs ys zs\n1 C 1 0 0 0\n2 C 2 0 .5 0\n",
+            head(2, "xy xz yz pp pp ff\n0 9 1\n0 9 2\n0 9 3")
+        )
+        .into_bytes(),
+    ]
+}
+
+/// Returns data files of LAMMPS.
+pub(crate) fn lammps_data() -> Vec<Vec<u8>> {
+    let n = ATOMS.len();
+    let types: String = (1..=n).map(|k| format!("{k} {}\n", ATOMS[k - 1].5)).collect();
+    let labels: String = (1..=n).map(|k| format!("{k} {}{k}\n", ATOMS[k - 1].0)).collect();
+    let rows = |row: &dyn Fn(usize) -> String| (0..n).map(row).collect::<String>();
+    let full = rows(&|i| {
+        let (_, _, residue, _, charge, ..) = ATOMS[i];
+        format!("{} {residue} {} {charge} 0.5 {i}.25 -1.5e1 0 -1 2\n", 3 * (9 - i), i + 1)
+    });
+    let bonds: String = (1..)
+        .zip(BONDS)
+        .map(|(k, [a, b])| format!("{k} 1 {} {}\n", 3 * (10 - a), 3 * (10 - b)))
+        .collect();
+    let atomic = rows(&|i| format!("{} {}{} 1 2 3 # {i}\n", i + 1, ATOMS[i].0, i + 1));
+    let head = format!(
+        "title, units = real\n\n{n} atoms\n{n} atom types\n{} bonds\n1 bond types\n",
+        BONDS.len()
+    );
+    let bounds = "0 30 xlo xhi\n1 31 ylo yhi\n-2 32 zlo zhi\n1 2 3 xy xz yz\n";
+    let vectors = "30 0 0 avec\n0 30 1 bvec\n0 -1 30 cvec\n1 2 3 abc origin\n";
+    vec![
+        format!("{head}{bounds}\nMasses\n\n{types}\nAtoms # full\n\n{full}\nBonds\n\n{bonds}").into_bytes(),
+        format!("title\n{n} atoms\n{n} atom types\n{vectors}\nAtom Type Labels\n\n{labels}\nAtoms\n\n{atomic}\nBond Coeffs\n\nharmonic 1\n")
+            .into_bytes(),
+    ]
+}
+
 /// Returns PSF files.
 pub(crate) fn psf() -> Vec<Vec<u8>> {
     let file = |flags: &str, first: usize, width: usize| {

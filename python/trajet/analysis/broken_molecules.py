@@ -355,7 +355,8 @@ def _closest(
     positions: NDArray[np.float32], chains: NDArray[np.int64], box: Box
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the closest pairs of atoms of touching chains, and their nearest distances, Å."""
-    close = _trajet.contact_pairs(positions, None, box.lattice, _TOUCHING)
+    lattice = (box.vectors, box.periodic.tolist())
+    close = _trajet.contact_pairs(positions, None, lattice, _TOUCHING)
     close = close[chains[close[:, 0]] != chains[close[:, 1]]]
     one, other = np.moveaxis(positions[close], 1, 0)
     written = np.linalg.norm(np.subtract(other, one, dtype=np.float64), axis=1)

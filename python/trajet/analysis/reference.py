@@ -211,7 +211,7 @@ def _read_structure(path: Path, trajectory: Trajectory) -> Structure:
     file = trajectory.source.structure.file
     use = SidecarUse() if file is None else file.sidecar
     if not h5md.is_hdf5(path):
-        return topology.load(path, use)
+        return topology.load(path, use, "{}" if file is None else file.format_options)
     options: FormatOptions = {}
     if trajectory.source.files.particles is not None:
         options["h5md"] = {"particles": trajectory.source.files.particles}

@@ -463,9 +463,9 @@ _EPILOG = (
 )
 _FILES = (
     "TOPOLOGY is a PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, or another that MDAnalysis reads."
-    " TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF, H5MD, PDB, GRO or RST7 file; PDB and GRO files"
-    " need no other topology. Several files are read as one trajectory; files that match a pattern"
-    " are in natural order, part2 before part10."
+    " TRAJECTORY is an XTC, TRR, DCD, Amber NetCDF, H5MD, PDB, GRO or RST7 file, or a LAMMPS dump;"
+    " PDB and GRO files need no other topology. Several files are read as one trajectory; files"
+    " that match a pattern are in natural order, part2 before part10."
 )
 
 

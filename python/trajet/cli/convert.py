@@ -30,7 +30,7 @@ from trajet.result import entries_of, plain
 from trajet.trajectory import OpenOptions, Trajectory
 
 # Topologies that hold no frames.
-_TOPOLOGY_SUFFIXES = (".psf", ".prmtop", ".parm7", ".tpr")
+_TOPOLOGY_SUFFIXES = (".psf", ".prmtop", ".parm7", ".tpr", ".data")
 
 _compression = click.option(
     "--compression",
@@ -56,6 +56,9 @@ _compression = click.option(
 @click.option("--no-velocities", is_flag=True, help="Leave velocities out.")
 @click.option("--no-forces", is_flag=True, help="Leave forces out.")
 @_compression
+@click.option(
+    "--without-time", is_flag=True, help="LAMMPS: leave out UNITS and TIME, for older programs."
+)
 @options.allow_loss
 @options.topology_out
 @click.option("--force", is_flag=True, help="Replace existing outputs.")
@@ -78,6 +81,7 @@ def convert(
     no_velocities: bool,
     no_forces: bool,
     compression: int | None,
+    without_time: bool,
     allow_loss: bool,
     topology_out: str | None,
     force: bool,
@@ -93,8 +97,8 @@ def convert(
     """Write a trajectory, or a part of it, to a new file.
 
     IN are one or more consecutive trajectories, OUT is the file to write: its ending (.xtc, .trr,
-    .dcd, .nc, .h5md) selects the format. From XTC to XTC the stored integers are kept, so that no
-    precision is lost. OUT appears when it is complete.
+    .dcd, .nc, .h5md, .lammpstrj, .xyz) selects the format. From XTC to XTC the stored integers are
+    kept, so that no precision is lost. OUT appears when it is complete.
 
     \b
     Examples:
@@ -139,6 +143,7 @@ def convert(
             velocities=not no_velocities,
             forces=not no_forces,
             compression=compression,
+            without_time=without_time,
             allow_loss=allow_loss,
             force=force,
             topology=topology_out,

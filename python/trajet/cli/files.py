@@ -22,7 +22,7 @@ from trajet.cli.tables import EXPECTED, wrapped
 from trajet.cli.translation import as_options, error_line
 from trajet.dataset import find_dataset
 from trajet.digits import in_digits
-from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES
+from trajet.formats import STRUCTURE_SUFFIXES, WRITTEN_SUFFIXES, is_dump
 from trajet.messages import Message
 from trajet.remote import INDEX_SUFFIX, is_url, name_of, suffix_of
 from trajet.result import json_object
@@ -168,10 +168,11 @@ def _describe(file: str, how: OpenOptions, *, residues: bool) -> _Described:
     how = how.for_names([file])
     if is_url(file) and suffix_of(file) not in _OF_TRAJECTORIES:
         named = opened_names(file, [], how.storage_options, allow_http=how.allow_http)
-        if named.topology_at is not None and _is_topology(str(named.topology_at)):
-            return _of_topology(load(named.topology_at).topology, name_of(file), residues=residues)
-    if _is_topology(file):
-        return _of_topology(load(Path(file)).topology, file, residues=residues)
+        if named.topology_at is not None and _is_topology(str(named.topology_at), how):
+            topology = _load(str(named.topology_at), how)
+            return _of_topology(topology, name_of(file), residues=residues)
+    if _is_topology(file, how):
+        return _of_topology(_load(file, how), file, residues=residues)
     try:
         opened = open_files(None, [file], how)
     except FormatError:
@@ -179,7 +180,7 @@ def _describe(file: str, how: OpenOptions, *, residues: bool) -> _Described:
             raise
         # A topology that only MDAnalysis reads.
         with contextlib.suppress(TrajetError):
-            return _of_topology(load(Path(file)).topology, file, residues=residues)
+            return _of_topology(_load(file, how), file, residues=residues)
         raise
     described = _Described(file, _facts(opened))
     if is_structure(file):
@@ -194,11 +195,16 @@ def _of_topology(topology: Topology, file: str, *, residues: bool) -> _Described
     return _Described(file, topology=topologies.facts_of(topology, residues=residues))
 
 
-def _is_topology(file: str) -> bool:
+def _load(file: str, how: OpenOptions) -> Topology:
+    return load(Path(file), format_options=how.format_options_text).topology
+
+
+def _is_topology(file: str, how: OpenOptions) -> bool:
     """Return whether a file is a topology and no trajectory, by its name and its first bytes."""
-    if _is_named_as_trajectory(file) or not Path(file).is_file():
+    if _is_named_as_trajectory(file) or not Path(file).is_file() or is_dump(Path(file)):
         return False
-    return not isinstance(read_structure(file, positions=False), str)
+    options = how.format_options_text
+    return not isinstance(read_structure(file, positions=False, format_options=options), str)
 
 
 def _is_named_as_trajectory(file: str) -> bool:

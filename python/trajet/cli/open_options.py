@@ -118,7 +118,12 @@ OPTIONS: Mapping[str, Callable[[Callable[..., None]], Callable[..., None]]] = {
         help="dcd.cell=matrix or angles: layout of the cells of DCD files that contradict"
         " themselves. h5md.particles=NAME: group of particles of an H5MD file that has several."
         " h5md.units.position=nm (time=, velocity=, force=): units that an H5MD file does not"
-        " name.",
+        " name. lammps.units=real: units of a LAMMPS dump that does not name them;"
+        " lammps.md_step=0.5: time of a step in these units, for a dump without times;"
+        " lammps.positions=unwrapped or wrapped: those to read of several kinds;"
+        " lammps.atom_style=full: columns of a data file; lammps.types.1=Li: element of a type."
+        " xyz.units.time=fs (velocity=, force=): units that an XYZ file does not name;"
+        " xyz.types.1=Li: element of a species.",
     ),
     "atoms": click.option(
         "--atoms",

@@ -16,6 +16,7 @@ from trajet import _trajet, h5md, output
 from trajet._trajet import OutputError
 from trajet.analysis.runner import main_selection
 from trajet.box import Box
+from trajet.conversion.atom_columns import lammps_columns, xyz_columns
 from trajet.conversion.contents import (
     content_left_out,
     converted_content,
@@ -102,6 +103,7 @@ def convert(
     velocities: bool = True,
     forces: bool = True,
     compression: int | None = None,
+    without_time: bool = False,
     allow_loss: bool = False,
     force: bool = False,
     topology: str | os.PathLike[str] | None = None,
@@ -125,7 +127,7 @@ def convert(
         A Trajectory, a Selection, or an MDAnalysis AtomGroup of a file's coordinates.
     path
         Path of the output; its ending selects the format: .xtc, .trr, .dcd, .nc (Amber NetCDF),
-        .h5md.
+        .h5md, .lammpstrj (dump of LAMMPS in units of `real`), .xyz (extended XYZ).
     frames
         A slice, frame numbers, or a mask; None for all.
     precision
@@ -137,6 +139,8 @@ def convert(
         Whether to write the velocities and forces of the source.
     compression
         H5MD: 1 to 9 for gzip, None for none.
+    without_time
+        LAMMPS: leave out the items UNITS and TIME, which some programs refuse (MDAnalysis 2.11).
     allow_loss
         Leave out fields that the format cannot hold, instead of raising an error; `messages` say
         which, of how many frames, and the first such frame. NetCDF has velocities and forces of all
@@ -183,7 +187,9 @@ def convert(
     selection = main_selection(source)
     trajectory = selection.trajectory
     kept = _messages_for_copy(trajectory, path.suffix)
-    how = OutputOptions(precision, double, velocities, forces, compression, allow_loss, kept)
+    how = OutputOptions(
+        precision, double, velocities, forces, compression, allow_loss, kept, without_time
+    )
     asked = _CopyOptions(how, force, threads, progress, pool)
     _check_pool(pool)
     asked.check(trajectory, [path])
@@ -384,6 +390,20 @@ def _messages_for_copy(trajectory: Trajectory, suffix: str) -> tuple[Message, ..
     return () if info is None else tuple(trajectory.source.reader.messages_for_copy(info.name))
 
 
+def _completed(
+    how: OutputOptions, selection: Selection, path: Path, frames: NDArray[np.int64]
+) -> OutputOptions:
+    """Return the options of an output with what its format needs of the source."""
+    written = written_as(path.suffix)
+    needs = frozenset[str]() if written is None else written.write_options
+    if "without_cells" in needs:
+        return replace(how, without_cells=not _have_cells(selection.trajectory, frames))
+    if "atoms" in needs and selection.trajectory.has_topology:
+        columns = lammps_columns if "without_time" in needs else xyz_columns
+        return replace(how, atoms=columns(selection.topology_atoms))
+    return how
+
+
 def _outcome(kind: str, number: int, done: JobResult[WriteOutcome]) -> WriteOutcome:
     """Return the outcome of an output that a worker of a pool wrote."""
     outcome = done.result
@@ -446,10 +466,9 @@ def _copy(
             lost.append(
                 left_out("written in Å and single precision, not as the original stores it")
             )
-    output_format = written_as(parts[0][0].suffix)
-    if output_format is not None and "without_cells" in output_format.write_options:
-        none = not _have_cells(trajectory, np.concatenate(frames))
-        asked = replace(asked, how=replace(asked.how, without_cells=none))
+    asked = replace(
+        asked, how=_completed(asked.how, selection, parts[0][0], np.concatenate(frames))
+    )
     copies = _Copies(trajectory, reader, parts, columns, content, asked)
     with trajectory.source.files.stale_index_removed():
         outcomes = write(copies)
@@ -550,8 +569,8 @@ def split(
     frames_per_segment
         Instead of `segments`: number of frames of each file but the last.
     format
-        Ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc" or "h5md"; None for the
-        format of the first file that is read.
+        Ending of the files, as for `convert`: "xtc", "trr", "dcd", "nc", "h5md", "lammpstrj" or
+        "xyz"; None for the format of the first file that is read.
     compression, allow_loss
         As for `convert`.
     force

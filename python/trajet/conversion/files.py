@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md
 from trajet._trajet import OutputError
+from trajet.conversion.atom_columns import AtomColumns
+from trajet.formats import written_as
 from trajet.messages import Message
 from trajet.pools.jobs import ShowFrames
 from trajet.pools.pool import Frames, Progress
@@ -45,6 +47,10 @@ class OutputOptions:
     allow_loss: bool = False
     # Messages on the source that the outputs store.
     of_source: tuple[Message, ...] = ()
+    # LAMMPS: whether to leave out the items UNITS and TIME.
+    without_time: bool = False
+    # LAMMPS and XYZ: names and types of the atoms.
+    atoms: AtomColumns | None = None
     # NetCDF: whether no frame has a cell.
     without_cells: bool = False
     # H5MD: frames and atoms of a chunk, and whether all frames must have all fields.
@@ -62,6 +68,9 @@ class OutputOptions:
             raise ValueError(f"{path}: precision is for XTC and double for TRR: leave them out")
         if not is_hdf5 and self.compression is not None:
             raise ValueError(f"{path}: compression is for H5MD: leave it out")
+        written = written_as(path.suffix)
+        if self.without_time and written and "without_time" not in written.write_options:
+            raise ValueError(f"{path}: without_time is for dumps of LAMMPS: leave it out")
 
 
 @dataclass(frozen=True)

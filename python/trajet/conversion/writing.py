@@ -55,7 +55,7 @@ def write(
     ----------
     path
         Path of the output; its ending selects the format: .xtc, .trr, .dcd, .nc (Amber NetCDF),
-        .h5md.
+        .h5md, .lammpstrj, .xyz. In the last two all atoms have the type 1 and the species X.
     positions
         An array `(n_frames, n_atoms, 3)`, Å; or an iterable, such as a generator, of such arrays
         (blocks), of `Block` or of `Frame`, of which one at a time is in memory; or a Universe or

@@ -139,7 +139,8 @@ def bonded_residues(topology: Topology, fours: NDArray[np.int64]) -> NDArray[np.
 
 def _structure(topology: Topology) -> tuple[Box, NDArray[np.float32]]:
     """Return box and positions of the file of a topology."""
-    found = None if topology.path is None else read_structure(topology.path)
+    path, options = topology.path, topology.format_options
+    found = None if path is None else read_structure(path, format_options=options)
     if found is None or isinstance(found, str) or found.positions is None:
         raise SelectionError(
             f"{topology} has neither bonds nor positions, so that it does not tell which residues"

@@ -25,7 +25,7 @@ class Sample:
     summary
         What was simulated, in one line.
     topology, trajectory
-        Paths of its files: PSF and XTC.
+        Paths of its files.
     """
 
     name: str
@@ -163,10 +163,33 @@ def peptide_variants() -> SampleEnsemble:
     )
 
 
-ALL = (peptide_in_water, bilayer, peptide_variants)
+def molten_salt() -> Sample:
+    """Return the simulation of molten sodium chloride, in files of LAMMPS.
+
+    108 ions of sodium (`element Na`, `type 1`) and 108 of chlorine, with the potential of Fumi and
+    Tosi, at 1150 K and the density of the melt. 201 frames, 0.5 ps apart. The topology is a data
+    file, the trajectory a dump that names its units, `metal`, and its times.
+
+    Returns
+    -------
+    Sample
+        The paths of its files; `Sample.open` opens it.
+
+    Examples
+    --------
+    >>> import trajet as tj
+    >>> melt = tj.samples.molten_salt().open()
+    >>> melt.select("element Na").n_atoms
+    108
+    """
+    summary = "216 ions of molten sodium chloride, data file and dump of LAMMPS, 100 ps"
+    return _sample("molten_salt", summary, (".data", ".lammpstrj"))
 
 
-def _sample(name: str, summary: str) -> Sample:
+ALL = (peptide_in_water, bilayer, peptide_variants, molten_salt)
+
+
+def _sample(name: str, summary: str, suffixes: tuple[str, str] = (".psf", ".xtc")) -> Sample:
     """Return the sample whose folder and files have its name."""
-    stem = _FOLDER / name / name
-    return Sample(name, summary, stem.with_suffix(".psf"), stem.with_suffix(".xtc"))
+    topology, trajectory = (_FOLDER / name / (name + suffix) for suffix in suffixes)
+    return Sample(name, summary, topology, trajectory)

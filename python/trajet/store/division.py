@@ -29,6 +29,8 @@ from trajet.trajectory import Selection, Trajectory
 NO_OBJECTS = (
     "is in remote storage, and a store divides files: copy it first (trajet convert URL FILE)"
 )
+# Options of formats on which topologies depend; see `trajet.open`.
+_OF_TOPOLOGIES = frozenset({"atom_style", "types"})
 # Numbers on a line of GROMACS' index files.
 _NDX_WIDTH = 15
 # Å; larger coordinates do not fit into the eight characters of GRO, which has nm.
@@ -151,8 +153,21 @@ def topology_file(trajectory: Trajectory) -> Iterator[tuple[Path, list[Message]]
 
     It is the file that the trajectory was opened with, a temporary H5MD file, or a PSF file of the
     atoms of a trajectory that has some of the topology.
+
+    Raises
+    ------
+    StoreError
+        If the file alone does not tell the atoms that it has.
     """
-    path = trajectory.source.structure.checked_file().at
+    file = trajectory.source.structure.checked_file()
+    path = file.at
+    if used := _OF_TOPOLOGIES & {
+        name for options in json.loads(file.format_options).values() for name in options
+    }:
+        raise StoreError(
+            f"{path}: was read with the option {min(used)} of its format, which a store does not"
+            " keep: write it as a file that needs none (atom style behind Atoms #, masses)"
+        )
     if trajectory.n_atoms != trajectory.source.index.n_topology_atoms:
         with folder_in(None) as folder, _room_in(folder):
             made = _topology_of_some_atoms(trajectory, folder / path.stem)

@@ -23,11 +23,13 @@ from trajet._trajet import (
 from trajet.box import Box
 from trajet.dataset import DatasetPath, find_dataset
 from trajet.formats import (
+    OF_TOPOLOGIES,
     STRUCTURE_SUFFIXES,
     WRITTEN_SUFFIXES,
     FormatOptions,
     formats_of,
     hdf5_options,
+    is_dump,
 )
 from trajet.hints import hint_on_format
 from trajet.messages import emit
@@ -85,25 +87,26 @@ def open(
     Parameters
     ----------
     topology
-        A PSF, PDB, GRO, TPR, PRMTOP or mmCIF file, an H5MD file in which GROMACS (from 2026 on)
-        has written its topology, or another file that MDAnalysis reads; None to read
-        coordinates only. It is read when atoms are first selected, or to compare it with PDB and
-        GRO trajectories, whose atoms are put into its order. Without trajectories: a PDB or
-        GRO file, of one frame or several, which is its own topology, or an H5MD file of GROMACS
-        from 2026 on; or a data set of a store, `"STORE/name"`, or some of its tags,
-        `"STORE/name@protein,lipid"`. With tags, the trajectory has only the atoms of these tags, in
-        their original order; atom indices stay those of the original.
+        A PSF, PDB, GRO, TPR, PRMTOP, mmCIF or XYZ file, a data file of LAMMPS, an H5MD file in
+        which GROMACS (from 2026 on) has written its topology, or another file that MDAnalysis
+        reads; None to read coordinates only. It is read when atoms are first selected, or to
+        compare it with PDB and GRO trajectories, whose atoms are put into its order. Without
+        trajectories: a PDB, GRO or XYZ file or a dump of LAMMPS, of one frame or several, which is
+        its own topology, or an H5MD file of GROMACS from 2026 on; or a data set of a store,
+        `"STORE/name"`, or some of its tags, `"STORE/name@protein,lipid"`. With tags, the trajectory
+        has only the atoms of these tags, in their original order; atom indices stay those of the
+        original.
     *trajectories
-        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB or GRO file, a restart file
-        of Amber, or several files of the same atoms, in any of these formats. Several files are
-        read as one trajectory: frames are numbered consecutively in the order of the files; times
-        and steps are those of the files. Frames of PDB and GRO files have the times that GROMACS
-        writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be objects in remote
-        storage: URLs (`"https://…"`, `"s3://bucket/key"`, `"gs://…"`, `"az://…"`), or
-        `(store, path)` with a store of obstore or an fsspec filesystem. Of these, the bytes of the
-        wanted atoms and frames are read (docs/remote.md). In buckets, `*` and `[…]` are wildcards;
-        objects that match are in natural order. A topology may be an object, too; it is
-        downloaded to the cache folder.
+        One XTC, TRR, DCD, Amber NetCDF, H5MD or mdtraj HDF5 file, a PDB, GRO or XYZ file, a restart
+        file of Amber, a dump of LAMMPS, or several files of the same atoms, in any of these
+        formats. Several files are read as one trajectory: frames are numbered consecutively in the
+        order of the files; times and steps are those of the files. Frames of PDB and GRO files have
+        the times that GROMACS writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be
+        objects in remote storage: URLs (`"https://…"`, `"s3://bucket/key"`, `"gs://…"`,
+        `"az://…"`), or `(store, path)` with a store of obstore or an fsspec filesystem. Of these,
+        the bytes of the wanted atoms and frames are read (docs/remote.md). In buckets, `*` and
+        `[…]` are wildcards; objects that match are in natural order. A topology may be an object,
+        too; it is downloaded to the cache folder.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
@@ -134,6 +137,15 @@ def open(
         layout of the unit cells of DCD files: "matrix" for the symmetric matrix of CHARMM, "angles"
         for lengths and angles. By default the version in the header of a DCD file decides, or its
         first frame if the version does not; files that contradict themselves need the option.
+        `{"lammps": {"units": "real", "md_step": 0.5}}` for LAMMPS dumps: `units` of the run, which
+        lengths are taken as Å without, and velocities, forces and times are not read without; the
+        time of a step in these units (command `timestep`), for dumps without times; and
+        `"positions"`, "wrapped" or "unwrapped" (with image flags, if need be), where "auto" takes
+        the first of x, xs, xu and xsu that there is.
+        `{"lammps": {"atom_style": "full", "types": {1: "Li"}}}` for the atom style of a data file
+        that does not name it, and for elements of types that masses do not tell.
+        `{"xyz": {"units": {"time": "fs", "velocity": "Angstrom/fs", "force": "eV/Angstrom"}}}` for
+        units that XYZ files have by no convention; "types" as of LAMMPS.
         Copies and stores record it.
     atoms
         The atoms of the topology that the files have, where they have only some of them
@@ -234,7 +246,7 @@ def opened(
     )
     paths, objects = named.paths, named.objects
     hdf5 = [path for path in paths if is_hdf5(path, objects)]
-    format_options = options.format_options or {}
+    format_options, as_text = options.format_options or {}, options.format_options_text
     of_hdf5 = hdf5_options(format_options)
     described = {
         path: h5md.describe(
@@ -258,20 +270,27 @@ def opened(
             threads=max(threads, options.connections if objects else 1),
             progress=progress,
             described=described,
-            format_options=options.format_options_text,
+            format_options=as_text,
             time_step=options.time_step,
             objects=objects,
             connections=options.connections,
             merge_gap=options.merge_gap,
         )
-    _check_used(format_options, reader, paths[0])
+    _check_used(format_options, reader, paths[0], has_topology=named.topology is not None)
     first, particles = paths[0], of_hdf5.get("particles")
     file = None
     if named.topology is not None and named.topology_at is not None:
         sidecar = SidecarUse(is_used=options.sidecar, rebuild=options.rebuild_index)
         if named.topology not in objects and not named.topology_at.exists():
             raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(named.topology))
-        file = TopologyFile(named.topology, named.topology_at, sidecar, particles, objects)
+        file = TopologyFile(
+            named.topology,
+            named.topology_at,
+            sidecar,
+            particles,
+            objects,
+            as_text,
+        )
     files = OpenFiles(reader, objects=objects, particles=particles, time_step=options.time_step)
     index, found = AtomIndex(files.label, reader.n_atoms, reader.n_atoms), None
     if options.atoms is not None:
@@ -497,11 +516,14 @@ def _with_hint_on_format(topology: Path | None) -> Iterator[None]:
         raise
 
 
-def _check_used(chosen: Mapping[str, object], reader: Reader, path: Path) -> None:
+def _check_used(
+    chosen: Mapping[str, object], reader: Reader, path: Path, *, has_topology: bool
+) -> None:
     """Raise an error for options of a format that none of the files has."""
     opened = {info.name for info in formats_of(reader.format)}
     for name in chosen:
-        if name.upper() not in opened:
+        # The format of the topology is known when it is read.
+        if name.upper() not in opened and not (has_topology and name in OF_TOPOLOGIES):
             raise ValueError(
                 f"{path}: none of the files is {name.upper()}: leave its options out of"
                 " format_options="
@@ -632,14 +654,15 @@ copyreg.pickle(FrameSource, _reduce)
 def is_structure(path: TrajectoryName) -> bool:
     """Return whether a file is a trajectory that contains a topology.
 
-    It is opened without another topology, as data sets are. Such are PDB and GRO files, by their
-    suffix, and H5MD files with the topology of GROMACS.
+    It is opened without another topology, as data sets are. Such are PDB, GRO and XYZ files, by
+    their suffix, dumps of LAMMPS, and H5MD files with the topology of GROMACS.
     """
     if isinstance(path, tuple) or remote.is_url(path):
         return remote.suffix_of(path[1] if isinstance(path, tuple) else path) in STRUCTURE_SUFFIXES
     is_known = remote.suffix_of(path) in STRUCTURE_SUFFIXES
     if not is_known:
-        return h5md.is_hdf5(Path(path)) and h5md.has_topology(Path(path))
+        is_file = Path(path)
+        return is_dump(is_file) or (h5md.is_hdf5(is_file) and h5md.has_topology(is_file))
     return find_dataset(path) is None
 
 

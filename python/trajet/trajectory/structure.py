@@ -60,9 +60,10 @@ class SharedTopologies:
         self._lock = Lock()
         # Digests by path, size and time of change.
         self._digests: dict[tuple[Path, int, int], str] = {}
-        self._parsed: dict[tuple[str, str], _trajet.Topology] = {}
+        # By digest, ending and options.
+        self._parsed: dict[tuple[str, str, str], _trajet.Topology] = {}
 
-    def load(self, path: Path, sidecar: SidecarUse) -> Topology:
+    def load(self, path: Path, sidecar: SidecarUse, format_options: str) -> Topology:
         """Return the topology of a file, which is parsed if no file with its bytes was.
 
         Raises
@@ -71,17 +72,17 @@ class SharedTopologies:
             As `trajet.topology.load`.
         """
         if not path.is_file():
-            return load_structure(path, sidecar).topology
+            return load_structure(path, sidecar, format_options).topology
         with self._lock:
-            key = self._key(path)
+            key = (*self._key(path), format_options)
             native = self._parsed.pop(key, None)
             if native is None:
-                native = load_structure(path, sidecar).topology.native
+                native = load_structure(path, sidecar, format_options).topology.native
                 self.n_parsed += 1
             self._parsed[key] = native
             while len(self._parsed) > MAX_SHARED:
                 del self._parsed[next(iter(self._parsed))]
-        return Topology(native, path)
+        return Topology(native, path, format_options)
 
     def key_of(self, path: Path) -> tuple[str, str]:
         """Return a key that topology files with the same bytes share, of others their path."""
@@ -130,6 +131,8 @@ class TopologyFile:
         Name of the particles group of H5MD files; None for the only one.
     objects
         Open objects in remote storage, by path.
+    format_options
+        Options of formats, as JSON.
     shared
         Topologies that several trajectories share, or None.
     """
@@ -139,6 +142,7 @@ class TopologyFile:
     sidecar: SidecarUse = field(default_factory=SidecarUse)
     particles: str | None = None
     objects: "Mapping[Path, RemoteFile]" = field(default_factory=dict)
+    format_options: str = "{}"
     shared: SharedTopologies | None = field(default_factory=_current.get)
 
     def read(self) -> Topology:
@@ -154,9 +158,9 @@ class TopologyFile:
                 file = opened_hdf5(self.at, self.objects)
                 found = h5md.read_structure(file, self.particles).topology
             elif self.shared is not None:
-                found = self.shared.load(self.at, self.sidecar)
+                found = self.shared.load(self.at, self.sidecar, self.format_options)
             else:
-                found = load_structure(self.at, self.sidecar).topology
+                found = load_structure(self.at, self.sidecar, self.format_options).topology
         found.path = self.path
         return found
 
@@ -404,6 +408,9 @@ def in_order(reader: Reader, structure: LazyTopology) -> tuple[Reader, list[Mess
             )
             continue
         assert found is not None
+        # Files of elements or types are compared by masses.
+        with contextlib.suppress(SelectionError):
+            found.guess("masses")
         atoms = Topology(found.topology, path).atoms
         if reference is None:
             reference, label = atoms, str(path)

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use trajet_formats::codec::{Headed, HeaderError, Mark};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
-use trajet_formats::{Atoms, DecodeError, Field, Format, FrameMeta, Identity, PERIODIC, Raw};
+use trajet_formats::{
+    Atoms, DecodeError, Field, Format, FormatOptions, FrameMeta, Identity, PERIODIC, Raw,
+};
 
 use super::Reader;
 use crate::reader::ReadRequest;
@@ -45,7 +47,7 @@ impl FrameFormat for Toy {
     const FIELDS: &'static [Field] = &[Field::Positions];
     type Shared = ();
 
-    fn shared(_: &[u8]) -> Result<(), DecodeError> {
+    fn shared(_: &[u8], _: &FormatOptions) -> Result<(), DecodeError> {
         Ok(())
     }
 

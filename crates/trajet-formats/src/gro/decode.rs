@@ -12,8 +12,8 @@ use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
 use crate::trr::{self, Reals};
 use crate::{
-    Code, DecodeError, Field, Format, Message, PERIODIC, Raw, ReportedBox, cell_from_vectors,
-    memory, turned_vectors,
+    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, ReportedBox,
+    cell_from_vectors, memory, turned_vectors,
 };
 
 /// The format GRO.
@@ -34,13 +34,13 @@ impl FrameFormat for Gro {
     /// Whether the title of frame 0 states a time.
     type Shared = bool;
 
-    fn messages(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
+    fn messages_on_end(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
         let last = Lines::new(first).last().unwrap_or_default();
         let may_lack = is_alone && tail != b"\n" && words(last).count() == 3;
         may_lack.then(|| Code::MayBeCut.message(CUT_BOX)).into_iter().collect()
     }
 
-    fn shared(first: &[u8]) -> Result<bool, DecodeError> {
+    fn shared(first: &[u8], _: &FormatOptions) -> Result<bool, DecodeError> {
         Ok(each_atom(first, |_, _, _| Ok(()))?.title.time.is_some())
     }
 

@@ -41,6 +41,17 @@ pub struct OwnFrame {
     pub deflate: bool,
 }
 
+impl OwnFrame {
+    /// Returns time (ps) and box (row by row, Å) of a frame of another format; `None` if the box is periodic in all
+    /// directions, which a frame states without units of its own.
+    pub fn of_open_box(time: f64, vectors: [f64; 9], periodic: [bool; 3]) -> Option<OwnFrame> {
+        let (time_factor, edges_factor) = (Some(1.0), 1.0);
+        let manner = TimeAndBoxUnits { time_factor, edges_factor, lengths: false, periodic };
+        let own = OwnFrame { manner, time, edges: Some(vectors), deflate: false };
+        (periodic != [true; 3]).then_some(own)
+    }
+}
+
 impl OwnTables {
     /// Checks that there are times and boxes for `n_frames` frames.
     ///

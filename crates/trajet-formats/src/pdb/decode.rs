@@ -13,7 +13,10 @@ use crate::identity::{Identity, difference};
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
-use crate::{Code, DecodeError, Field, Format, Message, PERIODIC, Raw, memory, vectors_from_cell};
+use crate::{
+    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, memory,
+    vectors_from_cell,
+};
 
 /// The format PDB.
 #[derive(Debug)]
@@ -32,7 +35,7 @@ impl FrameFormat for Pdb {
     const TAIL_BYTES: usize = 4096;
     type Shared = First;
 
-    fn shared(first: &[u8]) -> Result<First, DecodeError> {
+    fn shared(first: &[u8], _: &FormatOptions) -> Result<First, DecodeError> {
         let Decoded { cell, title, .. } = each_atom(first, |_, _| Ok(()))?;
         Ok(First { cell: cell.flatten(), has_time: title.time.is_some() })
     }
@@ -41,7 +44,7 @@ impl FrameFormat for Pdb {
         first.has_time
     }
 
-    fn messages(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
+    fn messages_on_end(first: &[u8], tail: &[u8], is_alone: bool) -> Vec<Message> {
         let has = |kind: Record| Lines::new(first).any(|line| record(line) == kind);
         let cell = Lines::new(first).find(|line| record(line) == Record::Cell);
         let mut messages = Vec::from_iter(cell.and_then(cell_message));

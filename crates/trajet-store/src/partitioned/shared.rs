@@ -69,7 +69,8 @@ impl PartitionShared {
     ) -> Result<PartitionShared, Error> {
         let fault = |what: String| Error::Partition { path: path.to_owned(), what };
         let Partition { n_atoms, format, heads, files, parts, filled, remedy, .. } = partition;
-        let is_written = |format: &Format| !matches!(format.info().writing, Writing::As(_));
+        let is_written =
+            |format: &Format| matches!(format.info().writing, Writing::Files | Writing::Numbers);
         let format = Format::named(format)
             .filter(is_written)
             .ok_or_else(|| fault(format!("its frames are of the format {format}")))?;

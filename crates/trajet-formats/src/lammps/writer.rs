@@ -1,0 +1,110 @@
+//! Encodes frames as snapshots of a LAMMPS dump in the units `real`: Å, fs, kcal/mol, e.
+
+use super::Units;
+use crate::write_checks::{WriteChecks, is_turned};
+use crate::writer::{self, Format, Input, Plan, Workspace};
+use crate::written_text::{TextFrames, put_double, put_numbers};
+use crate::{CannotHold, Field, Periodic};
+
+/// Encoder of dumps.
+#[derive(Debug)]
+pub struct Encoder {
+    checks: WriteChecks,
+    frames: TextFrames,
+}
+
+impl Encoder {
+    /// Creates the encoder and checks that the format can hold the first frame.
+    ///
+    /// # Errors
+    /// [`CannotHold`].
+    pub fn new(plan: &Plan<'_>) -> Result<Encoder, CannotHold> {
+        let mut checks = WriteChecks::new(Format::Lammps, plan, None)?;
+        checks.no_room(None);
+        let factors = [1.0, 1.0 / Units::Real.velocity(), 1.0 / Units::Real.force()];
+        let frames = TextFrames::new(&checks, "type", "1", factors)?;
+        Ok(Encoder { checks, frames })
+    }
+}
+
+impl writer::Encoder for Encoder {
+    fn checks(&self) -> &WriteChecks {
+        &self.checks
+    }
+
+    fn frame(
+        &self,
+        number: u64,
+        frame: &Input<'_>,
+        workspace: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CannotHold> {
+        let checks = &self.checks;
+        if !checks.options.without_time {
+            if number == 0 {
+                out.extend(b"ITEM: UNITS\nreal\n");
+            }
+            out.extend(b"ITEM: TIME\n");
+            put_double(out, femtoseconds(frame.time()));
+            out.push(b'\n');
+        }
+        let (step, n_atoms) = (frame.step(), checks.n_atoms);
+        out.extend(format!("ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n{n_atoms}\n").bytes());
+        match checks.periodic_box(number, frame)? {
+            Some((vectors, periodic)) => put_box(&vectors, periodic, out),
+            None => put_bounds(frame, workspace, out),
+        }
+        out.extend(format!("ITEM: ATOMS id {}", self.frames.names).bytes());
+        let columns = [" x y z", " vx vy vz", " fx fy fz"];
+        for field in self.frames.written(checks, frame) {
+            out.extend(columns[field as usize].bytes());
+        }
+        out.push(b'\n');
+        self.frames.put_atoms(checks, number, frame, true, out)
+    }
+}
+
+/// Returns a time in fs, from which a reader gets the same time in ps if double precision can hold it.
+fn femtoseconds(time: f64) -> f64 {
+    let near = time * 1e3;
+    let all = [near, near.next_up(), near.next_down()];
+    all.into_iter().find(|&fs| Units::Real.picoseconds(fs) == time).unwrap_or(near)
+}
+
+/// Appends the bounds of a box: three vectors if it is turned, else edges and tilt factors.
+fn put_box(vectors: &[f64; 9], periodic: Periodic, out: &mut Vec<u8>) {
+    let flags = periodic.map(|is| if is { "pp" } else { "ff" }).join(" ");
+    let [ax, _, _, bx, by, _, cx, cy, cz] = *vectors;
+    if is_turned(vectors) {
+        let [a, b, c] =
+            [0, 1, 2].map(|k| [vectors[3 * k], vectors[3 * k + 1], vectors[3 * k + 2], 0.0]);
+        put_rows(&format!("abc origin {flags}"), &[a, b, c], out);
+    } else if [bx, cx, cy] == [0.0; 3] {
+        put_rows(&flags, &[[0.0, ax], [0.0, by], [0.0, cz]], out);
+    } else {
+        let (low, high) = (0_f64.min(bx).min(cx).min(bx + cx), 0_f64.max(bx).max(cx).max(bx + cx));
+        let y = [0_f64.min(cy), by + 0_f64.max(cy), cx];
+        put_rows(&format!("xy xz yz {flags}"), &[[low, ax + high, bx], y, [0.0, cz, cy]], out);
+    }
+}
+
+/// Appends the bounds of the atoms, which no direction repeats, for a frame without a cell.
+fn put_bounds(frame: &Input<'_>, workspace: &mut Workspace, out: &mut Vec<u8>) {
+    let mut rows = [[f64::INFINITY, f64::NEG_INFINITY]; 3];
+    for position in frame.vectors(Field::Positions, &mut workspace.floats).unwrap_or_default() {
+        for (row, &x) in rows.iter_mut().zip(position) {
+            *row = [row[0].min(f64::from(x).floor()), row[1].max(f64::from(x).floor() + 1.0)];
+        }
+    }
+    let rows = rows.map(|row| if row[0] < row[1] { row } else { [0.0, 1.0] });
+    put_rows("ff ff ff", &rows, out);
+}
+
+/// Appends the lines of a box.
+fn put_rows<const N: usize>(form: &str, rows: &[[f64; N]; 3], out: &mut Vec<u8>) {
+    out.extend(format!("ITEM: BOX BOUNDS {form}\n").bytes());
+    for row in rows {
+        put_numbers(out, row);
+        out.push(b'\n');
+    }
+}
