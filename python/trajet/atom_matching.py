@@ -154,6 +154,7 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
         If the file has the same names in another order that is not unique, or if the order of names
         differs beyond the conventions of programs.
     """
+    _check_ids(file, topology, what, of_topology)
     ours, theirs = _keys(file, topology)
     order, order_of_topology = (np.argsort(keys, kind="stable") for keys in (ours, theirs))
     is_unique = bool((np.diff(ours[order]) != 0).all())
@@ -206,6 +207,19 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
             if one
         )
     )
+
+
+def _check_ids(file: Atoms, topology: Atoms, what: str, of_topology: str) -> None:
+    """Raise an error if a dump of LAMMPS has other atoms than its data file."""
+    ids = _values(file, topology, "ids")
+    if ids is None or any(one.column("resnames") is not None for one in (file, topology)):
+        return
+    apart = np.flatnonzero(~np.isin(*ids))
+    if len(apart):
+        raise SelectionError(
+            f"{what}: atom {ids[0][apart[0]]} is none of {of_topology}, which has as many atoms:"
+            " give the topology of the atoms that were written"
+        )
 
 
 def _are_same_kinds(file: Atoms, topology: Atoms, what: str, of_topology: str) -> bool:

@@ -64,6 +64,8 @@ OF_TOPOLOGIES = frozenset({"lammps", "xyz"})
 WRITTEN_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.is_written for suffix in info.suffixes
 )
+# Names of formats whose frames name their atoms, and which are written.
+OF_ATOMS = frozenset(n for n, info in FORMATS.items() if "atoms" in info.write_options)
 # Suffixes of files that are trajectories and topologies.
 STRUCTURE_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.has_topology for suffix in info.suffixes

@@ -40,6 +40,7 @@ class Code(Enum):
     REDUCED_UNITS = "reduced-units", True
     OTHER_VERSION = "other-version", True
     NOT_READ = "not-read", False
+    TOPOLOGY_FRAMES = "topology-frames", True
     SOME_FRAMES = "some-frames", False
     SORTED_ATOMS = "sorted-atoms", False
     ROUNDED_POSITIONS = "rounded-positions", True
@@ -289,6 +290,7 @@ OF_OPENING = frozenset(
         Code.REDUCED_UNITS,
         Code.OTHER_VERSION,
         Code.NOT_READ,
+        Code.TOPOLOGY_FRAMES,
         Code.SOME_FRAMES,
         Code.SORTED_ATOMS,
         Code.ATOM_ORDER,

@@ -262,7 +262,11 @@ def read_text(path: Path) -> list[Held]:
         elif "Properties=" in line:
             units = {"x": 1.0, "v": 1.0, "f": EV}
             words = line.split("Properties=")[1].split()[0].split(":")
-            first = {"species": ["element"], "pos": ["x", "y", "z"], "velo": ["vx", "vy", "vz"]}
+            first = {
+                "species": ["element"],
+                "pos": ["x", "y", "z"],
+                "velocities": ["vx", "vy", "vz"],
+            }
             first["forces"] = ["fx", "fy", "fz"]
             names = [name for word in words[::3] for name in first[word]]
             if "Lattice" in line:

@@ -28,7 +28,8 @@ def test_any_format_to_any_keeps_values(source: str, target: str, tmp_path: Path
     assert [p.name for p in folder.iterdir()] == [path.name]
     want, got = original.read(), tj.open(None, path, sidecar=False).read()
     assert_near(got.positions, want.positions, source, target)
-    assert np.allclose(got.times, want.times, rtol=1e-6, atol=1e-4)
+    if target != ".lammpstrj" or not original.source.reader.unstated_times:
+        assert np.allclose(got.times, want.times, rtol=1e-6, atol=1e-4)
     assert np.allclose(got.cells, want.cells, rtol=2e-6, atol=2e-4, equal_nan=True)
     assert same_bits(read_with_mdanalysis(path, original.n_atoms), got.positions)
     if target in (".xtc", ".trr", ".dcd", ".nc"):

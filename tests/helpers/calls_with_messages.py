@@ -456,6 +456,9 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.REDUCED_UNITS: lambda m: tj.open(
         None, m.text("reduced.lammpstrj", f"ITEM: UNITS\nlj\n{_DUMP}")
     ),
+    Code.TOPOLOGY_FRAMES: lambda m: tj.open(
+        m.text("0.lammpstrj", _DUMP), m.text("100.lammpstrj", _DUMP)
+    ),
     Code.OTHER_VERSION: lambda m: tj.open(None, m.patched("version.nc", (b"1.0\0", b"1.1\0"))),
     Code.NOT_READ: lambda m: m.lammps(),
     Code.SOME_FRAMES: lambda m: m.some_velocities(),

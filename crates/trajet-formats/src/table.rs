@@ -428,7 +428,11 @@ mod tests {
             }
             for suffix in info.suffixes {
                 let found = Format::of(Path::new(&format!("a.{suffix}")));
-                assert_eq!(found, (info.writing == Writing::Files).then_some(info.format));
+                assert_eq!(
+                    found,
+                    matches!(info.writing, Writing::Files | Writing::Text(_))
+                        .then_some(info.format)
+                );
             }
         }
         let magics = [xtc::MAGIC, xtc::MAGIC_LARGE].map(i32::to_be_bytes);

@@ -271,6 +271,19 @@ impl WriteChecks {
         self.lose(number, &self.lost(frame))
     }
 
+    /// Returns the time, ps, for a format that states it as text.
+    pub(crate) fn finite_time(&self, number: u64, frame: &Input<'_>) -> Result<f64, CannotHold> {
+        let time = frame.time();
+        match time.is_finite() {
+            true => Ok(time),
+            false => Err(self.cannot_hold(
+                number,
+                format!("the time {time}"),
+                "leave such frames out, or give the time between frames with time_step=PS",
+            )),
+        }
+    }
+
     /// Returns the step as a 32-bit integer, clamped if loss is allowed.
     pub(crate) fn step(&self, number: u64, frame: &Input<'_>) -> Result<i32, CannotHold> {
         let step = frame.step();
@@ -357,6 +370,6 @@ fn not_kept(format: Format, first: &Input<'_>) -> Option<Message> {
 
 /// Whether the first box vector does not lie along x, or the second not in the xy plane, or a diagonal element
 /// is not positive.
-pub(crate) fn is_turned(v: &[f64; 9]) -> bool {
+fn is_turned(v: &[f64; 9]) -> bool {
     [v[1], v[2], v[5]] != [0.0; 3] || [v[0], v[4], v[8]].iter().any(|&x| x <= 0.0)
 }

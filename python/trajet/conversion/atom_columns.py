@@ -39,7 +39,7 @@ def lammps_columns(atoms: Atoms) -> AtomColumns:
         columns["element"] = [symbol or "X" for symbol in elements.tolist()]
     for name, column in (("mass", "masses"), ("q", "charges")):
         values = atoms.column(column)
-        if values is not None and np.isfinite(values).all():
+        if values is not None and np.isfinite(values).all() and (name == "q" or values.min() > 0):
             columns[name] = [f"{value:.9g}" for value in values.tolist()]
     rows = zip(*columns.values(), strict=True)
     return AtomColumns(" ".join(columns), [" ".join(map(str, row)) for row in rows])

@@ -35,7 +35,7 @@ from trajet.conversion.files import (
 )
 from trajet.conversion.output_pieces import write_pieces
 from trajet.formats import WRITTEN_SUFFIXES, suffixes_of_copies, written_as
-from trajet.messages import OF_OPENING, Message, Messages, as_entries, by_code, emit, left_out
+from trajet.messages import OF_OPENING, Code, Message, Messages, as_entries, by_code, emit, left_out
 from trajet.pools.jobs import Job, JobPool, JobResult
 from trajet.pools.pool import Frames, Pool, Progress, facts_of, n_frames_of
 from trajet.pools.rank_placeholder import root_only
@@ -398,7 +398,16 @@ def _completed(
     needs = frozenset[str]() if written is None else written.write_options
     if "without_cells" in needs:
         return replace(how, without_cells=not _have_cells(selection.trajectory, frames))
-    if "atoms" in needs and selection.trajectory.has_topology:
+    trajectory = selection.trajectory
+    if "without_time" in needs and trajectory.source.reader.unstated_times:
+        how = replace(how, without_time=True)
+    codes = {message.code for message in trajectory.messages}
+    if "atoms" in needs and Code.REDUCED_UNITS in codes and not how.allow_loss:
+        raise OutputError(
+            f"{path}: is written in Å and ps, and the units of {trajectory.label} are reduced ones"
+            " (lj): write another format, or allow the loss with allow_loss=True"
+        )
+    if "atoms" in needs and trajectory.has_topology:
         columns = lammps_columns if "without_time" in needs else xyz_columns
         return replace(how, atoms=columns(selection.topology_atoms))
     return how

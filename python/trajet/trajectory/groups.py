@@ -29,7 +29,8 @@ def groups_of_size(topology: Topology, n_atoms: int) -> str:
     """
     if n_atoms >= topology.n_atoms:
         return ""
-    names = dict.fromkeys(topology.residues.resnames.tolist())
+    column = topology.column("resnames")
+    names = {} if column is None else dict.fromkeys(topology.residues.resnames.tolist())
     named = [f"resname {name}" for name in names] if len(names) <= _MAX_NAMES else []
     found = []
     for text in (*_GROUPS, *named, *(f"not {one}" for one in named)):

@@ -16,13 +16,16 @@ from trajet import _trajet, cache, h5md, remote, universes
 from trajet._trajet import (
     DEFAULT_CONNECTIONS,
     DEFAULT_REQUEST_SIZE,
+    FORMATS,
     FormatError,
+    FormatInfo,
     Reader,
     SelectionError,
 )
 from trajet.box import Box
 from trajet.dataset import DatasetPath, find_dataset
 from trajet.formats import (
+    OF_ATOMS,
     OF_TOPOLOGIES,
     STRUCTURE_SUFFIXES,
     WRITTEN_SUFFIXES,
@@ -32,7 +35,7 @@ from trajet.formats import (
     is_dump,
 )
 from trajet.hints import hint_on_format
-from trajet.messages import emit
+from trajet.messages import Code, Message, emit
 from trajet.pools.pool import Pool
 from trajet.pools.rank_placeholder import root_only
 from trajet.remote import StorageOptions
@@ -276,7 +279,8 @@ def opened(
             connections=options.connections,
             merge_gap=options.merge_gap,
         )
-    _check_used(format_options, reader, paths[0], has_topology=named.topology is not None)
+    if format_options:
+        _check_used(format_options, reader, paths[0], has_topology=named.topology is not None)
     first, particles = paths[0], of_hdf5.get("particles")
     file = None
     if named.topology is not None and named.topology_at is not None:
@@ -296,7 +300,8 @@ def opened(
     if options.atoms is not None:
         found = LazyTopology(file, index, first).checked_file().read()
         index = index_of_some(found, options.atoms, files.label, reader.n_atoms)
-    is_hdf5_first = reader.segments()[0]["format"] == h5md.HDF5.name
+    first_format = reader.segments()[0]["format"]
+    is_hdf5_first = first_format == h5md.HDF5.name
     structure = LazyTopology(
         file,
         index,
@@ -306,6 +311,8 @@ def opened(
         topology=found,
     )
     files.reader, order_messages = in_order(reader, structure)
+    if first_format in OF_ATOMS:
+        order_messages += _unread_frames(named, FORMATS[first_format])
     files.order_messages = tuple(order_messages)
     call = OpenCall(
         None if named.topology is None else named.topology.absolute(),
@@ -313,6 +320,19 @@ def opened(
         options.to_open_again(),
     )
     return Trajectory(FrameSource(files, structure, call))
+
+
+def _unread_frames(named: "NamedFiles", info: FormatInfo) -> list[Message]:
+    """Return a warning if the topology is one of a series of dumps or XYZ files."""
+    path, at = named.topology, named.topology_at
+    if path is None or at is None or path in named.paths:
+        return []
+    is_dump_first = "without_time" in info.write_options and is_dump(at)
+    if not is_dump_first and at.suffix.lower() not in info.suffixes:
+        return []
+    fix = f"tj.open({str(path)!r}, {str(path)!r}, …)"
+    text = f"frames of {path} are not read, as it is given as the topology"
+    return [Message(Code.TOPOLOGY_FRAMES, text, f"to read them too, write {fix}")]
 
 
 def opened_dataset(place: DatasetPath, options: OpenOptions | None = None) -> Trajectory:

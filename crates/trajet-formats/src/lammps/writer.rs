@@ -1,7 +1,7 @@
 //! Encodes frames as snapshots of a LAMMPS dump in the units `real`: Å, fs, kcal/mol, e.
 
 use super::Units;
-use crate::write_checks::{WriteChecks, is_turned};
+use crate::write_checks::WriteChecks;
 use crate::writer::{self, Format, Input, Plan, Workspace};
 use crate::written_text::{TextFrames, put_double, put_numbers};
 use crate::{CannotHold, Field, Periodic};
@@ -45,7 +45,7 @@ impl writer::Encoder for Encoder {
                 out.extend(b"ITEM: UNITS\nreal\n");
             }
             out.extend(b"ITEM: TIME\n");
-            put_double(out, femtoseconds(frame.time()));
+            put_double(out, femtoseconds(checks.finite_time(number, frame)?));
             out.push(b'\n');
         }
         let (step, n_atoms) = (frame.step(), checks.n_atoms);
@@ -75,7 +75,10 @@ fn femtoseconds(time: f64) -> f64 {
 fn put_box(vectors: &[f64; 9], periodic: Periodic, out: &mut Vec<u8>) {
     let flags = periodic.map(|is| if is { "pp" } else { "ff" }).join(" ");
     let [ax, _, _, bx, by, _, cx, cy, cz] = *vectors;
-    if is_turned(vectors) {
+    // A direction that is not periodic may have no extent.
+    let has_extent = |k: usize| vectors[4 * k] > 0.0 || (vectors[4 * k] == 0.0 && !periodic[k]);
+    let is_upright = [vectors[1], vectors[2], vectors[5]] == [0.0; 3];
+    if !is_upright || !(0..3).all(has_extent) {
         let [a, b, c] =
             [0, 1, 2].map(|k| [vectors[3 * k], vectors[3 * k + 1], vectors[3 * k + 2], 0.0]);
         put_rows(&format!("abc origin {flags}"), &[a, b, c], out);

@@ -1,5 +1,7 @@
 //! The comment of a frame.
 
+use serde::{Deserialize, Serialize};
+
 use super::properties::Properties;
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
 
@@ -25,7 +27,7 @@ pub struct Comment {
 }
 
 /// A program with conventions of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Writer {
     /// LAMMPS, whose units are those of the run.
     Lammps,

@@ -30,6 +30,8 @@ pub struct Shared {
     force: Option<ForceUnit>,
     /// Whether the unit of forces is assumed.
     is_assumed: bool,
+    /// The program whose conventions hold in all frames.
+    writer: Writer,
     /// What frame 0 has and is not read, as its unit is unknown.
     unread: Unread,
 }
@@ -61,7 +63,20 @@ impl Shared {
             velocities: comment.properties.velocities.is_some() && units.velocity.is_none(),
             forces: has_forces && force.is_none(),
         };
-        Ok(Shared { time, velocity: units.velocity, force, is_assumed, unread })
+        let writer = comment.writer;
+        Ok(Shared { time, velocity: units.velocity, force, is_assumed, writer, unread })
+    }
+
+    /// Parses the head of a frame, which must be of the program that wrote frame 0: units are those of programs.
+    fn head<'a>(&self, frame: &'a [u8]) -> Result<Head<'a>, DecodeError> {
+        let head = Head::parse(frame)?;
+        match head.comment.writer == self.writer {
+            true => Ok(head),
+            false => {
+                let text = "its comment is that of another program than in frame 0";
+                Err(DecodeError::Malformed(text.to_owned()))
+            }
+        }
     }
 
     /// Returns the factor that converts a field, if it has a unit.
@@ -139,7 +154,7 @@ impl FrameFormat for Xyz {
         selected: Option<&[u32]>,
         out: &mut [[f32; 3]],
     ) -> Result<DecodedFrame, DecodeError> {
-        let head = Head::parse(frame)?;
+        let head = shared.head(frame)?;
         let vectors = match (head.column(field), shared.factor(field)) {
             (Some(_), None) => {
                 let what = format!("its {} have no unit", field.name());
@@ -202,7 +217,7 @@ impl FrameFormat for Xyz {
         at: f64,
         step: i64,
     ) -> Result<Raw, DecodeError> {
-        let head = Head::parse(frame)?;
+        let head = shared.head(frame)?;
         if head.n_atoms != n {
             let text = format!("the frame has {} atoms, expected {n}", head.n_atoms);
             return Err(DecodeError::Malformed(text));

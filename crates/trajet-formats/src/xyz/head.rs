@@ -173,14 +173,20 @@ impl<'a> Head<'a> {
         let Some(lattice) = self.comment.lattice else {
             return fault("pbc states periodic directions, and there is no Lattice".to_owned());
         };
-        // Vectors of other directions do not count.
-        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let rows = [0, 1, 2].map(|k| match periodic[k] {
-            true => [lattice[3 * k], lattice[3 * k + 1], lattice[3 * k + 2]],
-            false => axes[k],
-        });
-        let [[ax, ay, az], [bx, by, bz], [cx, cy, cz]] = rows;
-        let volume = ax * (by * cz - bz * cy) - ay * (bx * cz - bz * cx) + az * (bx * cy - by * cx);
+        let rows: Vec<[f64; 3]> = (0..3)
+            .filter(|&k| periodic[k])
+            .map(|k| [lattice[3 * k], lattice[3 * k + 1], lattice[3 * k + 2]])
+            .collect();
+        let dot = |[a, b, c]: [f64; 3], [x, y, z]: [f64; 3]| a * x + b * y + c * z;
+        let cross = |[a, b, c]: [f64; 3], [x, y, z]: [f64; 3]| {
+            [b * z - c * y, c * x - a * z, a * y - b * x]
+        };
+        // Of the periodic vectors alone: the length of one, the area of two, the volume of three.
+        let volume = match rows[..] {
+            [a, b, c] => dot(cross(a, b), c),
+            [a, b] => dot(cross(a, b), cross(a, b)).sqrt(),
+            _ => dot(rows[0], rows[0]).sqrt(),
+        };
         let is_sound = volume != 0.0
             && volume.is_finite()
             && cell_from_vectors(&lattice, 1.0).iter().all(|x| x.is_finite());

@@ -49,14 +49,14 @@ impl writer::Encoder for Encoder {
             out.extend(b"\" ");
         }
         out.extend(format!("Properties={}", self.frames.names).bytes());
-        let columns = [":pos:R:3", ":velo:R:3", ":forces:R:3"];
+        let columns = [":pos:R:3", ":velocities:R:3", ":forces:R:3"];
         for field in self.frames.written(checks, frame) {
             out.extend(columns[field as usize].bytes());
         }
         let periodic = cell.map_or([false; 3], |(_, periodic)| periodic);
         let pbc = periodic.map(|is| if is { "T" } else { "F" }).join(" ");
         out.extend(format!(" pbc=\"{pbc}\" Step={} Time=", frame.step()).bytes());
-        put_double(out, frame.time());
+        put_double(out, checks.finite_time(number, frame)?);
         for part in [&b" "[..], WRITER, b"=", NAME, b"\n"] {
             out.extend(part);
         }
