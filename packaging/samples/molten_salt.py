@@ -17,7 +17,7 @@ N_PAIRS = 108
 EDGE = 19.31  # Å
 TEMPERATURE = 1150.0
 STEP = 0.002  # ps
-STEPS_OF_FRAME, N_FRAMES, N_EQUILIBRATION = 250, 201, 10_000
+STEPS_OF_FRAME, N_FRAMES, N_EQUILIBRATION = 500, 85, 10_000
 TYPES = {"Na": (22.98976928, 1.0), "Cl": (35.453, -1.0)}
 RHO = 0.317  # Å
 # Of each pair of types: A (eV), sigma (Å), C (eV Å^6), D (eV Å^8).

@@ -16,14 +16,14 @@ FILES = sorted(path for made in tj.samples.ALL for path in made().files)
 
 
 def test_files_have_the_recorded_digests() -> None:
-    """All of them, and there are no other files but indexes; in all they take at most 3 MB."""
+    """All of them, and there are no other files but indexes; in all they take at most 2 MB."""
     lines = (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     recorded = {FOLDER / name: digest for digest, name in (line.split("  ") for line in lines)}
     assert recorded == {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in FILES}
     data = {path for path in FOLDER.glob("**/*") if path.is_file() and path.name[0] != "."}
     data -= {*FOLDER.glob("__pycache__/*")}
     assert data == {*FILES, *(FOLDER / name for name in ("__init__.py", "README.md", "SHA256SUMS"))}
-    assert sum(path.stat().st_size for path in FILES) <= 3_000_000
+    assert sum(path.stat().st_size for path in FILES) <= 2_000_000
 
 
 def test_each_sample_is_named_as_its_function() -> None:

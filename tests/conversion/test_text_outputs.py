@@ -85,6 +85,21 @@ def test_numbers_that_are_not_finite_are_an_error(suffix: str, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_reduced_units_are_refused(suffix: str, tmp_path: Path) -> None:
+    """They are no Å and fs, also where losses are allowed."""
+    dump = tmp_path / "reduced.lammpstrj"
+    dump.write_text(
+        "ITEM: UNITS\nlj\nITEM: TIMESTEP\n0\nITEM: NUMBER OF ATOMS\n1\nITEM: BOX BOUNDS pp pp pp\n"
+        + "0 9\n" * 3
+        + "ITEM: ATOMS id type x y z\n1 1 0 0 0\n"
+    )
+    for allow_loss in (False, True):
+        with raises(tj.OutputError, "lj"):
+            tj.convert(tj.open(dump), tmp_path / f"out{suffix}", allow_loss=allow_loss)
+    assert list(tmp_path.glob("out*")) == []
+
+
 def test_items_of_time_can_be_left_out(tmp_path: Path) -> None:
     """Steps remain."""
     out = tmp_path / "out.lammpstrj"

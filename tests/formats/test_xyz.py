@@ -158,6 +158,23 @@ def test_directions_that_are_not_periodic(tmp_path: Path) -> None:
     assert block.periodic.tolist() == [[True] * 3, [True, False, True]]
 
 
+@given(st.permutations(range(1, 5)), st.permutations(range(1, 5)))
+def test_ids_in_another_order_are_an_error(
+    tmp_path_factory: pytest.TempPathFactory, first: list[int], second: list[int]
+) -> None:
+    """As in files whose program wrote atoms in the order of its memory."""
+    lines = []
+    for ids in (first, second):
+        lines += ["4", "Properties=id:I:1:species:S:1:pos:R:3"]
+        lines += [f"{number} Ar {number}.5 0.0 0.0" for number in ids]
+    traj = opened(tmp_path_factory.mktemp("ids") / "a.xyz", "\n".join([*lines, ""]))
+    if first == second:
+        assert traj.read().positions[1, :, 0].tolist() == [number + 0.5 for number in first]
+        return
+    with raises(tj.FormatError, "frame 1"):
+        traj.read()
+
+
 # Times, velocities and forces
 
 

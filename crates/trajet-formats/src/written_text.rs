@@ -21,7 +21,8 @@ pub(crate) struct TextFrames {
 }
 
 impl TextFrames {
-    /// Returns the writer of the lines of an output. `names` and `words` are those of atoms of which nothing is known;
+    /// Returns the writer of the lines of an output. `names` and `words` are those of atoms of which nothing is known,
+    /// `n_columns` counts the columns that names name,
     /// `factors` lead from Å and ps to its units, in the order of [`Field::ALL`].
     ///
     /// # Errors
@@ -30,12 +31,13 @@ impl TextFrames {
         checks: &WriteChecks,
         names: &str,
         words: &'static str,
+        n_columns: impl Fn(&str) -> usize,
         factors: [f64; 3],
     ) -> Result<TextFrames, CannotHold> {
         let atoms = checks.options.atoms.clone();
         if let Some(atoms) = &atoms {
             let n_words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).count();
-            let expected = atoms.words.first().map_or(0, |first| n_words(first));
+            let expected = n_columns(&atoms.names);
             let is_wrong = |text: &String| {
                 n_words(text) != expected || text.chars().any(|c| c.is_whitespace() && c != ' ')
             };

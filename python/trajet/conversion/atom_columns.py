@@ -51,10 +51,9 @@ def xyz_columns(atoms: Atoms) -> AtomColumns:
         (found for name in ("names", "types") if (found := atoms.column(name)) is not None), None
     )
     elements = atoms.column("elements")
-    words = ["X"] * len(atoms) if names is None else names.tolist()
-    if elements is not None:
-        pairs = zip(elements.tolist(), words, strict=True)
-        words = [element or name for element, name in pairs]
+    none = [""] * len(atoms)
+    symbols, others = (none if one is None else one.tolist() for one in (elements, names))
+    words = [symbol or name or "X" for symbol, name in zip(symbols, others, strict=True)]
     return AtomColumns("species:S:1", words)
 
 

@@ -167,7 +167,7 @@ def molten_salt() -> Sample:
     """Return the simulation of molten sodium chloride, in files of LAMMPS.
 
     108 ions of sodium (`element Na`, `type 1`) and 108 of chlorine, with the potential of Fumi and
-    Tosi, at 1150 K and the density of the melt. 201 frames, 0.5 ps apart. The topology is a data
+    Tosi, at 1150 K and the density of the melt. 85 frames, 1 ps apart. The topology is a data
     file, the trajectory a dump that names its units, `metal`, and its times.
 
     Returns
@@ -182,7 +182,7 @@ def molten_salt() -> Sample:
     >>> melt.select("element Na").n_atoms
     108
     """
-    summary = "216 ions of molten sodium chloride, data file and dump of LAMMPS, 100 ps"
+    summary = "216 ions of molten sodium chloride, data file and dump of LAMMPS, 84 ps"
     return _sample("molten_salt", summary, (".data", ".lammpstrj"))
 
 

@@ -22,7 +22,8 @@ impl Encoder {
         let mut checks = WriteChecks::new(Format::Lammps, plan, None)?;
         checks.no_room(None);
         let factors = [1.0, 1.0 / Units::Real.velocity(), 1.0 / Units::Real.force()];
-        let frames = TextFrames::new(&checks, "type", "1", factors)?;
+        let frames =
+            TextFrames::new(&checks, "type", "1", |names| names.split(' ').count(), factors)?;
         Ok(Encoder { checks, frames })
     }
 }

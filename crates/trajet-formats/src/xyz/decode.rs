@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::comment::Writer;
 use super::head::{Head, SHORTEST_LINE};
 use super::options::{ForceUnit, Options, TimeUnit, Units, VelocityUnit};
+use super::properties::Properties;
 use super::row::{first_word, name_and_vector};
 use super::scan::Scan;
 use crate::cell::reported_box;
@@ -163,30 +164,33 @@ impl FrameFormat for Xyz {
             (column, factor) => column.zip(factor),
         };
         let n_columns = head.n_columns();
-        let is_first = head.comment.properties.species == Some(0);
+        // Other lines than usual ones, those with ids among them, are parsed word by word.
+        let Properties { species, ids, .. } = head.comment.properties;
+        let is_first = species == Some(0) && ids.is_none();
         let mut picked = SelectedCursor::new(selected);
         let mut identity = Identity::default();
         head.each_line_of_last(|atom, text| {
             let place = picked.place(atom);
             let (Some(place), Some((column, factor))) = (place, vectors) else {
                 let is_known = is_first && vectors.is_some();
-                let name = if is_known {
-                    first_word(text)
+                let (name, id) = if is_known {
+                    (first_word(text), 0)
                 } else {
-                    head.line(text, n_columns)?.name(&head)?
+                    let line = head.line(text, n_columns)?;
+                    (line.name(&head)?, line.id(&head)?)
                 };
-                identify(&mut identity, name);
+                identify(&mut identity, name, id);
                 return Ok(());
             };
             let usual = if is_first { name_and_vector(text, column, n_columns) } else { None };
-            let (name, vector) = match usual {
-                Some(found) => found,
+            let (name, id, vector) = match usual {
+                Some((name, vector)) => (name, 0, vector),
                 None => {
                     let line = head.line(text, n_columns)?;
-                    (line.name(&head)?, line.vector(column)?)
+                    (line.name(&head)?, line.id(&head)?, line.vector(column)?)
                 }
             };
-            identify(&mut identity, name);
+            identify(&mut identity, name, id);
             if let Some(out) = out.get_mut(place) {
                 *out = vector.map(|x| (x * factor) as f32);
                 if !out.iter().all(|x| x.is_finite()) {
@@ -253,11 +257,13 @@ impl FrameFormat for Xyz {
         for (names, text) in found.iter_mut().zip([first, frame]) {
             let head = Head::parse(text)?;
             head.each_atom(|_, line| {
-                names.push(line.name(&head)?);
+                let ids = head.comment.properties.ids;
+                let number = ids.map_or(&b""[..], |column| line.column(column));
+                names.push((line.name(&head)?, number));
                 Ok(())
             })?;
         }
-        let labels = |name| Labels { name, residue: [b""; 2], others: [b""; 3], number: b"" };
+        let labels = |(name, number)| Labels { name, residue: [b""; 2], others: [b""; 3], number };
         let [first, frame] = found.map(|names| names.into_iter().map(labels));
         Ok(difference(first, frame))
     }
@@ -265,9 +271,9 @@ impl FrameFormat for Xyz {
 
 /// Adds the name of an atom to the digest of a frame's names.
 #[inline]
-fn identify(identity: &mut Identity, name: &[u8]) {
+fn identify(identity: &mut Identity, name: &[u8], id: i64) {
     let mut columns = [b' '; 16];
     let n = name.len().min(columns.len());
     columns[..n].copy_from_slice(&name[..n]);
-    identity.add([word(&columns, 0), word(&columns, 8)], 0);
+    identity.add([word(&columns, 0), word(&columns, 8)], id as u64);
 }

@@ -259,6 +259,18 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Returns the number of the atom (`id`); 0 if the file has none.
+    ///
+    /// # Errors
+    /// [`LineFault`] if it is no integer.
+    pub(super) fn id(&self, head: &Head<'_>) -> Result<i64, LineFault> {
+        let Some(column) = head.comment.properties.ids else { return Ok(0) };
+        let found = self.column(column);
+        integer(found).ok_or_else(|| {
+            LineFault::new(0, format!("id: expected an integer, found {}", quoted(found)))
+        })
+    }
+
     /// Returns a number.
     ///
     /// # Errors

@@ -8,6 +8,8 @@ const MAX_COLUMNS: usize = 4096;
 /// The first columns of the properties that are read, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
+    /// The number of each atom.
+    pub ids: Option<usize>,
     /// Species.
     pub species: Option<usize>,
     /// Atomic numbers.
@@ -29,6 +31,7 @@ pub struct Properties {
 /// Properties that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
+    Ids,
     Species,
     Numbers,
     Positions,
@@ -39,7 +42,8 @@ enum Name {
 }
 
 /// The names of properties, their types and their numbers of columns.
-const NAMES: [(&[&str], Name, u8, usize); 7] = [
+const NAMES: [(&[&str], Name, u8, usize); 8] = [
+    (&["id"], Name::Ids, b'I', 1),
     (&["species", "element", "symbol"], Name::Species, b'S', 1),
     (&["Z"], Name::Numbers, b'I', 1),
     (&["pos", "positions"], Name::Positions, b'R', 3),
@@ -57,6 +61,7 @@ impl Properties {
 
     const fn usual(n_columns: usize) -> Properties {
         Properties {
+            ids: None,
             species: Some(0),
             numbers: None,
             positions: 1,
@@ -114,6 +119,7 @@ impl Properties {
             return fault("there are no positions (pos:R:3)".to_owned());
         };
         Ok(Properties {
+            ids: found[Name::Ids as usize],
             species: found[Name::Species as usize],
             numbers: found[Name::Numbers as usize],
             positions,
@@ -135,6 +141,7 @@ mod tests {
         let found =
             Properties::parse(b"id:I:1:forces:R:3:pos:R:3:name:S:2:species:S:1:mass:R:1:ok:L:1");
         let expected = Properties {
+            ids: Some(0),
             species: Some(9),
             positions: 4,
             forces: Some(1),

@@ -23,7 +23,7 @@ impl Encoder {
         let mut checks = WriteChecks::new(Format::Xyz, plan, None)?;
         checks.no_room(None);
         let factors = [1.0, 1.0, 1.0 / ForceUnit::EvPerAngstrom.factor()];
-        let frames = TextFrames::new(&checks, "species:S:1", "X", factors)?;
+        let frames = TextFrames::new(&checks, "species:S:1", "X", |_| 1, factors)?;
         Ok(Encoder { checks, frames })
     }
 }
