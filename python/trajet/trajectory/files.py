@@ -167,17 +167,16 @@ class OpenFiles:
         if self.access_log is not None:
             self.access_log.analysed(what, columns, counts)
 
-    def logged(
+    def supervised(
         self, blocks: Iterator[Block], columns: NDArray[np.int64] | None, parts: _trajet.Parts
     ) -> Iterator[Block]:
-        """Return blocks; after the last one, the access log of a data set has what was read."""
-        if self.access_log is None:
-            yield from blocks
-            return
+        """Yield blocks; remove a stale index, and write in the access log what was read."""
         try:
-            yield from blocks
+            with self.stale_index_removed():
+                yield from blocks
         finally:
-            self.access_log.read(columns, parts.counts())
+            if self.access_log is not None:
+                self.access_log.read(columns, parts.counts())
 
     @contextlib.contextmanager
     def stale_index_removed(self) -> Iterator[None]:

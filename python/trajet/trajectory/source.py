@@ -434,16 +434,15 @@ class FrameSource:
         def go(size: int) -> Iterator[Block]:
             begin, count = 0, size
             emitted: set[Message] = set()
+            messages: tuple[Message, ...] = ()
             while begin < n_frames:
                 several = pool.array()[: min(count, n_frames - begin)]
-                with self.files.stale_index_removed():
-                    times, steps, here, cells, boxes, periodic = parts.read(begin, several)
+                times, steps, here, cells, boxes, periodic = parts.read(begin, several)
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
-                messages = tuple(
-                    self.transform_messages([parts.counts()] if self.transforms else [])
-                )
-                emit([one for one in messages if one not in emitted])
-                emitted.update(messages)
+                if self.transforms:
+                    messages = tuple(self.transform_messages([parts.counts()]))
+                    emit([one for one in messages if one not in emitted])
+                    emitted.update(messages)
                 for first in range(0, len(several), size):
                     of = slice(first, first + size)
                     yield Block(
@@ -460,7 +459,7 @@ class FrameSource:
                 # Otherwise the pool would not give this array again.
                 del several
 
-        return self.files.logged(go(size), columns, parts)
+        return self.files.supervised(go(size), columns, parts)
 
     def observables(self, frame: int) -> "Numbers":
         """Return numbers of a frame beside its atoms; see `Trajectory.observables`."""
