@@ -1,5 +1,6 @@
 """`FrameMask`: frames that fulfil a condition on numbers per frame."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
@@ -72,15 +73,15 @@ class FrameMask:
         raise TypeError(f"{self!r} is no array: give it as frames=, or take its .chosen")
 
     def __and__(self, other: Self) -> Self:
-        return self._combined(other, "&", self.chosen & other.chosen)
+        return self._combined(other, "&", np.logical_and)
 
     def __or__(self, other: Self) -> Self:
-        return self._combined(other, "|", self.chosen | other.chosen)
+        return self._combined(other, "|", np.logical_or)
 
     def __invert__(self) -> Self:
         return replace(self, condition=f"~({self.condition})", chosen=~self.chosen & self.known)
 
-    def _combined(self, other: Self, sign: str, chosen: NDArray[np.bool_]) -> Self:
+    def _combined(self, other: Self, sign: str, combine: Callable[..., NDArray[np.bool_]]) -> Self:
         """Return the mask of both conditions.
 
         Raises
@@ -94,7 +95,7 @@ class FrameMask:
         return replace(
             self,
             condition=f"({self.condition}) {sign} ({other.condition})",
-            chosen=chosen & known,
+            chosen=combine(self.chosen, other.chosen) & known,
             known=known,
             is_joined=self.is_joined and other.is_joined,
         )

@@ -73,7 +73,7 @@ def rows_at(
         or more.
     """
     if of.unstated:
-        raise ValueError(f"rows cannot be joined by time: {of.unstated}")
+        raise ValueError(f"{of.label}: rows cannot be joined by time: {of.unstated}")
     if not len(times) or not (np.diff(times) > 0).all():
         raise ValueError("rows are joined by time, and times must grow from row to row")
     if tolerance is not None and not (np.isfinite(tolerance) and tolerance >= 0):

@@ -439,7 +439,7 @@ class Table(Messages, Hinted):
         values = np.asarray(self)
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
-        if any(one.kind == "quantities" for one in self.axes) and self.n_columns() > 1:
+        if not self.units and self.n_columns() > 1 and self.axes[-1].kind == "quantities":
             return []
         finite = values[np.isfinite(values)]
         left_out = values.size - finite.size

@@ -20,7 +20,7 @@ def read(file: TextFile, time: str = "time") -> Numbers:
         if words[:2] == ["#!", "FIELDS"]:
             rows.begin(words[2:])
             has_header = True
-        elif words and not words[0].startswith("#"):
+        elif words := line.partition("#")[0].split():
             if not has_header:
                 raise file.error(number, "a row before the line #! FIELDS: is this a PLUMED file?")
             rows.add(number, words)

@@ -114,7 +114,7 @@ def read_series(
     begin = perf_counter()
     for name, one, known in (
         ("format", format, get_args(SeriesFormat)),
-        ("time_unit", time_unit, (*_TIME_UNITS,)),
+        ("time_unit", time_unit, ("fs", "ps", "ns", "us", "ms", "s")),
     ):
         if one is not None and one not in known:
             raise ValueError(f"{name} is one of {', '.join(map(repr, known))}, not {one!r}")
@@ -148,7 +148,7 @@ def read_series(
     own = {"name": np.array([names[k] for k in chosen]), "unit": np.array(units, np.str_)}
     columns = {"frame": np.arange(len(kept)), "time": times[kept], "rounding": rounding[kept]}
     return Table(
-        values=values[np.ix_(kept, chosen)],
+        values=values[kept][:, chosen],
         axes=(Axis("frames", columns), named("quantities", labels, **own)),
         name=found.name,
         units=units[0] if is_common else "",
@@ -292,9 +292,8 @@ def _later_rows(times: NDArray[np.float64], path: Path) -> tuple[NDArray[np.int6
     return kept, [
         Message(
             Code.REPEATED_TIMES,
-            f"{path}: times step back {len(falls)} times, first to {in_digits(first)} ps: of"
-            f" restarts the later rows count, and {len(times) - len(kept)} of {len(times)} rows"
-            " were left out",
+            f"{path}: times repeat or step back, first to {in_digits(first)} ps: of restarts the"
+            f" later rows count, and {len(times) - len(kept)} of {len(times)} rows were left out",
         )
     ]
 
@@ -306,8 +305,14 @@ class _Opened(NamedTuple):
 
     def opening(self) -> OpeningEntry:
         """Return the cost of opening."""
-        counts = {"opens": 1, "requests": 1, "bytes_read": self.size}
-        return OpeningEntry(t_open=0.0, t_index=0.0, index="built", **counts)
+        return {
+            "t_open": 0.0,
+            "t_index": 0.0,
+            "opens": 1,
+            "requests": 1,
+            "bytes_read": self.size,
+            "index": "built",
+        }
 
 
 def _report(
@@ -315,6 +320,7 @@ def _report(
 ) -> Report:
     """Return the report of a file that was read."""
     size, digest = path.stat().st_size, _trajet.file_digest(path)
+    entries = as_entries(messages)
     return make_report(
         _Opened(size),
         {"workers": [], "tasks": [], "passes": 0, "t_total": seconds},
@@ -322,6 +328,7 @@ def _report(
             "analysis": "read_series",
             "parameters": parameters,
             "inputs": [{"path": str(path), "size": size, "digest": digest}],
-            **as_entries(messages),
+            "warnings": entries["warnings"],
+            "notes": entries["notes"],
         },
     )

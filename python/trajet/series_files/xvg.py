@@ -37,7 +37,7 @@ def read(file: TextFile) -> Numbers:
                 sets.append(Rows(file, _TIME))
             is_begun = False
         elif text and not text.startswith("#"):
-            words = text.split()
+            words = text.partition("#")[0].split()
             if not is_begun:
                 sets[-1].begin([_TIME, *map(str, range(1, len(words)))])
                 is_begun = True
