@@ -54,7 +54,7 @@ def read(file: TextFile, time: str = "") -> Numbers:
                 continue
             if len(cells) == len(header):
                 cells = [cells[k] or "nan" for k in chosen]
-            rows.add(number, cells)
+            rows.add(number, " ".join(cells))
     return Numbers(
         rows.parts(),
         time=rows.time,

@@ -95,7 +95,7 @@ def _read_table(lines: Iterator[tuple[int, str]], rows: Rows) -> bool:
         if multi:
             rows.time = "Time" if "Time" in multi else "Step"
             rows.begin(list(multi))
-            rows.add(multi_line, list(multi.values()))
+            rows.add(multi_line, " ".join(multi.values()))
             multi.clear()
 
     for number, line in lines:
@@ -114,8 +114,8 @@ def _read_table(lines: Iterator[tuple[int, str]], rows: Rows) -> bool:
             rows.begin(names)
             n_columns = len(names)
         elif n_columns and text.startswith("- ["):
-            words = text[3:].rstrip("] ").split(",") if text.endswith("]") else [text]
-            rows.add(number, [word.strip() for word in words if word.strip()])
+            row = text[3:].rstrip("] ,").replace(",", " ") if text.endswith("]") else text
+            rows.add(number, row)
         elif n_columns and _ROW.match(text):
-            rows.add(number, text.split())
+            rows.add(number, text)
     return False

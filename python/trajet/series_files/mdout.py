@@ -33,7 +33,7 @@ def read(file: TextFile) -> Numbers:
     def end_of_row() -> None:
         if row:
             rows.begin(list(row))
-            rows.add(row_line, list(row.values()))
+            rows.add(row_line, " ".join(row.values()))
             row.clear()
 
     for number, line in file:

@@ -28,7 +28,7 @@ def read(file: TextFile) -> Numbers:
         elif line.startswith("ENERGY:"):
             if not has_titles:
                 raise file.error(number, "energies before the line ETITLE: add the head of the log")
-            rows.add(number, line.removeprefix("ENERGY:").split())
+            rows.add(number, line.removeprefix("ENERGY:"))
         elif found := _STEP.match(line):
             if step is not None and found[1] != step:
                 raise file.error(

@@ -16,12 +16,11 @@ def read(file: TextFile, time: str = "time") -> Numbers:
     rows = Rows(file, time)
     has_header = False
     for number, line in file:
-        words = line.split()
-        if words[:2] == ["#!", "FIELDS"]:
-            rows.begin(words[2:])
+        if line.startswith("#! FIELDS "):
+            rows.begin(line.split()[2:])
             has_header = True
-        elif words := line.partition("#")[0].split():
+        elif row := line.partition("#")[0].strip():
             if not has_header:
                 raise file.error(number, "a row before the line #! FIELDS: is this a PLUMED file?")
-            rows.add(number, words)
+            rows.add(number, row)
     return Numbers(rows.parts(), time=time, digits=rows.digits, messages=file.messages)

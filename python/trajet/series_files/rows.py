@@ -102,34 +102,23 @@ class Rows:
         self.digits = Digits()
         self._names: tuple[str, ...] = ()
         self._parts: list[tuple[tuple[str, ...], list[NDArray[np.float64]]]] = []
-        self._words: list[Sequence[str]] = []
+        self._texts: list[str] = []
         self._lines: list[int] = []
         self._has_stars = False
 
     def begin(self, names: Sequence[str]) -> None:
         """Begin a table with these columns."""
+        if tuple(names) == self._names:
+            return
         self._flush()
         self._names = tuple(names)
-        if not self._parts or self._parts[-1][0] != self._names:
-            self._parts.append((self._names, []))
+        self._parts.append((self._names, []))
 
-    def add(self, line: int, words: Sequence[str]) -> None:
-        """Add a row.
-
-        Raises
-        ------
-        FormatError
-            If it has not a number for each column.
-        """
-        if len(words) != len(self._names):
-            raise self.file.error(
-                line,
-                f"{len(words)} numbers for {len(self._names)} columns: the line was cut, or numbers"
-                " run together; correct it or remove it",
-            )
-        self._words.append(words)
+    def add(self, line: int, text: str) -> None:
+        """Add a row, given its number and its numbers, with spaces between them."""
+        self._texts.append(text)
         self._lines.append(line)
-        if len(self._words) >= _AT_ONCE:
+        if len(self._texts) >= _AT_ONCE:
             self._flush()
 
     def parts(self) -> list[Part]:
@@ -152,16 +141,17 @@ class Rows:
         Raises
         ------
         FormatError
-            If a word is no number, or a time is not finite.
+            If a row has not a number for each column, or a time is not finite.
         """
-        if not self._words:
+        if not self._texts:
             return
+        shape = len(self._texts), len(self._names)
         try:
-            values = np.array(self._words, np.float64)
+            values = np.loadtxt(self._texts, np.float64, comments=None, ndmin=2)
         except ValueError:
+            values = np.zeros((0, 0))
+        if values.shape != shape:
             values = self._slowly()
-        if any("_" in word for words in self._words for word in words):
-            self._slowly()
         if self.time in self._names:
             k = self._names.index(self.time)
             wrong = np.flatnonzero(~np.isfinite(values[:, k]))
@@ -169,36 +159,49 @@ class Rows:
                 raise self.file.error(
                     self._lines[wrong[0]], f"{self.time} is {values[wrong[0], k]}: give a time"
                 )
-            self._count_digits([words[k] for words in self._words])
+            self._count_digits([text.split(None, k + 1)[k] for text in self._texts])
         self._parts[-1][1].append(values)
-        self._words, self._lines = [], []
+        self._texts, self._lines = [], []
 
     def _slowly(self) -> NDArray[np.float64]:
         """Return the rows word by word, with an error that names the line.
 
         Fortran writes stars for numbers that are too wide for their columns: they are NaN.
         """
-        for line, words in zip(self._lines, self._words, strict=True):
+        rows = []
+        for line, text in zip(self._lines, self._texts, strict=True):
+            words = text.split()
+            if len(words) != len(self._names):
+                raise self.file.error(
+                    line,
+                    f"{len(words)} numbers for {len(self._names)} columns: the line was cut, or"
+                    " numbers run together; correct it or remove it",
+                )
             wrong = [word for word in words if not is_number(word)]
             if any(word.strip("*") for word in wrong):
-                text = next(quoted(word) for word in wrong if word.strip("*"))
-                raise self.file.error(line, f"{text} is no number: correct or remove the line")
+                shown = next(quoted(word) for word in wrong if word.strip("*"))
+                raise self.file.error(line, f"{shown} is no number: correct or remove the line")
             if wrong and not self._has_stars:
                 self._has_stars = True
-                text = "stars in the place of numbers, which were too wide for it, are NaN"
-                message = Message(Code.NO_NUMBERS, f"{self.file.path}:{line}: {text}")
+                stars = "stars in the place of numbers, which were too wide for it, are NaN"
+                message = Message(Code.NO_NUMBERS, f"{self.file.path}:{line}: {stars}")
                 self.file.messages.append(message)
-        numbers = [[word if word.strip("*") else "nan" for word in one] for one in self._words]
-        return np.array(numbers, np.float64)
+            rows.append([float(word) if word.strip("*") else np.nan for word in words])
+        return np.array(rows, np.float64)
 
     def _count_digits(self, words: Sequence[str]) -> None:
         """Count the digits of times."""
         decimals, significant = self.digits
+        shapes = {(len(word), word.find(".")) for word in words if "e" not in word.lower()}
+        for length, point in shapes:
+            decimals = max(decimals, length - point - 1 if point >= 0 else 0)
+            significant = max(significant, length - (point >= 0))
         for word in words:
             mantissa, _, exponent = word.lower().partition("e")
-            whole, _, fraction = mantissa.partition(".")
-            decimals = max(decimals, len(fraction) - int(exponent or 0))
-            significant = max(significant, len((whole + fraction).lstrip("+-0")))
+            if exponent:
+                whole, _, fraction = mantissa.partition(".")
+                decimals = max(decimals, len(fraction) - int(exponent))
+                significant = max(significant, len((whole + fraction).lstrip("+-0")))
         self.digits = Digits(decimals, significant)
 
 

@@ -37,11 +37,11 @@ def read(file: TextFile) -> Numbers:
                 sets.append(Rows(file, _TIME))
             is_begun = False
         elif text and not text.startswith("#"):
-            words = text.partition("#")[0].split()
+            row = text.partition("#")[0]
             if not is_begun:
-                sets[-1].begin([_TIME, *map(str, range(1, len(words)))])
+                sets[-1].begin([_TIME, *map(str, range(1, len(row.split())))])
                 is_begun = True
-            sets[-1].add(number, words)
+            sets[-1].add(number, row)
     if not is_begun and len(sets) > 1:
         sets.pop()
     blocks = [np.concatenate([part.values for part in rows.parts()]) for rows in sets]
