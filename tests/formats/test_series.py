@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import runpy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from MDAnalysisTests import datafiles
 from trajet.messages import Code
 
-HERE = Path(__file__).parent / "series"
+HERE, ROOT = Path(__file__).parent / "series", Path(__file__).parents[2]
 PYEDR = Path(importlib.util.find_spec("pyedr").origin).parent / "tests" / "data"  # type: ignore
 COLVAR = "#! FIELDS time d a\n#! SET min_a -pi\n 0.0 1 2\n 1.0 3 nan\n 2.0 5 -6e1\n"
 XVG = (
@@ -199,6 +200,16 @@ def test_tables_of_trajet_and_pandas_are_read(tmp_path: Path, adk: Any) -> None:
     frame = pd.DataFrame({"Time [ns]": [0.1, 0.2], "x": [1.5, 2.5]})
     frame.to_csv(tmp_path / "semi.csv", sep=";", index=False)
     assert tj.read_series(tmp_path / "semi.csv").times.tolist() == [100, 200]
+
+
+def test_example_divides_frames_by_energy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two frames of four are below the median."""
+    files = (datafiles.AUX_EDR_TPR, datafiles.AUX_EDR_XTC, datafiles.AUX_EDR)
+    monkeypatch.setattr("sys.argv", ["energies_by_time.py", *files])
+    runpy.run_path(str(ROOT / "examples" / "energies_by_time.py"))
+    assert capsys.readouterr().out.count("2 of 4 frames") == 2
 
 
 @pytest.mark.parametrize("name", TEXTS)

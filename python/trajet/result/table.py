@@ -251,6 +251,8 @@ class Table(Messages, Hinted):
             If there is not exactly one of this name.
         """
         named = self.named_axes()
+        if self.has_frames and not named and name == self.name:
+            return self
         if not self.has_frames or len(named) != 1:
             raise KeyError(f"no column {name!r}: {self.name} is no table of frames and columns")
         own, units = named[0].get("name"), named[0].get("unit")
@@ -292,8 +294,8 @@ class Table(Messages, Hinted):
 
         Examples
         --------
-        >>> result.at(traj)["name CA"].values.shape
-        (98,)
+        >>> len(result[5:].at(traj, tolerance=10.0))
+        98
         """
         if not is_of_frames(self):
             raise ValueError(f"{self.name} has no numbers per frame, which could be joined by time")

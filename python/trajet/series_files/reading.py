@@ -107,9 +107,12 @@ def read_series(
     Examples
     --------
     >>> import trajet as tj
-    >>> colvar = tj.read_series("COLVAR", time_unit="ps")
-    >>> colvar.columns, colvar["distance"].values.shape
-    (('distance', 'angle'), (5,))
+    >>> result.save("rmsd.csv")
+    >>> series = tj.read_series("rmsd.csv")
+    >>> series.columns, series.units
+    (('rmsd',), 'Å')
+    >>> tj.gyration(traj.select("protein"), frames=series.at(traj)["rmsd"] < 2).frames.max()
+    np.int64(16)
     """
     begin = perf_counter()
     for name, one, known in (
