@@ -77,6 +77,7 @@ from trajet.result import Dihedrals as Dihedrals
 from trajet.result import Distances as Distances
 from trajet.result import DwellTimes as DwellTimes
 from trajet.result import EnsembleResult as EnsembleResult
+from trajet.result import FrameMask as FrameMask
 from trajet.result import GyrationMoments as GyrationMoments
 from trajet.result import HydrogenBondList as HydrogenBondList
 from trajet.result import HydrogenBondPairs as HydrogenBondPairs
@@ -103,6 +104,7 @@ from trajet.result import SurfaceAreas as SurfaceAreas
 from trajet.result import Survival as Survival
 from trajet.result import Table as Table
 from trajet.result import load as load
+from trajet.series_files.reading import read_series as read_series
 from trajet.store import Store as Store
 from trajet.trajectory import Block as Block
 from trajet.trajectory import Cursor as Cursor

@@ -55,6 +55,8 @@ class Code(Enum):
     TIMES_STEP_BACK = "times-step-back", True
     GIVEN_TIMES = "given-times", False
     NO_TIMES = "no-times", False
+    REPEATED_TIMES = "repeated-times", False
+    NO_PARTNER = "no-partner", True
     UNKNOWN = "unknown", True
     # Copies and stores.
     LEFT_OUT_OF_COPY = "left-out-of-copy", False

@@ -183,6 +183,11 @@ class Made:
         path.write_bytes(contents)
         return path
 
+    def series(self, *times: float) -> tj.Table:
+        """Return a series of another program at some times, ps."""
+        rows = "".join(f"{time} 1\n" for time in times)
+        return tj.read_series(self.text("COLVAR", f"#! FIELDS time x\n{rows}"), time_unit="ps")
+
     def pdb(self, name: str, *records: str, end: str = "END\n") -> tj.Trajectory:
         """Write a PDB file and open it."""
         path = self.text(name, "".join(records or map(_atom, range(1, 5))) + end)
@@ -485,6 +490,8 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.TIMES_STEP_BACK: lambda m: tj.open(None, m.trr("back.trr", [0, 1, 0, 1])),
     Code.GIVEN_TIMES: lambda m: tj.open(None, m.trr("given.trr", [0, 1]), time_step=2),
     Code.NO_TIMES: lambda m: tj.open(None, m.untimed("untimed.gro")),
+    Code.REPEATED_TIMES: lambda m: m.series(0, 1, 2, 2),
+    Code.NO_PARTNER: lambda m: m.series(0, 1).at(m.traj),
     Code.UNKNOWN: lambda m: tj.open(None, m.unknown("unknown.nc")),
     # Copies and stores.
     Code.LEFT_OUT_OF_COPY: lambda m: m.copied("steps.nc", m.traj, frames=[0, 5, 7]),

@@ -131,9 +131,7 @@ def cluster_rmsd(
         atoms = main_selection(selection)
         check_limit(max_memory)
         trajectory = atoms.trajectory
-        n_frames = n_frames_of(
-            resolve_frames(run.get("frames"), trajectory.n_frames, trajectory.label)
-        )
+        n_frames = n_frames_of(resolve_frames(run.get("frames"), trajectory))
         further, advice = list[tuple[str, int]](), ""
         if method != "gromos":
             further, advice = [("linkage", _LINKAGE * n_frames * n_frames)], _FEWER

@@ -208,7 +208,7 @@ def _grid(
         raise ValueError(f"grid_size must be one or three lengths above 0 Å, not {size!r}")
     if center is None or size is None:
         trajectory = atoms.trajectory
-        numbers = frame_numbers(resolve_frames(frames, trajectory.n_frames, trajectory.label))
+        numbers = frame_numbers(resolve_frames(frames, trajectory))
         number = int(numbers[0]) if len(numbers) else 0
         first = atoms.positions_in(number, numbers)
         if not len(first):

@@ -164,7 +164,7 @@ def _run_member(
 
 
 def _numbers(files: Trajectory, frames: FrameChoice) -> NDArray[np.int64]:
-    return frame_numbers(resolve_frames(frames, files.n_frames, files.label))
+    return frame_numbers(resolve_frames(frames, files))
 
 
 def _start(files: Trajectory, numbers: NDArray[np.int64]) -> NDArray[np.float32] | None:

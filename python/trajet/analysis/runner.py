@@ -427,7 +427,7 @@ class RunRequest:
     def frame_numbers(self) -> NDArray[np.int64]:
         """Return the numbers of the chosen frames, `(n_frames,)`."""
         trajectory = self.trajectory
-        return frame_numbers(resolve_frames(self.frames, trajectory.n_frames, trajectory.label))
+        return frame_numbers(resolve_frames(self.frames, trajectory))
 
 
 def run(request: RunRequest) -> AnalysisOutcome:
@@ -465,7 +465,7 @@ def run_jointly(
     first, alone = requests[0], len(requests) == 1
     pool = _ALL_CORES if first.pool is None else first.pool
     facts, trajectory = facts_of(pool), _shared_trajectory(requests)
-    frames = resolve_frames(first.frames, trajectory.n_frames, trajectory.label)
+    frames = resolve_frames(first.frames, trajectory)
     numbers = _shared_numbers(requests, frames)
     neighbours = [
         Neighbours.of(request.as_written, with_chains=not request.chains_apart)

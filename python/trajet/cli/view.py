@@ -158,7 +158,7 @@ def _numbers(
     opened: Trajectory, chosen: list[int] | slice | NDArray[np.int64], name: str
 ) -> list[int]:
     """Return the numbers of chosen frames."""
-    numbers: list[int] = frame_numbers(resolve_frames(chosen, opened.n_frames, name)).tolist()
+    numbers: list[int] = frame_numbers(resolve_frames(chosen, opened)).tolist()
     return numbers
 
 

@@ -195,7 +195,7 @@ def convert(
     asked.check(trajectory, [path])
     if topology is not None:
         _check_topology(Path(topology), selection, force=force)
-    numbers = resolve_frames(frames, trajectory.n_frames, trajectory.label)
+    numbers = resolve_frames(frames, trajectory)
     first: Block | None = None
     if topology is not None and len(chosen := frame_numbers(numbers)):
         first = selection.read_uncounted(int(chosen[0]), chosen)

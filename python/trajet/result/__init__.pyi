@@ -25,6 +25,8 @@ from trajet.result.displacement_errors import errors_of_blocks as errors_of_bloc
 from trajet.result.displacement_errors import errors_of_groups as errors_of_groups
 from trajet.result.distances import Distances as Distances
 from trajet.result.ensemble import EnsembleResult as EnsembleResult
+from trajet.result.frame_masks import FrameMask as FrameMask
+from trajet.result.frame_masks import TimedFrames as TimedFrames
 from trajet.result.gyration import GyrationMoments as GyrationMoments
 from trajet.result.hydrogen_bonds import HydrogenBondList as HydrogenBondList
 from trajet.result.hydrogen_bonds import HydrogenBondPairs as HydrogenBondPairs
@@ -33,6 +35,7 @@ from trajet.result.interactions import InteractionBits as InteractionBits
 from trajet.result.interactions import InteractionList as InteractionList
 from trajet.result.interactions import InteractionPairs as InteractionPairs
 from trajet.result.interactions import Interactions as Interactions
+from trajet.result.joining import FrameTimes as FrameTimes
 from trajet.result.lifetimes import Contacts as Contacts
 from trajet.result.lifetimes import DwellTimes as DwellTimes
 from trajet.result.lifetimes import Lifetimes as Lifetimes

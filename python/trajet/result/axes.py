@@ -77,6 +77,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     # Quantities, or groups of atoms, of which none is the main one.
     "groups": Kind("selection", is_named=True, identity=_LABEL, required=_LABEL),
+    # Columns of files of other programs, with units of their own.
+    "quantities": Kind("quantity", is_named=True, identity=_LABEL, required=_LABEL),
     "classes": Kind("class", is_named=True, identity=("letter",), required=("label", "letter")),
     "coordinates": Kind("coordinate", is_named=True, identity=_LABEL, required=_LABEL, joint=" "),
     "chains": Kind("chain", is_named=True, identity=("chain",), required=_LABEL),

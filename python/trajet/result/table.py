@@ -1,7 +1,7 @@
 """`Table`: values with an `Axis` for each dimension, which tells its places apart."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice, product
@@ -29,7 +29,7 @@ from trajet import output
 from trajet._trajet import MissingPackageError
 from trajet.digits import ROUNDING, decimals_within
 from trajet.hints import Hinted, with_hints
-from trajet.messages import Message, Messages, in_figures, repr_of
+from trajet.messages import Message, Messages, emit, in_figures, repr_of
 from trajet.quoting import quoted
 from trajet.result.axes import Axis
 from trajet.result.columns import (
@@ -42,6 +42,8 @@ from trajet.result.columns import (
     names_column,
     write_csv,
 )
+from trajet.result.frame_masks import FrameMask
+from trajet.result.joining import HasFrameTimes, rows_at
 from trajet.result.report import Report, analysis_of
 from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.times import shortest_times
@@ -195,18 +197,21 @@ class Table(Messages, Hinted):
     def __getitem__(self, chosen: int | np.integer | tuple[object, ...]) -> Row: ...
 
     @overload
+    def __getitem__(self, chosen: str) -> "Table": ...
+
+    @overload
     def __getitem__(
         self, chosen: "slice | list[int] | list[bool] | range | NDArray[np.generic]"
     ) -> Self: ...
 
-    def __getitem__(self, chosen: object) -> Row | Self:
-        """Return the main values of a row, or a result of several rows.
+    def __getitem__(self, chosen: object) -> "Row | Self | Table":
+        """Return the main values of a row, or a result of several rows or of one column.
 
         Parameters
         ----------
         chosen
             A row number or a tuple, which index the main values; or a slice, row numbers or a mask,
-            which choose rows.
+            which choose rows; or the name of one of the `columns` of values per frame.
 
         Examples
         --------
@@ -214,6 +219,8 @@ class Table(Messages, Hinted):
         (10, np.int64(10))
         """
         row: Row
+        if isinstance(chosen, str):
+            return self._column_of(chosen)
         if isinstance(chosen, tuple):
             row = np.asarray(self)[chosen]
             return row
@@ -234,6 +241,123 @@ class Table(Messages, Hinted):
         self, dtype: DTypeLike | None = None, copy: bool | None = None
     ) -> NDArray[np.generic]:
         return np.array(self.values, dtype=dtype, copy=copy)
+
+    def _column_of(self, name: str) -> "Table":
+        """Return the table of one series; see `__getitem__`.
+
+        Raises
+        ------
+        KeyError
+            If there is not exactly one of this name.
+        """
+        named = self.named_axes()
+        if self.has_frames and not named and name == self.name:
+            return self
+        if not self.has_frames or len(named) != 1:
+            raise KeyError(f"no column {name!r}: {self.name} is no table of frames and columns")
+        own, units = named[0].get("name"), named[0].get("unit")
+        found = [k for k, label in enumerate(self.columns) if label == name]
+        if not found and own is not None:
+            found = np.flatnonzero(own == name).tolist()
+        if len(found) != 1:
+            raise KeyError(f"no column {name!r}: there are {', '.join(self.columns[:20])}")
+        k = found[0]
+        return Table(
+            values=self.values[:, k],
+            axes=self.axes[:1],
+            name=self.name if own is None else str(own[k]),
+            units=self.units if units is None else str(units[k]),
+            selections=self.selections,
+            report=self.report,
+            label=self.label if own is not None else name,
+            also={key: array[:, k] for key, array in self.also.items()},
+        )
+
+    def at(self, trajectory: HasFrameTimes, *, tolerance: float | None = None) -> "Table":
+        """Return the values at the frames of a trajectory: of each the row at its time.
+
+        Nothing is interpolated. Frames at whose time there is no row have NaN, with a warning.
+
+        Parameters
+        ----------
+        trajectory
+            The trajectory, or a selection of it.
+        tolerance
+            Largest distance in time, ps; of several rows the nearest counts. None for the rounding
+            of both files, such as single precision and printed digits.
+
+        Raises
+        ------
+        ValueError
+            If values are not numbers per frame, times do not grow from row to row, or the files of
+            the trajectory state none.
+
+        Examples
+        --------
+        >>> len(result[5:].at(traj, tolerance=10.0))
+        98
+        """
+        if not is_of_frames(self):
+            raise ValueError(f"{self.name} has no numbers per frame, which could be joined by time")
+        of = trajectory.source.frame_times()
+        own = self.axes[0]
+        rows, messages = rows_at(self.times, own.get("rounding"), of, tolerance)
+        values = self.values[rows].astype(np.float64)
+        values[rows < 0] = np.nan
+        frames = Axis("frames", {"frame": np.arange(len(rows)), "time": of.times})
+        emit(messages)
+        return Table(
+            values=values,
+            axes=(frames, *self.axes[1:]),
+            name=self.name,
+            units=self.units,
+            selections=self.selections,
+            report=self.report.changed(
+                messages=[*messages, *self.messages],
+                parameters={"joined_to": of.label, "tolerance": tolerance},
+                analysis=f"{analysis_of(self.report)['analysis']} at frames",
+            ),
+            label=self.label,
+        )
+
+    def __lt__(self, limit: float) -> FrameMask:
+        return self._mask("<", np.less, limit)
+
+    def __le__(self, limit: float) -> FrameMask:
+        return self._mask("<=", np.less_equal, limit)
+
+    def __gt__(self, limit: float) -> FrameMask:
+        return self._mask(">", np.greater, limit)
+
+    def __ge__(self, limit: float) -> FrameMask:
+        return self._mask(">=", np.greater_equal, limit)
+
+    def _mask(
+        self, sign: str, compare: Callable[..., NDArray[np.bool_]], limit: float
+    ) -> FrameMask:
+        """Return the frames whose numbers fulfil a condition.
+
+        Raises
+        ------
+        TypeError
+            If the limit is no number, or there is not one number per frame.
+        """
+        if not isinstance(limit, (int, float, np.number)) or np.isnan(limit):
+            raise TypeError(f"{self.name} is compared with a number, not with {quoted(limit)}")
+        if not is_of_frames(self) or self.n_columns() != 1:
+            raise TypeError(
+                f"{self.name} has not one number per frame: choose a column, such as"
+                f" result[{self.columns[0]!r}]"
+            )
+        values = self.values.reshape(-1)
+        return FrameMask(
+            condition=f"{self.name} {sign} {limit:g}",
+            frames=self.frames,
+            times=self.times,
+            chosen=compare(values, limit),
+            known=~np.isnan(values),
+            is_joined=analysis_of(self.report)["analysis"] != "read_series",
+        )
 
     def to_dataframe(self) -> "DataFrame":
         """Return the table of the CSV file as a pandas DataFrame.
@@ -316,6 +440,8 @@ class Table(Messages, Hinted):
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
         values = np.asarray(self)
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
+            return []
+        if not self.units and self.n_columns() > 1 and self.axes[-1].kind == "quantities":
             return []
         finite = values[np.isfinite(values)]
         left_out = values.size - finite.size

@@ -12,21 +12,22 @@ from numpy.typing import NDArray
 from trajet._trajet import FrameError, SelectionError
 from trajet.dataset import Dataset
 from trajet.pools.pool import Frames
+from trajet.result import FrameMask, TimedFrames
 from trajet.selection_text import needs_positions
 from trajet.topology import Topology
 from trajet.trajectory.groups import groups_of_size
 
-FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[np.integer | np.bool_] | None
+FrameChoice: TypeAlias = slice | Sequence[int] | NDArray[np.integer | np.bool_] | FrameMask | None
 AtomChoice: TypeAlias = str | Sequence[int] | NDArray[np.integer | np.bool_]
 
 
-def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
-    """Return frame numbers as the native module takes them.
+def resolve_frames(frames: FrameChoice, of: TimedFrames) -> Frames:
+    """Return numbers of frames of a trajectory as the native module takes them.
 
     Raises
     ------
     FrameError
-        If one is out of range.
+        If one is out of range, or a mask is of other frames.
     TypeError
         If the choice is of another type, or a short tuple, which is probably meant as a range.
     """
@@ -36,6 +37,9 @@ def resolve_frames(frames: FrameChoice, n_frames: int, label: str) -> Frames:
             f"frames=({numbers_of}) may mean a range or single frames: give slice({numbers_of}) for"
             f" the range, or the list [{numbers_of}] for these frames"
         )
+    if isinstance(frames, FrameMask):
+        return frames.numbers(of)
+    n_frames, label = of.n_frames, of.label
     if frames is None:
         frames = slice(None)
     if isinstance(frames, slice):

@@ -17,12 +17,13 @@ from trajet.memory import check_memory
 from trajet.messages import Code, Message, emit
 from trajet.pools.pool import Frames, n_frames_of
 from trajet.report_entries import InputEntry, SecondsOutside, TransformWarnings
-from trajet.result import transform_warnings
+from trajet.result import FrameTimes, transform_warnings
 from trajet.selection_text import needs_positions
 from trajet.startup import Stopwatch, import_seconds
 from trajet.topology import of_universe
 from trajet.trajectory.array_pool import ArrayPool
 from trajet.trajectory.atom_index import AtomIndex, FrameChoice, frame_numbers, resolve_frames
+from trajet.trajectory.clock import rounding_of_times
 from trajet.trajectory.files import ClosedReader, OpenFiles
 from trajet.trajectory.options import DatasetCall, OpenCall
 from trajet.trajectory.structure import LazyTopology
@@ -138,6 +139,19 @@ class FrameSource:
         return self.reader.n_frames
 
     @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of all frames, ps; see `Trajectory.times`."""
+        with self.files.stale_index_removed():
+            self.reader.check_times(_trajet.available_threads())
+        return self.reader.times()
+
+    def frame_times(self) -> FrameTimes:
+        """Return the times of all frames with their rounding, to which series are joined."""
+        times, unstated = self.times, self.files.time_messages
+        rounding = rounding_of_times(self.reader, times)
+        return FrameTimes(self.label, times, rounding, "; ".join(unstated))
+
+    @property
     def rotates(self) -> bool:
         """Whether frames are rotated after decoding."""
         return any(
@@ -179,7 +193,7 @@ class FrameSource:
 
     def numbers(self, frames: FrameChoice) -> NDArray[np.int64]:
         """Return frame numbers, `(n_frames,)`, int64, of a choice as for `Trajectory.read`."""
-        return frame_numbers(resolve_frames(frames, self.n_frames, str(self.files.path)))
+        return frame_numbers(resolve_frames(frames, self))
 
     def describe_transforms(self, columns: NDArray[np.int64] | None) -> dict[str, object]:
         """Return the report's parameters on the transforms, and on the atoms that they need."""
@@ -342,7 +356,7 @@ class FrameSource:
         frames of a run to which these frames are compared: jumps are counted from the first of
         all.
         """
-        numbers = resolve_frames(frames, self.n_frames, self.label)
+        numbers = resolve_frames(frames, self)
         n_atoms = self.n_atoms if columns is None else len(columns)
         shape = (n_frames_of(numbers), n_atoms, 3)
         size = 12 * shape[0] * shape[1]
@@ -420,7 +434,7 @@ class FrameSource:
         """
         if size is not None and size < 1:
             raise ValueError(f"a block has at least 1 frame, not {size}")
-        numbers = resolve_frames(frames, self.n_frames, self.label)
+        numbers = resolve_frames(frames, self)
         n_frames = n_frames_of(numbers)
         n_atoms = self.n_atoms if columns is None else len(columns)
         if size is None:

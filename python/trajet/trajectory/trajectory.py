@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet import _trajet
 from trajet._trajet import SelectionError
 from trajet.block import Block
 from trajet.dataset import Dataset
@@ -198,9 +197,7 @@ class Trajectory(Messages, Transformable):
         StaleIndexError
             If the index does not match the frames; the index file is removed.
         """
-        with self.source.files.stale_index_removed():
-            self.source.reader.check_times(_trajet.available_threads())
-        return self.source.reader.times()
+        return self.source.times
 
     @property
     def steps(self) -> NDArray[np.int64]:

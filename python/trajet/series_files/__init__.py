@@ -1,0 +1,1 @@
+"""Numbers against time in the files of other programs: energies, collective variables, logs."""
