@@ -240,10 +240,10 @@ def in_region(
     within = np.ones(np.shape(values[0]), bool)
     for axis, one, part in zip(axes, values, parts, strict=True):
         ends = checked_numbers(part, "places of a region")
-        if ends.shape not in ((), (2,)) or not np.isfinite(ends).all():
+        if np.shape(part) not in ((), (2,)) or not np.isfinite(ends).all():
             raise ValueError(f"{part!r} is neither a number nor a range of two")
-        if not ends.ndim:
-            bin_ = bins_of(axis, ends[None])[0]
+        if not np.ndim(part):
+            bin_ = bins_of(axis, ends)[0]
             if bin_ < 0:
                 raise ValueError(f"{part!r} is outside of the bins of {axis.label}")
             within &= bins_of(axis, one) == bin_

@@ -209,8 +209,8 @@ def _volumes(
             continue
         if edges[0] < 0 or edges[-1] > largest:
             raise ValueError(
-                f"bins from {edges[0]:g} to {edges[-1]:g}: {axis.label} has a Jacobian from 0 to"
-                f" {largest:g}"
+                f"bins from {edges[0]:g} to {edges[-1]:g}: {axis.label} has a Jacobian only"
+                f" {'from 0 on' if np.isinf(largest) else 'from 0 to 180'}"
             )
         volumes = np.multiply.outer(volumes, own).ravel()
     if jacobian == "removed" and not is_removed:

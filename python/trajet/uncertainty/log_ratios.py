@@ -8,7 +8,7 @@ of the interval of q, which `trajet.uncertainty.estimates` makes wider towards t
 become those of the logarithm. Deviations:
 
 1. Of several replicas, the error is the larger one of that between replicas, by Student's t, and
-   that within them.
+   that of the series of the blocks of all.
 2. An interval whose end has no logarithm is not resolved.
 """
 
