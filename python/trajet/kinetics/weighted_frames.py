@@ -88,7 +88,9 @@ class WeightedFrames:
         n_groups, counts = int(groups.max()) + 1, states >= 0
         at = groups[counts] * n_states + states[counts]
         sums = np.bincount(at, self.weights[counts], n_groups * n_states)
-        return sums.reshape(n_groups, n_states).astype(np.float64) * (n_groups / len(groups))
+        found: NDArray[np.float64] = sums.reshape(n_groups, n_states).astype(np.float64)
+        found *= n_groups / len(groups)
+        return found
 
     def _blocks(self) -> NDArray[np.int64]:
         """Return the block of each frame; the last one of a run may have fewer frames."""
