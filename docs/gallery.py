@@ -75,6 +75,12 @@ figure = tj.sasa(traj.select("protein"), by="residue", frames=slice(None, None, 
 # `Dihedrals`, as a Ramachandran plot.
 figure = tj.dihedrals(traj.select("protein")).plot()
 
+# %% Free energies
+# A map of two results with its basins, by their numbers.
+angles = tj.dihedrals(traj.select("protein"))
+x, y = (angles, "phi THR8"), (angles, "psi THR8")
+figure = tj.free_energy(x, y, temperature=300, bins=36).plot()
+
 # %% Secondary structure
 figure = tj.dssp(traj.select("protein")).plot()
 

@@ -51,8 +51,10 @@ from trajet.conversion import Conversion as Conversion
 from trajet.conversion import convert as convert
 from trajet.conversion import split as split
 from trajet.conversion import write as write
+from trajet.kinetics.basins import frames_in as frames_in
 from trajet.kinetics.features import Features as Features
 from trajet.kinetics.features import features as features
+from trajet.kinetics.free_energy import free_energy as free_energy
 from trajet.kinetics.streams import FeatureBlock as FeatureBlock
 from trajet.members.ensemble import Ensemble as Ensemble
 from trajet.members.ensemble import ensemble as ensemble

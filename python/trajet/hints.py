@@ -251,6 +251,7 @@ COMMANDS: Mapping[str, str] = {
     "rama": "dihedrals",
     "rg": "gyration",
     "rms": "rmsd",
+    "sham": "free-energy",
     "spatial": "density",
     "trjcat": "convert",
     "trjconv": "convert",

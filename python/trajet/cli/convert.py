@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TypedDict
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 import trajet
 from trajet import advise, startup
@@ -45,6 +47,7 @@ _compression = click.option(
 @click.option("--topology", metavar="FILE", help="Topology, for --select and transforms.")
 @click.option("--select", metavar="SELECTION", help="The atoms to write. Default: all.")
 @options.frames
+@options.frames_file
 @opening("continuous")
 @click.option(
     "--precision",
@@ -76,6 +79,7 @@ def convert(
     step: int | None,
     begin: float | None,
     end: float | None,
+    frames_file: NDArray[np.int64] | None,
     precision: float | None,
     double: bool | None,
     no_velocities: bool,
@@ -124,6 +128,8 @@ def convert(
         raise click.UsageError(
             f"{target}: the file to write comes last and ends in {', '.join(WRITTEN_SUFFIXES)}"
         )
+    if frames_file is not None and any(one is not None for one in (start, stop, step, begin, end)):
+        raise click.UsageError("--frames-file has the frames: leave other options of frames out")
     where = pools.made(pool, pools.PoolOptions(workers, threads, scheduler))
     transforms.check_use_of_bonds()
     # Times that choose frames are read from the files now, not from a kept index.
@@ -132,7 +138,9 @@ def convert(
     options.read_topology(opened, quiet=quiet)
     opened = transforms.applied_to(opened)
     source = opened if select is None else options.select(opened, select, quiet=quiet)
-    frames = choose_frames(opened, start, stop, step, begin, end)
+    frames = (
+        choose_frames(opened, start, stop, step, begin, end) if frames_file is None else frames_file
+    )
     with where as at, progress("convert", " frames", quiet=quiet) as show:
         done = trajet.convert(
             source,

@@ -20,6 +20,7 @@ _MODULES = {
     "trajet.cli.store": "store",
     "trajet.cli.run": "run",
     "trajet.cli.chemistry": "chemistry",
+    "trajet.cli.free_energy": "free-energy",
     "trajet.cli.reports": "advise",
     "trajet.cli.doctor": "doctor",
     "trajet.cli.molfile": "molfile",

@@ -1,5 +1,6 @@
 """Options that several commands share, and their values."""
 
+import csv
 import glob
 import os
 import re
@@ -292,6 +293,34 @@ def notes_of_opening(opened: Trajectory) -> list[Message]:
         text = f"{cut} bytes of an unfinished frame at the end are left out"
         found.append(Message(Code.CUT_FRAME, text))
     return found
+
+
+def _frame_numbers(
+    _: click.Context, param: click.Parameter, value: str | None
+) -> NDArray[np.int64] | None:
+    """Return the numbers in the column `frame` of a table."""
+    if value is None:
+        return None
+    with open(value, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        try:
+            numbers = [int(row["frame"]) for row in rows]
+        except (KeyError, ValueError, TypeError):
+            line = rows.line_num
+            raise click.BadParameter(
+                f"{value}: line {line} has no whole number in a column frame", param=param
+            ) from None
+    if not numbers:
+        raise click.BadParameter(f"{value} has no frames", param=param)
+    return np.array(numbers, np.int64)
+
+
+frames_file = click.option(
+    "--frames-file",
+    callback=_frame_numbers,
+    metavar="FILE",
+    help="The frames of a table, by its column frame: .csv.",
+)
 
 
 def choose_frames(

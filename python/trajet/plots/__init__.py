@@ -12,6 +12,7 @@ from trajet.plots.interactions import (
     pair_differences,
     replica_pairs,
 )
+from trajet.plots.landscapes import landscape
 from trajet.plots.look import COLOURS, PLAIN, FigureSize, Look, first_of, inches_of_size
 from trajet.plots.means import Means, convergence, histogram
 from trajet.plots.network import Link, network
@@ -72,6 +73,7 @@ __all__ = [
     "hydrogen_bond_geometry",
     "inches_of_size",
     "interactions",
+    "landscape",
     "matrix",
     "network",
     "occupancies",

@@ -60,7 +60,8 @@ def over_bins(
         None if resolved is None else curves(resolved),
     )
     axes = axes_of(ax, (6.4, 4.0))
-    take_unit(axes, "Å", x_label)
+    # Bins without a quantity of their own are those of distances.
+    take_unit(axes, result.axes[along].label or "Å", x_label)
     before = limits(axes, "x")
     if level is not None:
         axes.axhline(level, color="0.6", linewidth=line_width(0.8), linestyle="--")

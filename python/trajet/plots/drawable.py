@@ -22,6 +22,18 @@ class ResultAxis(Protocol):
     def edges(self) -> NDArray[np.float64] | None:
         """Edges of bins, `(n + 1,)`; None if the places are none."""
 
+    @property
+    def label(self) -> str:
+        """Name and unit of what bins divide; empty where the kind says it."""
+
+    @property
+    def period(self) -> float | None:
+        """Period of that quantity; None if it is on no circle."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether bins divide a whole circle."""
+
     def __len__(self) -> int: ...
 
     def some(self, chosen: NDArray[np.bool_]) -> Self:

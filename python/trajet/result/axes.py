@@ -8,6 +8,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet.result.columns import column_name
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -93,6 +95,9 @@ KINDS: Mapping[str, Kind] = {
     "x": Kind("x (Å)", {"centre": "x_A"}),
     "y": Kind("y (Å)", {"centre": "y_A"}),
     "z": Kind("z (Å)", {"centre": "z_A"}),
+    # Bins of any quantity, which the axis names, such as an angle; and basins of two of them.
+    "bins": Kind("value", {"centre": "value"}, required=("centre",)),
+    "basins": Kind("basin", {"number": "basin", "x": "x", "y": "y"}, required=("number", "x")),
     "atoms": Kind(
         "atom",
         {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
@@ -158,6 +163,10 @@ class Axis:
         pair, the four of each angle. None if the places do not consist of others.
     is_reference
         Whether the places are those of a reference structure, which labels say.
+    quantity, units
+        Name and unit of what bins divide; empty where the kind says it.
+    period
+        Period of that quantity on a circle, such as 360 of angles; None of others.
     """
 
     kind: str
@@ -166,6 +175,9 @@ class Axis:
     of: "Axis | None" = None
     members: NDArray[np.int64] | None = None
     is_reference: bool = False
+    quantity: str = ""
+    units: str = ""
+    period: float | None = None
 
     def __len__(self) -> int:
         if self.members is not None:
@@ -188,6 +200,24 @@ class Axis:
         if self.edges is None:
             raise ValueError(f"an axis of the kind {self.kind!r} without edges of bins")
         return self.edges
+
+    @property
+    def label(self) -> str:
+        """What the bins divide, with its unit, as on the axis of a figure."""
+        return f"{self.quantity} ({self.units})" if self.units else self.quantity
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the last bin borders on the first one: they divide a whole circle."""
+        if self.period is None or self.edges is None:
+            return False
+        return bool(np.isclose(self.edges[-1] - self.edges[0], self.period))
+
+    def names_in_files(self) -> Mapping[str, str]:
+        """Return the names in files of the columns that files have."""
+        if self.quantity:
+            return {"centre": column_name(self.quantity, self.units)}
+        return self.of_kind.files
 
     @cached_property
     def of_kind(self) -> Kind:
@@ -289,6 +319,11 @@ class Axis:
             yield f"{prefix}.edges", self.edges
         if self.is_reference:
             yield f"{prefix}.is_reference", np.array(True)
+        if self.quantity:
+            yield f"{prefix}.quantity", np.array(self.quantity)
+            yield f"{prefix}.units", np.array(self.units)
+        if self.period is not None:
+            yield f"{prefix}.period", np.array(self.period)
         if self.of is not None and self.members is not None:
             yield f"{prefix}.members", self.members
             yield from self.of.arrays(f"{prefix}.of")

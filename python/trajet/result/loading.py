@@ -336,6 +336,8 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
     kind, edges = _text_of(columns.pop("kind")), columns.pop("edges", None)
     members = columns.pop("members", None)
     is_reference = bool(columns.pop("is_reference", np.array(False)).item())
+    quantity, units = (_text_of(columns.pop(name, np.array(""))) for name in ("quantity", "units"))
+    period = columns.pop("period", None)
     of = None
     of_kind = AXES.get(kind, Kind(kind))
     if of_kind.has_members and members is None:
@@ -366,6 +368,9 @@ def _axis_of(arrays: Mapping[str, NDArray[np.generic]], depth: int = 0) -> Axis:
         of,
         None if members is None else members.astype(np.int64),
         is_reference,
+        quantity,
+        units,
+        None if period is None else float(period),
     )
     if any(len(column) != len(made) for column in columns.values()):
         raise ValueError("columns of an axis have other lengths than its members")

@@ -586,23 +586,29 @@ class Table(Messages, Hinted):
 
     def _extremes(self) -> Summary:
         """Return mean, extremes, and the place of the largest of values without frames."""
-        if not self.values.size:
+        if not np.isfinite(self.values).any():
             return Summary(self.quantity)
-        at = np.unravel_index(int(np.argmax(self.values)), self.values.shape)
+        at = np.unravel_index(int(np.nanargmax(self.values)), self.values.shape)
         where = []
         for axis, k in zip(self.axes, at, strict=True):
             # The first column tells the places apart.
-            text = str(next(iter(axis.columns.values()))[k]) if axis.columns else axis.labels()[k]
+            text = (
+                _text_of(next(iter(axis.columns.values()))[k]) if axis.columns else axis.labels()[k]
+            )
             residues = axis.get("resid")
             where.append(text if residues is None else f"{text} (residue {residues[k]})")
-        kinds = [one.kind.removesuffix("s") for one in self.axes]
+        kinds = [one.quantity or one.kind.removesuffix("s") for one in self.axes]
         mean, least, largest = (
-            Column(k, [float(getattr(self.values, k)())], ".3f") for k in ("mean", "min", "max")
+            Column(name, [float(of(self.values))], ".3f")
+            for name, of in (("mean", np.nanmean), ("min", np.nanmin), ("max", np.nanmax))
         )
         half = None if self.half_widths is None else self.half_widths[at]
         columns = (
             names_column("selection", [" and ".join(self.selections)]),
-            *(Column(one.kind, [len(one)]) for one in self.axes),
+            *(
+                Column(f"bins of {one.quantity}" if one.quantity else one.kind, [len(one)])
+                for one in self.axes
+            ),
             *(mean, least, *with_half_widths(largest, half)),
             Column(f"{', '.join(kinds)} of max", [", ".join(where)]),
         )
@@ -645,6 +651,10 @@ class Table(Messages, Hinted):
 
         if self.has_frames:
             return plots.series(self, self._means(look), ax, look)
+        if self.axes[0].quantity:
+            basins = self.also.get("basin")
+            known = None if basins is None else basins.astype(np.int64)
+            return plots.landscape(self, known, ax, look)
         return plots.along(
             self.axes[0],
             self.values,
@@ -927,7 +937,7 @@ class Table(Messages, Hinted):
         columns: Columns = [
             (in_files, axis[name][at].ravel())
             for axis, at in zip(rows, places, strict=True)
-            for name, in_files in axis.of_kind.files.items()
+            for name, in_files in axis.names_in_files().items()
             if name in axis.columns
         ]
         if self.has_frames:
@@ -1034,6 +1044,11 @@ class Table(Messages, Hinted):
 
 
 RESULTS["Table"] = Table
+
+
+def _text_of(value: np.generic) -> str:
+    """Return what tells a place apart as text; numbers have six digits."""
+    return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
 
 
 def with_scalars(result: _R) -> _R:
