@@ -137,8 +137,8 @@ def coordination(
     cutoffs = [float(one) for one in (cutoff, outer_cutoff) if one is not None]
     groups = [_groups(one, by) for one in (chosen[0], chosen[-1])]
     if len(np.unique(np.concatenate(groups))) < 2:
-        labels = " and ".join(quoted(one.label) for one in chosen)
-        raise SelectionError(f"{labels}: there is no pair of different {by}s: choose more atoms")
+        names = " and ".join(quoted(one.label) for one in chosen)
+        raise SelectionError(f"{names}: there is no pair of different {by}s: choose more atoms")
     plan = Plan(
         "coordination",
         atoms=main.columns,

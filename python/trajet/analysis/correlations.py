@@ -11,10 +11,10 @@ def cross_correlations(covariances: NDArray[np.float64]) -> NDArray[np.float64]:
 
     They are symmetric bit by bit.
     """
-    products: NDArray[np.float64] = sum(covariances[k::3, k::3] for k in range(3))
+    products = covariances[::3, ::3] + covariances[1::3, 1::3] + covariances[2::3, 2::3]
     squares = np.where(products.diagonal() > STILL, products.diagonal(), np.nan)
-    values = np.clip(products / np.sqrt(squares * squares[:, None]), -1, 1)
-    values[np.isfinite(squares), np.isfinite(squares)] = 1
+    values: NDArray[np.float64] = np.clip(products / np.sqrt(squares * squares[:, None]), -1, 1)
+    np.fill_diagonal(values, np.where(np.isfinite(squares), 1, np.nan))
     return values
 
 

@@ -185,9 +185,10 @@ def rdf(
         also={"count": counts},
         number_density=n_b * n_frames / volume if n_frames else float("nan"),
     )
-    blocks = outcome.blocks if errors else None
     result = with_running_numbers(result, np.array(n_a * len(outcome.frames)))
-    result, unresolved = with_first_minimum(result, n_a, int(n_frames), ideal, blocks)
+    result, unresolved = with_first_minimum(
+        result, n_a, int(n_frames), ideal, outcome.blocks if errors else None
+    )
     result.report.record_messages(unresolved)
     return with_errors(result, found)
 

@@ -143,5 +143,6 @@ def first_minimum(
 def _gaussian(sigma: float, n: int) -> NDArray[np.float64]:
     """Return weights of a Gaussian, its standard deviation in bins, for at most n bins."""
     reach = min(int(_REACH * sigma), (n - 1) // 2)
-    weights: NDArray[np.float64] = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
-    return weights / weights.sum()
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares

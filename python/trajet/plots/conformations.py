@@ -1,6 +1,6 @@
 """Figures of principal components and of clusters of frames."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from trajet.plots.drawing import (
     label_axes,
     line,
     line_width,
-    new_figure,
     point_size,
     shortened,
     show_range,
@@ -28,7 +27,6 @@ from trajet.plots.shared_axes import limit, limits, time_axis
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from mpl_toolkits.mplot3d import Axes3D
 
 # Frames from which on the density of points is drawn, which would cover one another.
 _MAX_POINTS = 2000
@@ -104,46 +102,40 @@ def porcupine(
     moved: NDArray[np.float64],
     scale: float,
     begins: NDArray[np.int64],
-    title: str,
+    ax: "Axes | None" = None,
+    look: Look = PLAIN,
 ) -> "Figure":
     """Draw displacements of atoms as arrows on their trace, seen along its shortest extent.
 
     Parameters
     ----------
     structure, moved
-        `(n_atoms, 3)`, Å: positions, and displacements, which are the colours.
+        `(n_atoms, 3)`, Å: positions, and displacements, whose lengths are the colours.
     scale
         Length of the arrows, in displacements.
     begins
         Atoms that are not joined to the one before.
     """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    figure = new_figure((6.4, 5.2))
-    axes = cast("Axes3D", figure.add_subplot(projection="3d"))
+    axes = axes_of(ax, (6.4, 4.8), layout="compressed")
     centred = structure - structure.mean(axis=0)
-    turned = np.linalg.svd(centred)[2]
-    # A rotation, not a mirror image.
-    turned[2] = np.cross(turned[0], turned[1])
-    points = centred @ turned.T
+    longest = np.linalg.svd(centred)[2][:2].T
+    points, arrows = centred @ longest, scale * moved @ longest
     for part in np.split(points, begins):
-        axes.plot(*part.T, color="0.6", linewidth=line_width(1.5))
-    lengths = np.linalg.norm(moved, axis=1)
-    norm = Normalize(0.0, float(lengths.max(initial=0.0)) or 1.0)
-    of_colours = ScalarMappable(norm, "viridis_r")
-    # Arrows without a length are not drawn; the two lines of their heads come after all arrows.
-    seen = lengths > 0
-    colours = of_colours.to_rgba(lengths[seen])
-    axes.quiver(
-        *points[seen].T,
-        *(scale * moved[seen] @ turned.T).T,
-        color=np.tile(colours, (3, 1)),
-        linewidth=line_width(1.5),
+        axes.plot(*part.T, color="0.7", linewidth=line_width(1.5), zorder=1)
+    drawn = axes.quiver(
+        *(*points.T, *arrows.T, np.linalg.norm(moved, axis=1)),
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        width=0.005,
+        cmap=look.colour_map("viridis_r"),
+        zorder=2,
     )
-    figure.colorbar(of_colours, ax=axes, label="displacement of 1 σ (Å)", shrink=0.7)
-    axes.set_aspect("equal")
-    axes.view_init(elev=70, azim=-90)
-    axes.set_axis_off()
-    axes.set_title(title)
-    return figure
+    drawn.set_clim(0.0)
+    # Limits of axes follow points, not the ends of arrows.
+    axes.update_datalim(points + arrows)
+    axes.autoscale_view()
+    figure_of(axes).colorbar(drawn, ax=axes, label="displacement of 1 σ (Å)")
+    axes.set_aspect("equal", adjustable="datalim")
+    label_axes(axes, "along the longest extent (Å)", "along the second (Å)")
+    return finish(axes, ax, look, is_image=True)

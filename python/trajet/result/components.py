@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,11 +220,13 @@ class PrincipalComponents(Table):
             return [self.save_modes(path)]
         return [self.save_extremes(path, n_structures=_MODELS)]
 
-    def porcupine(self, component: int = 0, *, scale: float = 2.0) -> "Figure":
+    def porcupine(
+        self, component: int = 0, *, scale: float = 2.0, ax: "Axes | None" = None
+    ) -> "Figure | Axes":
         """Draw a component as arrows on the average structure.
 
         Atoms named CA are drawn, if there are any, otherwise all; a line joins those of residues
-        that follow each other. The view is along the direction in which they spread least.
+        that follow each other. They are seen along the direction in which they spread least.
 
         Parameters
         ----------
@@ -232,7 +234,9 @@ class PrincipalComponents(Table):
             Number of the component, from 0.
         scale
             Length of the arrows, in standard deviations along the component. Colours are the
-            displacement of one standard deviation.
+            displacement by one standard deviation, also along the line of sight.
+        ax
+            Axes to draw into; None for a figure of its own.
 
         Raises
         ------
@@ -245,26 +249,22 @@ class PrincipalComponents(Table):
         axis = self.parts["mean"].axes[0]
         names = axis.get("name")
         chosen = np.full(len(axis), True) if names is None else names == "CA"
-        if not chosen.any():
-            chosen[:] = True
+        chosen |= not chosen.any()
         some = axis.some(chosen)
         begins = np.zeros(len(some), np.bool_)
-        for name, step in (("chain", None), ("resid", 1)):
-            column = some.get(name)
-            if column is not None:
-                begins[1:] |= (
-                    column[1:] != column[:-1] if step is None else np.diff(column.astype(int)) > 1
-                )
+        if "chain" in some.columns:
+            begins[1:] |= some["chain"][1:] != some["chain"][:-1]
+        if "resid" in some.columns:
+            begins[1:] |= np.diff(some["resid"].astype(np.int64)) > 1
         moved = self.components[component] * np.sqrt(self.variances[component])
         share = 100 * self.variances[component] / self.variances.sum()
-        title = f"component {component + 1}, {share:.1f} % of the variance, {scale:g} σ"
-        figure = plots.for_user(
-            lambda: plots.porcupine(
-                self.mean[chosen], moved[chosen], scale, np.flatnonzero(begins), title
-            ),
-            *(None, None),
+        look = plots.Look(
+            title=f"component {component + 1}, {share:.1f} % of the variance; arrows: {scale:g} σ"
         )
-        return cast("Figure", figure)
+        atoms = self.mean[chosen], moved[chosen]
+        return plots.for_user(
+            lambda: plots.porcupine(*atoms, scale, np.flatnonzero(begins), ax, look), ax, None
+        )
 
     def _check_component(self, component: int) -> None:
         """Raise an IndexError if there is no such component."""

@@ -462,8 +462,8 @@ class Table(Messages, Hinted):
         """Return mean, extremes, and the place of the largest of values without frames."""
         values = numbers = self.values
         if self.is_matrix:
-            rows, columns = (next(iter(one.columns.values())) for one in self.axes)
-            is_other = (rows[:, np.newaxis] != columns) & np.isfinite(values)
+            first, second = (next(iter(one.columns.values())) for one in self.axes)
+            is_other = (first[:, np.newaxis] != second) & np.isfinite(values)
             numbers, values = values[is_other], np.where(is_other, values, -np.inf)
         if not numbers.size:
             return Summary(self.quantity)
