@@ -259,7 +259,7 @@ class PrincipalComponents(Table):
         moved = self.components[component] * np.sqrt(self.variances[component])
         share = 100 * self.variances[component] / self.variances.sum()
         look = plots.Look(
-            title=f"component {component + 1}, {share:.1f} % of the variance; arrows: {scale:g} σ"
+            title=f"component {component + 1}, {share:.1f} %, arrows of {scale:g} σ"
         )
         atoms = self.mean[chosen], moved[chosen]
         return plots.for_user(
