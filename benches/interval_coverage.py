@@ -152,6 +152,25 @@ def of_interactions(rng: Rng, n_series: int, share: float, visits: float) -> Kno
     return Intervals(*ends, pairs.resolved), share
 
 
+def of_running_numbers(rng: Rng, n_series: int, share: float, visits: float) -> Known:
+    """Return n(r) of `tj.rdf` of single pairs of atoms that meet and part, a fifth as many."""
+    count = n_series // 5
+    states = two_states(rng, *_lengths(count, share, visits), share)
+    positions = np.zeros((len(states), 2 * count, 3), np.float32)
+    positions[:, count:, 0] = np.where(states, 3, 9)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pairs.dcd"
+        tj.write(path, positions, cells=[40.0, 40, 40, 90, 90, 90])
+        with tj.open(None, path, sidecar=False) as traj:
+            pairs = [traj.select([k, count + k]) for k in range(count)]
+            found = [tj.rdf(one, range=(0, 6), bins=2, errors=True).coordination for one in pairs]
+    n, widths, resolved = (
+        np.array([getattr(one, name)[-1] for one in found])
+        for name in ("values", "half_widths", "resolved")
+    )
+    return Intervals(n - widths, n + widths, resolved), share
+
+
 def _of_ion(k: int, name: str) -> str:
     """Return the line of an ion in a PDB file."""
     place = "   0.000   0.000   0.000  1.00  0.00"
@@ -191,6 +210,7 @@ SKEWED = {
     "series of 0 and 1": (occupancies, SHARES, VISITS),
     "127 blocks of 0 and 1": (of_blocks, SHARES, VISITS),
     "interactions": (of_interactions, SHARES, VISITS),
+    "running coordination numbers": (of_running_numbers, SHARES, VISITS),
     "rotamers": (rotamers, SHARES, VISITS),
     "two states and noise": (with_noise, SHARES, VISITS),
     "log-normal": (log_normal, WIDTHS, (50, 100, 200, 400)),

@@ -14,6 +14,7 @@ raw = tj.samples.peptide_in_water().open()
 traj = raw.repair("protein")
 calpha = traj.select("name CA")
 bilayer = tj.samples.bilayer().open()
+sodium = tj.samples.molten_salt().open().select("element Na")
 
 # %% RMSD
 # A `Table` of frames against time.
@@ -57,6 +58,13 @@ figure = tj.cluster_rmsd(traj.select("protein and not name H*"), cutoff=0.8).plo
 
 # %% Principal components
 figure = tj.pca(traj.select("backbone")).plot()
+
+# %% A component as arrows
+# Of two standard deviations, on the C-alpha trace; `save_modes` writes an NMD file for VMD.
+figure = tj.pca(calpha).porcupine()
+
+# %% Correlated motion
+figure = tj.correlation_map(traj.select("protein and not name H*")).plot()
 
 # %% Radius of gyration
 figure = tj.gyration(traj.select("protein"), per_axis=True).plot()
@@ -131,6 +139,12 @@ figure = tj.rdf(oxygen, range=(0, 12), errors=True).plot()
 # %% Radial distributions of several pairs
 pairs = [(oxygen, oxygen), (oxygen, "resname HOH and name H1 H2")]
 figure = tj.rdf_pairs(pairs, exclude="molecule", range=(0, 8)).plot()
+
+# %% Running coordination numbers
+figure = tj.rdf(sodium, "element Cl", range=(0, 9), bins=90, errors=True).coordination.plot()
+
+# %% Numbers of neighbours
+figure = tj.coordination(sodium, "element Cl", cutoff=4.2, errors=True).parts["distribution"].plot()
 
 # %% Density on a grid
 # Of water around the peptide, on which the frames are superposed.

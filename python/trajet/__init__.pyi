@@ -24,6 +24,8 @@ from trajet.analysis.centers import centers as centers
 from trajet.analysis.cluster_rmsd import cluster_rmsd as cluster_rmsd
 from trajet.analysis.contact_map import contact_map as contact_map
 from trajet.analysis.contacts import contacts as contacts
+from trajet.analysis.coordination import coordination as coordination
+from trajet.analysis.correlation_map import correlation_map as correlation_map
 from trajet.analysis.count import count as count
 from trajet.analysis.density import density as density
 from trajet.analysis.dihedrals import dihedrals as dihedrals

@@ -161,7 +161,7 @@ def test_covariances_of_parts_equal_that_of_all_frames(
     found = tj.pca(atoms, max_memory=folded, pool=pool)
     with raises(MemoryError):
         tj.pca(atoms, max_memory=folded - 1, pool=pool)
-    monkeypatch.setattr("trajet.analysis.pca._FOLDED", 0)
+    monkeypatch.setattr("trajet.analysis.covariances._FOLDED", 0)
     with raises(MemoryError):
         tj.pca(atoms, max_memory=folded, pool=pool)
     whole = tj.pca(atoms, pool=pool)
@@ -245,3 +245,47 @@ def test_fewer_components_than_asked_for_are_reported(adk: Adk) -> None:
         assert len(found.components) == count
         is_reported = [one for one in found.messages if "there are 9 components" in one]
         assert len(is_reported) == (asked == 100)
+
+
+def test_nmd_files_have_the_modes(adk: Adk, tmp_path: Path) -> None:
+    """ProDy 2.6.1's `parseNMD` reads these numbers: a word and its values on each line."""
+    atoms = tj.open(adk.psf, adk.xtc).select("name CA or name CB")
+    found = tj.pca(atoms, n_components=3)
+    found.save(tmp_path / "a.npz")
+    tj.load(tmp_path / "a.npz").save_modes(tmp_path / "some modes.nmd")
+    lines = [line.split() for line in (tmp_path / "some modes.nmd").read_text().splitlines()]
+    by_word = {words[0]: words[1:] for words in lines if words[0] != "mode"}
+    assert by_word["name"] == ["some_modes"]
+    assert by_word["atomnames"] == atoms.topology_atoms.column("names").tolist()
+    assert by_word["resids"] == list(map(str, atoms.topology_atoms.column("resids")))
+    assert by_word["chainids"][:2] == ["4AKE", "4AKE"]
+    assert np.array(by_word["coordinates"], float) == pytest.approx(found.mean.ravel(), rel=1e-7)
+    modes = [words[1:] for words in lines if words[0] == "mode"]
+    assert [int(number) for number, *_ in modes] == [1, 2, 3]
+    scales, directions = np.array(modes, float)[:, 1], np.array(modes, float)[:, 2:]
+    assert scales**2 == pytest.approx(found.variances[:3], rel=1e-7)
+    assert np.abs(directions - found.components.reshape(3, -1)).max() < 1e-8
+    squares = (scales[:, None, None] ** 2 * found.components**2).sum(axis=(0, 2))
+    assert np.array(by_word["bfactors"], float) == pytest.approx(8 * np.pi**2 / 3 * squares, 1e-6)
+
+
+def test_porcupine_has_arrows_of_the_component(adk: Adk) -> None:
+    """Of two standard deviations on C-alpha, in a rotated frame; without C-alpha on all atoms."""
+    traj = tj.open(adk.psf, adk.xtc)
+    for select in ("name CA CB and resid 1:30", "name CB and resid 1:9"):
+        atoms = traj.select(select)
+        found = tj.pca(atoms, n_components=2)
+        (axes, _), n = found.porcupine(1, scale=2.0).axes, atoms.n_atoms
+        chosen = atoms.topology_atoms.column("names") == "CA"
+        chosen |= not chosen.any()
+        arrows = axes.collections[0]
+        moved = np.sqrt(found.variances[1]) * found.components[1][chosen]
+        sizes = np.linalg.norm(moved, axis=1)
+        assert np.allclose(arrows.get_array(), sizes)
+        # Two of three dimensions are seen.
+        seen = np.hypot(arrows.U, arrows.V)
+        assert (seen <= 2 * sizes + 1e-9).all()
+        assert seen.sum() > sizes.sum()
+        assert sum(len(line.get_xdata()) for line in axes.lines) == len(moved) <= n
+    with raises(IndexError):
+        found.porcupine(2)

@@ -13,6 +13,7 @@ from helpers.golden_files import Adk
 from helpers.messages import raises
 from MDAnalysis.analysis.rdf import InterRDF
 from MDAnalysisTests import datafiles
+from trajet.analysis.running_numbers import first_minimum
 
 N_ATOMS = 75
 N_FRAMES = 3
@@ -307,3 +308,63 @@ def test_figures_and_reports_describe_the_request(tmp_path: Path) -> None:
     assert parameters["bins"] == 20
     assert np.isclose(parameters["mean_volume"], 8000, rtol=1e-6)
     assert np.isclose(result.density, N_ATOMS / 8000, rtol=1e-6)
+
+
+def test_running_numbers_count_neighbours() -> None:
+    """n(r) at any edge is the mean of `coordination` with that cut-off; it has errors of blocks."""
+    salt = tj.samples.molten_salt().open()
+    sodium = salt.select("element Na")
+    for other in ("element Cl", None):
+        result = tj.rdf(sodium, other, range=(0, 7.5), bins=15, errors=True)
+        for k in (5, 7, 12):
+            numbers = tj.coordination(sodium, other, cutoff=result.edges[k + 1])
+            assert result.n[k] == pytest.approx(numbers.values.mean(), rel=1e-4)
+        assert np.array_equal(result.coordination.values, result.n)
+        assert np.allclose(result.coordination.axis("distance")["centre"], result.edges[1:])
+        assert (result.coordination.half_widths[8:] > 0).all()
+    pairs = tj.rdf_pairs([(sodium, "element Cl")], range=(0, 7.5), bins=15)
+    assert np.array_equal(pairs.n[0], tj.rdf(sodium, "element Cl", range=(0, 7.5), bins=15).n)
+    few = tj.rdf(sodium, range=(0, 7.5), bins=15, frames=[])
+    assert np.isnan(few.n).all()
+    assert np.isnan(few.coordination_number)
+
+
+@pytest.mark.parametrize("bins", [90, 180, 450])
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_first_minimum_of_a_known_curve(bins: int, noise: float) -> None:
+    """A peak at 3 Å and a minimum at 4.2 Å, with Poisson noise of counts; none without a rise."""
+    edges = np.linspace(0, 9, bins + 1)
+    r = (edges[1:] + edges[:-1]) / 2
+    ideal = 3000 * np.diff(edges**3)
+    wave = 1 - 0.4 * np.cos(2 * np.pi * (r - 4.2) / 2.4) * np.exp(-(((r - 4.2) / 3) ** 2))
+    g = np.where(r < 3, 1.4 * np.exp(-(((r - 3) / 0.3) ** 2)) * wave[r.searchsorted(3)] / 1.4, wave)
+    rng = np.random.default_rng(bins)
+    counts = rng.poisson(ideal * g) if noise else np.round(ideal * g)
+    found = first_minimum(counts.astype(np.int64), ideal, edges)
+    assert found == pytest.approx(4.2, abs=0.05 if noise else 0.01)
+    falling = np.round(ideal * np.where(r < 4.2, g, g[r.searchsorted(4.2)]))
+    assert np.isnan(first_minimum(falling.astype(np.int64), ideal, edges))
+    assert np.isnan(first_minimum(np.zeros(bins, np.int64), ideal, edges))
+
+
+def test_error_of_the_first_minimum() -> None:
+    """Both numbers of molten salt have errors, of which those of halves of the run are no more."""
+    salt = tj.samples.molten_salt().open()
+    options = {"range": (0.0, 7.5), "bins": 75, "errors": True}
+    sodium = salt.select("element Na")
+    result = tj.rdf(sodium, "element Cl", **options)
+    halves = [
+        tj.rdf(sodium, "element Cl", frames=part, **options) for part in (slice(42), slice(42, 84))
+    ]
+    assert 4 < result.first_minimum < 4.4
+    assert 4.8 < result.coordination_number < 5.2
+    for name, error in (
+        ("first_minimum", result.first_minimum_half_width),
+        ("coordination_number", result.coordination_half_width),
+    ):
+        first, second = (getattr(half, name) for half in halves)
+        assert 0 < error < 0.2
+        assert abs(first - second) < 3 * error
+        assert result.scalars()[{"first_minimum": "first_minimum_A"}.get(name, name)] == getattr(
+            result, name
+        )

@@ -24,6 +24,8 @@ def results() -> Iterator[tuple[str, Table]]:
     yield "cluster_rmsd", tj.cluster_rmsd(heavy, cutoff=1.5)
     yield "contact_map", tj.contact_map(protein, errors=True)
     yield "contacts", tj.contacts(protein, water)
+    yield "coordination", tj.coordination(protein, water, cutoff=4.0, errors=True)
+    yield "correlation_map", tj.correlation_map(heavy)
     yield "count", tj.count(whole.select("water and around 4 protein", updating=True))
     yield "density", tj.density(water, spacing=2.0, errors=True)
     yield "dihedrals", tj.dihedrals(protein)

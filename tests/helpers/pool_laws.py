@@ -62,6 +62,10 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "contact map": lambda pool: (
             tj.contact_map(atoms, others, by="atom", cutoff=7.0, pool=pool).values
         ),
+        "coordination": lambda pool: (
+            tj.coordination(atoms, others, cutoff=5.0, outer_cutoff=7.0, pool=pool).values
+        ),
+        "correlation map": lambda pool: tj.correlation_map(atoms, pool=pool).values,
         # Within half of the cells of made files.
         "native contacts": lambda pool: (
             tj.native_contacts(atoms, cutoff=15.0, factor=1.2, pool=pool).values

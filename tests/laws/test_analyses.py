@@ -20,7 +20,17 @@ from trajet.cli.group import commands
 
 # Analyses whose numbers depend on all chosen frames.
 OVER_FRAMES = (
-    *("cluster-rmsd", "contact-map", "density", "linear-density", "msd", "pca", "rdf", "rmsf"),
+    *(
+        "cluster-rmsd",
+        "contact-map",
+        "correlation-map",
+        "density",
+        "linear-density",
+        "msd",
+        "pca",
+        "rdf",
+        "rmsf",
+    ),
     *("--reference average", "--lifetimes", "survival"),
 )
 # Options of which the numbers do not depend, or with tests of their own.
@@ -29,6 +39,7 @@ NOT_IN_TABLE = {
     "cluster_rmsd": {"max_memory"},
     "contact_map": {"max_memory"},
     "contacts": {"max_memory"},
+    "correlation_map": {"max_memory"},
     "hbonds": {"donors", "hydrogens", "acceptors", "elements", "guess_bonds", "max_memory"},
     "interactions": {"template", "chemistry", "criteria", "max_memory"},
     "msd": {"max_memory"},

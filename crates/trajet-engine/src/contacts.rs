@@ -103,17 +103,20 @@ pub(crate) fn check_cutoff(cutoff: f64) -> Result<(), InvalidArgument> {
 
 /// Returns labels that exclude pairs of an atom with itself; `None` if all atoms of the lists are different.
 fn labels_of(first: &[i64], second: Option<&[i64]>) -> Option<[Vec<u32>; 2]> {
-    let mut all = first.to_vec();
-    all.extend(second.unwrap_or_default());
-    let n = all.len();
-    all.sort_unstable();
-    all.dedup();
-    if all.len() == n {
+    let (labels, n) = dense_numbers(first, second.unwrap_or_default());
+    if n == first.len() + second.map_or(0, <[i64]>::len) {
         return None;
     }
-    let label = |atom: &i64| all.binary_search(atom).expect("one of them") as u32;
-    let labels = |atoms: &[i64]| atoms.iter().map(label).collect();
-    Some([labels(first), labels(second.unwrap_or(first))])
+    Some(if second.is_none() { [labels[0].clone(), labels[0].clone()] } else { labels })
+}
+
+/// Returns the ranks of the elements of two lists among all different ones, and how many these are.
+pub(crate) fn dense_numbers(first: &[i64], second: &[i64]) -> ([Vec<u32>; 2], usize) {
+    let mut all = [first, second].concat();
+    all.sort_unstable();
+    all.dedup();
+    let rank = |one: &i64| all.binary_search(one).expect("one of them") as u32;
+    ([first, second].map(|list| list.iter().map(rank).collect()), all.len())
 }
 
 /// The atoms of pairs in the frames of a block, and what finds contacts among them.

@@ -15,6 +15,7 @@ pub mod collected;
 mod component;
 pub mod contact_map;
 pub mod contacts;
+pub mod coordination;
 pub mod count;
 pub mod cursor;
 pub mod density;
@@ -115,6 +116,8 @@ analyses! {
     Particles(particles),
     /// Number of contacts, and the nearest pair.
     Contacts(contacts),
+    /// Number of neighbours.
+    Coordination(coordination),
     /// Hydrogen bonds.
     HydrogenBonds(hydrogen_bonds),
     /// Interactions by the roles of atoms.

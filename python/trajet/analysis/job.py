@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Generic,
@@ -38,7 +39,7 @@ from trajet.messages import OF_OPENING, Code, Message, emit
 from trajet.pools.pool import Pool, Progress
 from trajet.pools.rank_placeholder import root_only
 from trajet.quantities import UNITS, number_of
-from trajet.result import Table, with_scalars
+from trajet.result import Part, Table, with_scalars
 from trajet.result.report import analysis_of
 from trajet.startup import Stopwatch
 from trajet.trajectory import FrameChoice, Selection, UpdatingSelection
@@ -82,6 +83,8 @@ class CommandDetails:
         `--force`. Such an analysis reads frames on its own, and is in no plan.
     check
         Raises an error for arguments that contradict each other.
+    parts
+        Parts of a result without a class of its own that `--save` writes; see `Table.PARTS`.
     """
 
     examples: str = ""
@@ -91,6 +94,7 @@ class CommandDetails:
     select: str | None = None
     is_bounded: bool = False
     check: Callable[..., None] | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
 
     def check_arguments(self, arguments: Mapping[str, object]) -> None:
         """Call `check` with those arguments that it has as parameters."""
@@ -200,6 +204,7 @@ def analysis(
     select: str | None = None,
     is_bounded: bool = False,
     counts_repeats: bool = True,
+    parts: Mapping[str, Part] = MappingProxyType({}),
 ) -> Callable[[Callable[_P, Steps[_R]]], AnalysisFunction[_P, _R]]:
     """Return a decorator that makes the function of an analysis of a generator.
 
@@ -214,13 +219,13 @@ def analysis(
         Called before anything else with those arguments of the analysis that it has as parameters;
         the command calls it before a file is opened, with selections as text. Raises ValueError or
         TypeError if they contradict each other; the command writes `parameter=value` as an option.
-    examples, notes, axes, stored, select, is_bounded
+    examples, notes, axes, stored, select, is_bounded, parts
         See `CommandDetails`.
     counts_repeats
         Whether an atom that is selected several times counts several times, which a message says;
         false where it only has several columns.
     """
-    details = CommandDetails(examples, notes, axes, stored, select, is_bounded, check)
+    details = CommandDetails(examples, notes, axes, stored, select, is_bounded, check, parts)
     return lambda function: _analysis(function, details, counts_repeats)
 
 

@@ -15,6 +15,7 @@ from trajet.analysis.runner import (
     further_selection,
     main_selection,
 )
+from trajet.analysis.running_numbers import with_first_minimum, with_running_numbers
 from trajet.analysis.unit_warnings import range_looks_like_nm
 from trajet.messages import Code, Message
 from trajet.quoting import quoted
@@ -72,8 +73,9 @@ def rdf(
     Returns
     -------
     RadialDistribution
-        `r` (centres of the bins, Å), `g`, and `counts`, each `(bins,)`; with `errors` also
-        `standard_errors` and `half_widths` of `g`, longer sides of the 95 % intervals.
+        `r` (centres of the bins, Å), `g`, `counts`, and `n`, each `(bins,)`; with `errors` also
+        `standard_errors` and `half_widths` of `g`, longer sides of the 95 % intervals, and those of
+        n in `coordination`.
 
     Raises
     ------
@@ -97,6 +99,14 @@ def rdf(
     counts divided by those of as many pairs that are spread evenly over the mean volume.
     MDAnalysis' `InterRDF` does the same with `exclusion_block=(1, 1)`; without it, MDAnalysis
     counts each atom with itself in the first bin and normalises by N².
+
+    n(r) is the mean number of atoms of the second group between the begin of the range and the
+    outer edge of a bin, around an atom of the first: pairs are counted, and g is not integrated.
+    `coordination_number` is that up to the first minimum of g after its first maximum, where g is
+    smoothed by a Gaussian with a standard deviation of 0.1 Å. The first maximum is above 1, and g
+    then falls by a tenth of its height; from the minimum on it rises by 0.05; both by more than
+    four standard errors of the counts. A parabola gives the distance within the bin. Errors of both
+    numbers are those of the jackknife.
 
     Pairs are found by a cell list: M. P. Allen and D. J. Tildesley, Computer Simulation of Liquids,
     2nd edition (2017), 5.3.2.
@@ -147,6 +157,7 @@ def rdf(
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without frames there is no density, and g is NaN.
         g = counts / (pairs / (volume / n_frames) * shells)
+        ideal = int(outcome.integers("pairs")) * shells * n_frames / volume
     found = None
     if errors:
         of_frame = int(outcome.integers("pairs")) * shells
@@ -174,6 +185,11 @@ def rdf(
         also={"count": counts},
         number_density=n_b * n_frames / volume if n_frames else float("nan"),
     )
+    result = with_running_numbers(result, np.array(n_a * len(outcome.frames)))
+    result, unresolved = with_first_minimum(
+        result, n_a, int(n_frames), ideal, outcome.blocks if errors else None
+    )
+    result.report.record_messages(unresolved)
     return with_errors(result, found)
 
 

@@ -13,6 +13,7 @@ from trajet.analysis.job import Steps, analysis
 from trajet.analysis.rdf import check_range, distance_range, range_messages
 from trajet.analysis.reference import Weights
 from trajet.analysis.runner import RunOptions, RunRequest, further_selection, main_selection
+from trajet.analysis.running_numbers import with_running_numbers
 from trajet.analysis.unit_warnings import range_looks_like_nm
 from trajet.messages import Message
 from trajet.quoting import quoted
@@ -74,7 +75,7 @@ def rdf_pairs(
     Returns
     -------
     RadialDistribution
-        `r` `(bins,)`, centres of the bins, Å; `g` and `counts` `(n_pairs, bins)`.
+        `r` `(bins,)`, centres of the bins, Å; `g`, `counts` and `n` `(n_pairs, bins)`.
 
     Raises
     ------
@@ -90,8 +91,8 @@ def rdf_pairs(
 
     Notes
     -----
-    Distances, counts and g are those of `rdf`: of nearest images, normalised by the number of pairs
-    that are not left out, and by the mean volume. Each frame is read and decoded once for all
+    Distances, counts, g and n are those of `rdf`: of nearest images, normalised by the number of
+    pairs that are not left out, and by the mean volume. Each frame is read and decoded once for all
     pairs.
 
     Centres are computed from positions as stored, and rounded to single precision: make molecules
@@ -181,7 +182,7 @@ def rdf_pairs(
     firsts, seconds = np.array(labels, np.str_).T
     names = [" - ".join(dict.fromkeys(pair)) for pair in labels]
     groups = named("groups", names, first=firsts, second=seconds, density=density)
-    return RadialDistribution(
+    result = RadialDistribution(
         values=g,
         axes=(groups, bins_axis("distance", edges)),
         name="g",
@@ -190,6 +191,8 @@ def rdf_pairs(
         report=outcome.report(messages, recorded=recorded, uses_times=False),
         also={"count": counts},
     )
+    n_centres = np.array([n_sites[a] for a, _ in numbers]) * len(outcome.frames)
+    return with_running_numbers(result, n_centres)
 
 
 def _sites(

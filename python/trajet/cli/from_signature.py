@@ -47,7 +47,7 @@ def command_of(name: str) -> click.Command:
     function: AnalysisFunction[..., Table] = getattr(module, name)
     arguments = _arguments_of(function)
     options = {argument.name: argument.option for argument in arguments}
-    parts: Mapping[str, Part] = function.__annotations__["return"].PARTS
+    parts: Mapping[str, Part] = function.command.parts or function.__annotations__["return"].PARTS
     updating = {argument.kind.updating for argument in arguments} - {None}
 
     def check(*, save: Mapping[str, Path] = _NO_FILES, **values: object) -> None:

@@ -1,6 +1,6 @@
 """Figures by matplotlib, which is imported when a figure is drawn; no other package imports it."""
 
-from trajet.plots.conformations import clusters, components
+from trajet.plots.conformations import clusters, components, porcupine
 from trajet.plots.densities import bulk_density, projections
 from trajet.plots.distributions import displacement, over_bins
 from trajet.plots.drawing import for_user, unbroken
@@ -81,6 +81,7 @@ __all__ = [
     "overlay",
     "pair_differences",
     "png",
+    "porcupine",
     "projections",
     "quantity_and_unit",
     "ramachandran",

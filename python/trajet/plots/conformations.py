@@ -15,6 +15,7 @@ from trajet.plots.drawing import (
     finish,
     label_axes,
     line,
+    line_width,
     point_size,
     shortened,
     show_range,
@@ -94,3 +95,47 @@ def clusters(
     whole_ticks(axes.yaxis)
     limit(axes, "y", (max(1, n_clusters) - 0.5, -0.5), before)
     return finish(axes, ax, look)
+
+
+def porcupine(
+    structure: NDArray[np.float64],
+    moved: NDArray[np.float64],
+    scale: float,
+    begins: NDArray[np.int64],
+    ax: "Axes | None" = None,
+    look: Look = PLAIN,
+) -> "Figure":
+    """Draw displacements of atoms as arrows on their trace, seen along its shortest extent.
+
+    Parameters
+    ----------
+    structure, moved
+        `(n_atoms, 3)`, Å: positions, and displacements, whose lengths are the colours.
+    scale
+        Length of the arrows, in displacements.
+    begins
+        Atoms that are not joined to the one before.
+    """
+    axes = axes_of(ax, (6.4, 4.8), layout="compressed")
+    centred = structure - structure.mean(axis=0)
+    longest = np.linalg.svd(centred)[2][:2].T
+    points, arrows = centred @ longest, scale * moved @ longest
+    for part in np.split(points, begins):
+        axes.plot(*part.T, color="0.7", linewidth=line_width(1.5), zorder=1)
+    drawn = axes.quiver(
+        *(*points.T, *arrows.T, np.linalg.norm(moved, axis=1)),
+        angles="xy",
+        scale_units="xy",
+        scale=1.0,
+        width=0.005,
+        cmap=look.colour_map("viridis_r"),
+        zorder=2,
+    )
+    drawn.set_clim(0.0)
+    # Limits of axes follow points, not the ends of arrows.
+    axes.update_datalim(points + arrows)
+    axes.autoscale_view()
+    figure_of(axes).colorbar(drawn, ax=axes, label="displacement of 1 σ (Å)")
+    axes.set_aspect("equal", adjustable="datalim")
+    label_axes(axes, "along the longest extent (Å)", "along the second (Å)")
+    return finish(axes, ax, look, is_image=True)

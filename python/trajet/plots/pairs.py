@@ -35,6 +35,7 @@ def matrix(
     labels: tuple[str, str],
     *,
     quantity: str,
+    is_signed: bool = False,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -48,10 +49,15 @@ def matrix(
         Labels of the axes of rows and columns.
     quantity
         Quantity of the colours.
+    is_signed
+        Whether 0 means something: colours begin there, or are symmetric about it.
     """
     # Compressed: the bar of colours is as high as the map beside it.
     axes = axes_of(ax, (5.8, 4.8), layout="compressed")
-    _draw_image(axes, values, quantity, look.colour_map("viridis"))
+    highest = np.abs(values)[np.isfinite(values)].max(initial=0.0) if is_signed else None
+    has_both = is_signed and bool((values < 0).any())
+    colours = look.colour_map("RdBu_r" if has_both else "viridis")
+    _draw_image(axes, values, quantity, colours, highest, has_both=has_both)
     _name_sides(axes, values.shape, sides, labels)
     return finish(axes, ax, look, is_image=True)
 
@@ -62,8 +68,12 @@ def _draw_image(
     quantity: str,
     colours: str,
     highest: float | None = None,
+    *,
+    has_both: bool = False,
 ) -> None:
     """Draw a matrix of pairs with a scale of its colours, from 0 to the `highest` if it is given.
+
+    If there are numbers of both signs, it begins at minus the highest.
 
     Values that are not finite are grey.
     """
@@ -72,7 +82,7 @@ def _draw_image(
         np.ma.masked_invalid(values),
         origin="lower",
         cmap=colours,
-        vmin=None if highest is None else 0,
+        vmin=None if highest is None else -highest if has_both else 0,
         vmax=highest,
         aspect="equal" if _is_square(values.shape) else "auto",
         interpolation="nearest",

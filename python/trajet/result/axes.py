@@ -70,6 +70,22 @@ class IdentityKey(NamedTuple):
 
 
 _LABEL = ("label",)
+_ATOMS = Kind(
+    "atom",
+    {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
+    # An ion is no mutation of an atom. Names of residues tell apart what shares all else.
+    identity=("chain", "resid", "icode", "name", "ion", "resname"),
+    needs=("resid", "name"),
+    required=("atom",),
+)
+_RESIDUES = Kind(
+    "residue",
+    {name: name for name in ("residue", "chain", "resname", "resid", "icode")},
+    # An ion is no mutation of another ion: its first atom has another name.
+    identity=("chain", "resid", "icode", "first", "resname"),
+    needs=("resid",),
+    required=("residue", "label"),
+)
 # All kinds by name.
 KINDS: Mapping[str, Kind] = {
     "frames": Kind("frame", {"frame": "frame", "time": "time_ps"}, required=("frame", "time")),
@@ -98,22 +114,11 @@ KINDS: Mapping[str, Kind] = {
     # Bins of any quantity, which the axis names, such as an angle; and basins of two of them.
     "bins": Kind("value", {"centre": "value"}, required=("centre",)),
     "basins": Kind("basin", {"number": "basin", "x": "x", "y": "y"}, required=("number", "x")),
-    "atoms": Kind(
-        "atom",
-        {name: name for name in ("atom", "chain", "resname", "resid", "icode", "name")},
-        # An ion is no mutation of an atom. Names of residues tell apart what shares all else.
-        identity=("chain", "resid", "icode", "name", "ion", "resname"),
-        needs=("resid", "name"),
-        required=("atom",),
-    ),
-    "residues": Kind(
-        "residue",
-        {name: name for name in ("residue", "chain", "resname", "resid", "icode")},
-        # An ion is no mutation of another ion: its first atom has another name.
-        identity=("chain", "resid", "icode", "first", "resname"),
-        needs=("resid",),
-        required=("residue", "label"),
-    ),
+    "atoms": _ATOMS,
+    "residues": _RESIDUES,
+    # Those of the columns of a matrix.
+    "other atoms": replace(_ATOMS, files={name: f"other_{name}" for name in _ATOMS.files}),
+    "other residues": replace(_RESIDUES, files={name: f"other_{name}" for name in _RESIDUES.files}),
     "pairs": Kind("pair", {"atom": "atom", "partner": "partner"}),
     "hydrogen bonds": Kind("pair", has_members=True),
     # Each bond of each frame.
@@ -131,9 +136,12 @@ KINDS: Mapping[str, Kind] = {
     "interaction list": Kind(
         "interaction", {"frame": "frame"}, required=("frame", "interaction"), has_members=True
     ),
+    # Neighbours of centres: by distance, by their number, and centres by the place of the nearest.
+    "shells": Kind("shell", is_named=True, identity=_LABEL, required=_LABEL),
+    "numbers": Kind("neighbours", {"label": "neighbours"}, identity=_LABEL, required=_LABEL),
+    "species": Kind("species", is_named=True, identity=_LABEL, required=_LABEL),
     "components": Kind("component", is_named=True, identity=_LABEL, required=_LABEL),
     "clusters": Kind("cluster", {"number": "cluster"}, required=("number",)),
-    # Those of the columns of a matrix.
     "other frames": Kind("frame", is_named=True, required=("frame", "time", "label")),
     # Places of arrays that a user's function returned.
     "index": Kind("index", {"index": "index"}, required=("index", "label"), joint="_"),

@@ -55,7 +55,8 @@ class PrincipalComponents(Table):
     HAS_SERIES: ClassVar[bool] = False
     _HAS_TIMES: ClassVar[bool] = False
     PARTS: ClassVar[Mapping[str, Part]] = {
-        "extremes": Part(f"{_MODELS} structures along the first component", (".pdb",))
+        "extremes": Part(f"{_MODELS} structures along the first component", (".pdb",)),
+        "modes": Part("components as modes, for NMWiz of VMD and ProDy", (".nmd",)),
     }
 
     def __post_init__(self) -> None:
@@ -146,11 +147,7 @@ class PrincipalComponents(Table):
         ValueError
             If there are fewer than two structures.
         """
-        if not 0 <= component < len(self.components):
-            raise IndexError(
-                f"component {component} of {len(self.components)}: they count from 0, and more are"
-                " computed with n_components"
-            )
+        self._check_component(component)
         if n_structures < 2:
             raise ValueError(f"n_structures is 2 or more, not {n_structures!r}")
         column = self.projections[:, component]
@@ -188,9 +185,94 @@ class PrincipalComponents(Table):
             write_models(own, self.topology_atoms, models)
         return path
 
+    def save_modes(self, path: str | os.PathLike[str]) -> Path:
+        """Write the components to an NMD file, which NMWiz of VMD and ProDy read.
+
+        It has the average structure and each component with its standard deviation (Å) as scale. B
+        factors are those of the components in the file, 8π²/3 ⟨Δr²⟩ (Å²).
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ValueError
+            If the name does not end in `.nmd`.
+        OutputError
+            If the file cannot be written.
+        """
+        from trajet.result.modes import lines_of_modes
+
+        path = Path(path)
+        output.check(path, (".nmd",))
+        variances = self.variances[: len(self.components)]
+        of_mean = self.parts["mean"]
+        lines = lines_of_modes(path.stem, of_mean.axes[0], self.mean, variances, self.components)
+        text = "".join(f"{line}\n" for line in lines)
+        output.write(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+        return path
+
     def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write structures along the first component; see `Table.save_part`."""
+        """Write structures along the first component, or the modes; see `Table.save_part`."""
+        if name == "modes":
+            return [self.save_modes(path)]
         return [self.save_extremes(path, n_structures=_MODELS)]
+
+    def porcupine(
+        self, component: int = 0, *, scale: float = 2.0, ax: "Axes | None" = None
+    ) -> "Figure | Axes":
+        """Draw a component as arrows on the average structure.
+
+        Atoms named CA are drawn, if there are any, otherwise all; a line joins those of residues
+        that follow each other. They are seen along the direction in which they spread least.
+
+        Parameters
+        ----------
+        component
+            Number of the component, from 0.
+        scale
+            Length of the arrows, in standard deviations along the component. Colours are the
+            displacement by one standard deviation, also along the line of sight.
+        ax
+            Axes to draw into; None for a figure of its own.
+
+        Raises
+        ------
+        IndexError
+            If there is no such component.
+        """
+        from trajet import plots
+
+        self._check_component(component)
+        axis = self.parts["mean"].axes[0]
+        names = axis.get("name")
+        chosen = np.full(len(axis), True) if names is None else names == "CA"
+        chosen |= not chosen.any()
+        some = axis.some(chosen)
+        begins = np.zeros(len(some), np.bool_)
+        if "chain" in some.columns:
+            begins[1:] |= some["chain"][1:] != some["chain"][:-1]
+        if "resid" in some.columns:
+            begins[1:] |= np.diff(some["resid"].astype(np.int64)) > 1
+        moved = self.components[component] * np.sqrt(self.variances[component])
+        share = 100 * self.variances[component] / self.variances.sum()
+        look = plots.Look(
+            title=f"component {component + 1}, {share:.1f} %, arrows of {scale:g} σ"
+        )
+        atoms = self.mean[chosen], moved[chosen]
+        return plots.for_user(
+            lambda: plots.porcupine(*atoms, scale, np.flatnonzero(begins), ax, look), ax, None
+        )
+
+    def _check_component(self, component: int) -> None:
+        """Raise an IndexError if there is no such component."""
+        if not 0 <= component < len(self.components):
+            raise IndexError(
+                f"component {component} of {len(self.components)}: they count from 0, and more are"
+                " computed with n_components"
+            )
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
         """Draw the projections on the first two components, coloured by time."""

@@ -317,10 +317,11 @@ def _with_quantity(
         },
     )
     numbers = np.concatenate([np.asarray(one, np.float64) for one in values.values()])
-    known = errors is not None and errors.shape == numbers.shape
-    return Profile(
-        rows, numbers, errors if errors is not None and known else np.full(numbers.shape, np.nan)
-    )
+    of_all = np.full(numbers.shape, np.nan)
+    if errors is not None and len(errors) <= len(numbers):
+        # Values are before other quantities, which have none in a table.
+        of_all[: len(errors)] = errors
+    return Profile(rows, numbers, of_all)
 
 
 def aligned(profiles: Sequence[Profile], labels: Sequence[str]) -> Aligned:

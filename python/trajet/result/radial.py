@@ -1,12 +1,14 @@
 """Results with radial distribution functions."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.columns import Columns, names_column
+from trajet.result.columns import Columns, Part, names_column
 from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.table import Table
 
@@ -22,20 +24,33 @@ class RadialDistribution(Table):
     """A radial distribution function, or those of several pairs of groups.
 
     The axes are "distance", and before it "groups" if there are several, whose columns are the
-    selections of each pair ("first", "second") and the density. CSV files have the columns r_A, g
-    and count, or those of each pair, such as `g:name_OW_-_name_HW1`; with errors also
-    standard_error and half_width_95.
+    selections of each pair ("first", "second") and the density. CSV files have the columns r_A, g,
+    count and n, or those of each pair, such as `g:name_OW_-_name_HW1`; with errors also
+    standard_error and half_width_95. The part "coordination" has n with errors of its own.
 
     Attributes
     ----------
     number_density
         Mean number density of the second group, 1/Å³; NaN if there are several pairs.
+    first_minimum, coordination_number
+        Distance of the first minimum of g after its first maximum, Å, and n up to there; NaN if
+        there is no such minimum, or if there are several pairs. See `trajet.rdf`.
+    first_minimum_half_width, coordination_half_width
+        Longer sides of their 95 % intervals; NaN if they are unknown.
     """
 
     AXES: ClassVar[tuple[tuple[str, ...], ...]] = (("distance",), ("groups", "distance"))
     ALSO: ClassVar[tuple[str, ...]] = ("count",)
 
+    PARTS: ClassVar[Mapping[str, Part]] = MappingProxyType(
+        {"coordination": Part("n(r), with its errors if there are any")}
+    )
+
     number_density: float = float("nan")
+    first_minimum: float = float("nan")
+    coordination_number: float = float("nan")
+    first_minimum_half_width: float = float("nan")
+    coordination_half_width: float = float("nan")
 
     _HAS_MEAN: ClassVar[bool] = False
 
@@ -58,6 +73,16 @@ class RadialDistribution(Table):
     def counts(self) -> NDArray[np.int64]:
         """Pairs in each bin over all frames, int64, in the shape of g."""
         return self.also["count"].astype(np.int64, copy=False)
+
+    @property
+    def n(self) -> NDArray[np.float64]:
+        """Mean numbers of neighbours up to the outer edge of each bin, in the shape of g."""
+        return self.also["n"].astype(np.float64, copy=False)
+
+    @property
+    def coordination(self) -> Table:
+        """Mean numbers of neighbours up to distances, with their errors if there are any."""
+        return self.parts["coordination"]
 
     @property
     def labels(self) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
@@ -91,6 +116,10 @@ class RadialDistribution(Table):
             "highest_g": float(self.g[most]),
             "highest_g_at_A": float(self.r[most]),
             "density_per_A3": self.number_density,
+            "first_minimum_A": self.first_minimum,
+            "first_minimum_half_width_A": self.first_minimum_half_width,
+            "coordination_number": self.coordination_number,
+            "coordination_number_half_width": self.coordination_half_width,
         }
 
     def _summary(self, limit: int | None = None) -> Summary:
@@ -105,8 +134,19 @@ class RadialDistribution(Table):
             Column("pairs counted", counts.sum(axis=1)),
             *with_half_widths(Column("highest g", g[rows, most], ".3f"), widths),
             Column("at r (Å)", self.r[most], ".3f"),
+            *(self._at_minimum() if is_one else ()),
         )
         return Summary("RDF" if is_one else f"{len(names)} RDFs", columns, len(names))
+
+    def _at_minimum(self) -> Iterator[Column]:
+        """Yield the columns of the first minimum, and of n up to there, if there is one."""
+        if np.isfinite(self.first_minimum):
+            for name, number, half in (
+                ("first minimum (Å)", self.first_minimum, self.first_minimum_half_width),
+                ("n to it", self.coordination_number, self.coordination_half_width),
+            ):
+                widths = np.array([half]) if np.isfinite(half) else None
+                yield from with_half_widths(Column(name, [number], ".3f"), widths)
 
     def _table(self) -> Columns:
         # The columns of one pair after those of the other.

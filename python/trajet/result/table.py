@@ -425,14 +425,14 @@ class Table(Messages, Hinted):
         output.write(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
     def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write one of `PARTS`, and return the paths of its files.
+        """Write one of `PARTS` or `parts`, and return the paths of its files.
 
         Raises
         ------
         OutputError
             If it cannot be written.
         """
-        part: Table = getattr(self, name)
+        part: Table = self.parts[name] if name in self.parts else getattr(self, name)
         part.save(path)
         return [path]
 
@@ -586,9 +586,14 @@ class Table(Messages, Hinted):
 
     def _extremes(self) -> Summary:
         """Return mean, extremes, and the place of the largest of values without frames."""
-        if not np.isfinite(self.values).any():
+        values = numbers = self.values
+        if self.is_matrix:
+            first, second = (next(iter(one.columns.values())) for one in self.axes)
+            is_other = (first[:, np.newaxis] != second) & np.isfinite(values)
+            numbers, values = values[is_other], np.where(is_other, values, -np.inf)
+        if not np.isfinite(numbers).any():
             return Summary(self.quantity)
-        at = np.unravel_index(int(np.nanargmax(self.values)), self.values.shape)
+        at = np.unravel_index(int(np.nanargmax(values)), values.shape)
         where = []
         for axis, k in zip(self.axes, at, strict=True):
             # The first column tells the places apart.
@@ -599,7 +604,7 @@ class Table(Messages, Hinted):
             where.append(text if residues is None else f"{text} (residue {residues[k]})")
         kinds = [one.quantity or one.kind.removesuffix("s") for one in self.axes]
         mean, least, largest = (
-            Column(name, [float(of(self.values))], ".3f")
+            Column(name, [float(of(numbers))], ".3f")
             for name, of in (("mean", np.nanmean), ("min", np.nanmin), ("max", np.nanmax))
         )
         half = None if self.half_widths is None else self.half_widths[at]
@@ -624,6 +629,12 @@ class Table(Messages, Hinted):
         """Whether the places have two members without an order, such as the atoms of pairs."""
         return [one.kind for one in self.named_axes()] == ["pairs"]
 
+    @property
+    def is_matrix(self) -> bool:
+        """Whether rows and columns are the same atoms or residues."""
+        kinds = [one.kind for one in self.axes]
+        return kinds[1:] == [f"other {kinds[0]}"] and not self.has_frames
+
     def in_contact(self) -> tuple[NDArray[np.int64], ...]:
         """Return the places along each axis of the rows of files, if these are only some."""
         raise NotImplementedError
@@ -646,7 +657,7 @@ class Table(Messages, Hinted):
         return tuple([one for one in self.axes if one.of_kind.is_named])
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw each series against time, or the values of atoms; see `Table.plot`."""
+        """Draw each series against time, the values of atoms, or a matrix; see `Table.plot`."""
         from trajet import plots
 
         if self.has_frames:
@@ -655,12 +666,26 @@ class Table(Messages, Hinted):
             basins = self.also.get("basin")
             known = None if basins is None else basins.astype(np.int64)
             return plots.landscape(self, known, ax, look)
+        if self.is_matrix:
+            sides = self.axes[0], replace(self.axes[1], kind=self.axes[0].kind)
+            of = f"{self.axes[0].of_kind.heading} ({self.selections[0]})"
+            return plots.matrix(
+                *(self.values, sides, (of, of)),
+                quantity=self.quantity,
+                is_signed=True,
+                ax=ax,
+                look=look,
+            )
+        if self.axes[0].edges is not None:
+            return plots.over_bins(self, "r (Å)", self.quantity, ax=ax, look=look)
+        are_bars = self.axes[0].kind == "numbers"
         return plots.along(
             self.axes[0],
             self.values,
-            look.intervals(self.values, self.half_widths, self.resolved),
+            look.intervals(self.values, self.half_widths, self.resolved, are_curves=not are_bars),
             quantity=self.quantity,
-            is_bars=False,
+            is_bars=are_bars,
+            by_name=are_bars,
             ax=ax,
             look=look,
         )
