@@ -795,6 +795,26 @@ class CentredFrames:
         progress: Progress | None,
     ) -> NDArray[np.float32]: ...
 
+# RMSDs `(n_chosen,)`, Å, of some frames in rows `(n_frames, 3 n_atoms)`, Å, from a structure
+def rmsds_from(
+    positions: NDArray[np.float32],
+    chosen: NDArray[np.int64],
+    structure: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    *,
+    threads: int,
+) -> NDArray[np.float64]: ...
+
+# mean positions `(3 n_atoms,)`, Å, of such frames after superposition on a structure
+def mean_structure(
+    positions: NDArray[np.float32],
+    chosen: NDArray[np.int64],
+    structure: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    *,
+    threads: int,
+) -> NDArray[np.float64]: ...
+
 # Deviations of positions `(n_frames, width)`, Å, from their mean, by frames or by coordinates.
 class Deviations:
     def __init__(

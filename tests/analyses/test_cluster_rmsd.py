@@ -16,7 +16,7 @@ from helpers.golden_files import Adk
 from helpers.messages import raises
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
-from trajet.analysis.clusters import gromos, medoids
+from trajet.analysis.clusters import gromos, medoids_of
 from trajet.result import PairwiseRmsd
 
 
@@ -62,7 +62,7 @@ def test_gromos_equals_its_naive_twin_for_random_matrices() -> None:
         for cutoff in (0.3, 2.0):
             assert gromos(values, cutoff).tolist() == naive_gromos(values, cutoff)
     assert gromos(np.empty((0, 0), np.float32), 1.0).size == 0
-    assert medoids(np.empty((0, 0), np.float32), np.empty(0, np.int64)).size == 0
+    assert medoids_of(np.empty((0, 0), np.float32), np.empty(0, np.int64)).size == 0
 
 
 @pytest.mark.parametrize("method", ["average", "complete", "single"])
@@ -153,13 +153,15 @@ def test_bad_input_is_refused(
 
 
 def test_command_writes_medoids(adk: Adk, tmp_path: Path) -> None:
-    """With `--save`; a cutoff is needed."""
+    """With `--medoids`; a cutoff is needed."""
     arguments = ["cluster-rmsd", adk.psf, adk.xtc, "--select", "name CA", "--cutoff", 1.5]
-    arguments += ["--save", f"medoids={tmp_path}"]
+    arguments += ["--medoids", tmp_path, "--save", f"clusters={tmp_path}/clusters.csv"]
     done = invoke(*arguments)
     assert done.exit_code == 0
     found = tj.cluster_rmsd(tj.open(adk.psf, adk.xtc).select("name CA"), cutoff=1.5)
     assert (tmp_path / f"cluster{len(found.sizes) - 1}.pdb").exists()
+    lines = (tmp_path / "clusters.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(found.sizes)
     misuse(*arguments[:5])
 
 

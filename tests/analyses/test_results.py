@@ -331,7 +331,7 @@ def test_wrong_members_are_errors(saved: dict[str, dict[str, np.ndarray]], tmp_p
         ("displacements", "part.groups.axis0.time", lambda a: a + 3),
         ("displacements", "directions", lambda _: np.array("xx")),
         ("displacements", "also.n_windows", lambda a: a * 1.0),
-        ("clusters", "part.clusters.values", lambda a: a + 1),
+        ("clusters", "part.clusters.also.frames", lambda a: a + 1),
         ("arrays", "shapes", lambda _: np.array(["2", "2"])),
         ("arrays", "shapes", lambda _: np.array(["5", "-2"])),
         ("arrays", "shapes", lambda _: np.array([f"{2**63}x2", "3"])),

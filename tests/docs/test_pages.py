@@ -128,6 +128,9 @@ def _profile(folder: Path) -> None:
 
 
 PAGES = {
+    "clusters": Page(
+        makes=("clusters.png", "clusters.csv", "frames.csv", "medoids/cluster0.pdb"),
+    ),
     "ensembles": Page(
         begin="## From files to a figure",
         makes=("sasa.difference.csv", "sasa.difference.png", "violins.png"),

@@ -146,6 +146,8 @@ def test_one_file_for_all_members_is_refused(ensemble: tj.Ensemble, tmp_path: Pa
     """Each member would replace the matrix of the one before."""
     with raises(ValueError):
         tj.pairwise_rmsd(ensemble.select("name CA"), matrix_path=tmp_path / "m.npy")
+    with raises(ValueError):
+        tj.cluster_rmsd(ensemble.select("name CA"), cutoff=1.0, medoids=tmp_path / "medoids")
 
 
 def test_bad_tables_are_errors(tmp_path: Path) -> None:

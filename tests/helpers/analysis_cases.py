@@ -26,6 +26,7 @@ FURTHER = (
     f"center-distances {_PEPTIDE} --by residue --weights equal --no-pbc",
     f"centers {_PEPTIDE} --by molecule --weights equal",
     f"cluster-rmsd {_HEAVY} --method average --n-clusters 4 --weights mass",
+    f"cluster-rmsd {_HEAVY} --method regular --cutoff 1.2 --weights mass",
     f"contact-map {_PEPTIDE} --exclude-neighbors 2 --no-pbc",
     f"contact-map {_PEPTIDE} --lifetimes --max-lag 20 --intermittency 1",
     f"contacts --select protein --other {_IONS} --cutoff 9 --no-pbc",

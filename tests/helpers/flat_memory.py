@@ -55,6 +55,9 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "center_distances": lambda **of: tj.center_distances([some, three], **of),
         "centers": lambda **of: tj.centers(three, **of),
         "cluster_rmsd": lambda **of: tj.cluster_rmsd(three, cutoff=1.0, **limit, **few | of),
+        "cluster_rmsd, kcenters": lambda **of: tj.cluster_rmsd(
+            three, method="kcenters", n_clusters=5, **limit, **few | of
+        ),
         "contact_map": lambda **of: tj.contact_map(atoms, **of),
         "contact_map, lifetimes": lambda **of: tj.contact_map(
             some, lifetimes=True, max_lag=10.0, **limit, **few | of

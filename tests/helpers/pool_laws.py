@@ -47,6 +47,9 @@ def _analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "nearest pair": lambda pool: tj.min_distance(atoms, others, pool=pool).pairs,
         "pairwise_rmsd": lambda pool: tj.pairwise_rmsd(atoms, pool=pool).values,
         "cluster_rmsd": lambda pool: tj.cluster_rmsd(atoms, cutoff=1.5, pool=pool).labels,
+        "kcenters": lambda pool: (
+            tj.cluster_rmsd(atoms, method="kcenters", n_clusters=4, pool=pool).radii
+        ),
         "pca": lambda pool: tj.pca(atoms, align=others, pool=pool).projections,
         "density": lambda pool: tj.density(atoms, spacing=9.0, pool=pool).values,
         "sasa": lambda pool: (

@@ -31,6 +31,7 @@ COMMANDS = (
     f'center-distances {_PEPTIDE} --other "resname IPH"',
     f"centers {_PEPTIDE}",
     f"cluster-rmsd {_HEAVY} --whole --cutoff 1.5",
+    f"cluster-rmsd {_HEAVY} --whole --method kcenters --n-clusters 4",
     f"contact-map {_PEPTIDE} --errors",
     f'contact-map {_PEPTIDE} --other "resname IPH"',
     f"contact-map {_PEPTIDE} --by atom --heavy-only --cutoff 3",

@@ -36,7 +36,7 @@ OVER_FRAMES = (
 # Options of which the numbers do not depend, or with tests of their own.
 NOT_IN_TABLE = {
     "apply": {"function", "per", "reducer", "cells", "indices", "thread_safe"},
-    "cluster_rmsd": {"max_memory"},
+    "cluster_rmsd": {"max_memory", "medoids", "medoid_atoms"},
     "contact_map": {"max_memory"},
     "contacts": {"max_memory"},
     "correlation_map": {"max_memory"},
@@ -51,7 +51,9 @@ NOT_IN_TABLE = {
 # Options whose entry in the report is what was chosen: lags, atoms, pairs of numbers.
 RESOLVED = {"align", "distance", "fit_range", "pairs"}
 # Options that select atoms.
-SELECTIONS = {"acceptors", "context", "donors", "groups", "hydrogens", "other", "water"}
+SELECTIONS = {
+    *("acceptors", "context", "donors", "groups", "hydrogens", "medoid_atoms", "other", "water")
+}
 # Options whose default is chosen by others, or by what there is.
 CHOSEN = (
     *("angle", "beta", "criteria", "cutoff", "exclude_neighbors", "factor", "heavy_only", "kinds"),

@@ -43,6 +43,7 @@ pub mod report;
 pub mod rmsd;
 pub mod run;
 pub mod schedule;
+pub mod stored_frames;
 pub mod superpose;
 pub mod surface;
 pub mod tree;

@@ -19,6 +19,8 @@ use crate::rmsd::Group;
 pub enum Quantity {
     /// Per frame: `positions` (`[3 n_atoms]`: `[n_atoms, 3]`, Å).
     Positions,
+    /// Per frame: `positions`, in single precision, as they are decoded; without superposition.
+    Single,
     /// Arrays: `mean` (`[3 n_atoms]`, Å), `sums`, the upper triangle of the sums of products of deviations, and `average`,
     /// the average structure on which frames are superposed (the atoms of `align`, `[n, 3]`, Å), if there is one. A
     /// further run needs no pass for it.
@@ -59,6 +61,9 @@ impl analysis::Request for Request {
                 "components and the mean must have a position for each atom",
             ));
         }
+        if matches!(self.quantity, Quantity::Single) && self.align.is_some() {
+            return Err(InvalidArgument("superposed positions have double precision"));
+        }
         self.align.as_ref().map_or(Ok(()), Group::check)
     }
 
@@ -82,6 +87,7 @@ impl analysis::Request for Request {
                 Quantity::Positions => {
                     Pass::per_frame(atoms, Positions { frames, projection: None })
                 }
+                Quantity::Single => Pass::per_frame(atoms, Single { frames }),
                 Quantity::Projections { mean, components } => {
                     let projection = Some((mean.clone(), components.clone()));
                     Pass::per_frame(atoms, Positions { frames, projection })
@@ -181,6 +187,27 @@ impl PerFrame for Positions {
         for (frame, row) in frames.zip(out.rows::<f64>()) {
             frame.iter_mut().zip(&**mean).for_each(|(x, mean)| *x -= mean);
             project(InstructionSet::chosen(), frame, components, row);
+        }
+        Ok(())
+    }
+}
+
+/// Yields positions as they are decoded.
+struct Single {
+    frames: FittedFrames,
+}
+
+impl PerFrame for Single {
+    fn per_frame(&self) -> Vec<ArraySpec> {
+        vec![ArraySpec::of::<f32>("positions", &[self.frames.width])]
+    }
+
+    fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
+        if self.frames.finite {
+            check_finite(block)?;
+        }
+        for (i, row) in out.rows::<f32>().enumerate() {
+            self.frames.own.copy(block.frame(i), row);
         }
         Ok(())
     }

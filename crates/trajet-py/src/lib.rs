@@ -28,6 +28,7 @@ mod selection;
 mod serialize;
 mod store;
 mod stored;
+mod stored_frames;
 mod topology;
 mod topology_sidecar;
 mod transforms;
@@ -63,6 +64,8 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::PyStore>()?;
     module.add_class::<pairwise::CentredFrames>()?;
     module.add_class::<deviations::Deviations>()?;
+    module.add_function(wrap_pyfunction!(stored_frames::rmsds_from, module)?)?;
+    module.add_function(wrap_pyfunction!(stored_frames::mean_structure, module)?)?;
     module.add_class::<parts::PyPass>()?;
     module.add_class::<parts::PyWorkerTrajectory>()?;
     module.add_class::<parts::PyStates>()?;

@@ -80,6 +80,11 @@ class FileOption:
 
 
 @dataclass(frozen=True)
+class FolderOption:
+    """An option takes the path of a folder into which files are written."""
+
+
+@dataclass(frozen=True)
 class ParsedOption:
     """An option takes a text that a function parses.
 

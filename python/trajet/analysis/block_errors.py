@@ -17,6 +17,8 @@ from trajet.uncertainty.estimates import estimates_of_blocks
 
 _T = TypeVar("_T", bound=Table)
 
+# Fewest blocks of results of which all frames are known.
+MIN_BLOCKS = 64
 # The arrays of a block by name.
 Block = Mapping[str, "NDArray[np.float64] | NDArray[np.int64]"]
 
@@ -125,6 +127,23 @@ def occupancy_series(
     for row, block in zip(values, blocks, strict=True):
         row[np.searchsorted(keys, block["keys"])] = block["counts"]
     return values / frames_of_blocks(n_frames, len(blocks)) if len(blocks) else values
+
+
+def fractions_of_blocks(labels: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
+    """Return the fraction of the frames of each block with each label, `(n_blocks, n_labels)`.
+
+    Parameters
+    ----------
+    labels
+        `(n_frames,)`, numbers below `n_labels`. Blocks are 64 to 127 of as many frames each, a
+        power of two; of fewer frames, the frames.
+    """
+    size = frames_of_blocks(max(len(labels), MIN_BLOCKS), MIN_BLOCKS)
+    n_blocks = len(labels) // size
+    block = np.repeat(np.arange(n_blocks), size)
+    places = block * n_labels + labels[: len(block)]
+    counts = np.bincount(places, minlength=n_blocks * n_labels)
+    return counts.reshape(n_blocks, n_labels) / size
 
 
 def fluctuations(blocks: Sequence[Block], n_atoms: int) -> NDArray[np.float64]:

@@ -114,7 +114,7 @@ def by_size(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     return numbers[which]
 
 
-def medoids(values: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def medoids_of(values: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the frame of each cluster with the least mean RMSD from the others, `(n_clusters,)`.
 
     The first of several is taken. Frames are numbered as rows of the matrix.

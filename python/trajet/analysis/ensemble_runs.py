@@ -69,11 +69,12 @@ def run_members(
     """
     ensemble = jobs[0].ensemble
     for job in jobs:
-        if job.kwargs.get("matrix_path") is not None:
-            raise ValueError(
-                f"{job.name}: matrix_path is a file of one trajectory, which each member would"
-                " replace: leave it out for an ensemble"
-            )
+        for name, kind in (("matrix_path", "a file"), ("medoids", "a folder")):
+            if job.kwargs.get(name) is not None:
+                raise ValueError(
+                    f"{job.name}: {name} is {kind} of one trajectory, which each member would"
+                    " replace: leave it out for an ensemble"
+                )
     # Runs of one trajectory do without.
     from trajet.pools.members import each_member
 

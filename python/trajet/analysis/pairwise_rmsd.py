@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ROW, _CENTRED = 8, 4
 # Bytes of rows of the matrix that are computed at a time if they go to a file.
 _STRIP = 2**28
-_FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
+FEWER = "choose fewer frames (frames=slice(None, None, 10)) or atoms"
 
 _TO_FILE = ', or write the matrix to a file (matrix_path="FILE.npy")'
 
@@ -202,7 +202,7 @@ def check_size(
     height = n_frames[0] if in_memory else min(n_frames[0], CentredFrames.BLOCK)
     parts = [("positions", positions), ("the matrix" if in_memory else "rows", 4 * width * height)]
     raised = "" if max_memory else "; max_memory= allows more"
-    check_memory([*parts, *further], max_memory, _FEWER + advice * in_memory + raised)
+    check_memory([*parts, *further], max_memory, FEWER + advice * in_memory + raised)
 
 
 def matrix_size(n_frames: list[int], advice: str) -> ResultSize:

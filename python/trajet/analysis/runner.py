@@ -208,7 +208,9 @@ class AnalysisOutcome:
     """
 
     request: "RunRequest"
-    arrays: dict[str, NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]]
+    arrays: Mapping[
+        str, NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int64] | NDArray[np.uint8]
+    ]
     cells: CellSummary
     frames: NDArray[np.int64]
     times: NDArray[np.float64]
@@ -232,6 +234,12 @@ class AnalysisOutcome:
         values = self.arrays[name]
         assert values.dtype == np.float64
         return cast("NDArray[np.float64]", values)
+
+    def singles(self, name: str) -> NDArray[np.float32]:
+        """Return an array of floats in single precision."""
+        values = self.arrays[name]
+        assert values.dtype == np.float32
+        return cast("NDArray[np.float32]", values)
 
     def integers(self, name: str) -> NDArray[np.int64]:
         """Return an array of integers."""

@@ -29,7 +29,7 @@ from trajet.cli.figures import FigureOptions
 from trajet.cli.open_options import REMOTE, check_trajectories, open_files, opening
 from trajet.cli.options import (
     choose_frames,
-    folder_of_arrays,
+    folder_for_outputs,
     frames,
     in_files_order,
     notes,
@@ -413,7 +413,7 @@ _SHARED = (
     ),
     click.option(
         "--rows-in",
-        callback=folder_of_arrays,
+        callback=folder_for_outputs,
         metavar="FOLDER",
         help="Write the numbers of all frames to .npy files. With --pool dask or mpi.",
     ),

@@ -17,13 +17,14 @@ from trajet.analysis.arguments import (
     AtomsOption,
     Between,
     FileOption,
+    FolderOption,
     Metavar,
     ParsedOption,
     StructureOption,
     Unit,
 )
 from trajet.cli.analysis_options import AnalysisOptions
-from trajet.cli.options import memory_size, path_to, reference_of
+from trajet.cli.options import folder_for_outputs, memory_size, path_to, reference_of
 from trajet.cli.param_type import ParamType
 from trajet.cli.quantities import Distance, Time, same_units
 from trajet.cli.translation import as_options
@@ -160,6 +161,8 @@ def _marked(marks: Sequence[object]) -> OptionKind | None:
         return _structure(structure.words)
     if (file := _mark(marks, FileOption)) is not None:
         return OptionKind(click.STRING, "FILE", callback=path_to(file.suffixes))
+    if _mark(marks, FolderOption) is not None:
+        return OptionKind(click.STRING, "FOLDER", callback=folder_for_outputs)
     if (parsed := _mark(marks, ParsedOption)) is not None:
         return OptionKind(_Parsed(parsed.parse), parsed.metavar, multiple=parsed.is_repeated)
     return None

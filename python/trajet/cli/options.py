@@ -123,7 +123,7 @@ def path_to(suffixes: tuple[str, ...]) -> Callable[..., Path | None]:
     return check
 
 
-def folder_of_arrays(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+def folder_for_outputs(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     """Return the path of a folder for outputs, which is checked before any work."""
     if value is None:
         return None

@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.plots.drawable import NumbersOfFrames, OfFrames
+from trajet.plots.drawable import Numbers, NumbersOfFrames, OfFrames
 from trajet.plots.drawing import (
     abscissa,
     axes_of,
     colours_in,
+    draw_bars,
     draw_counts,
     figure_of,
     finish,
     label_axes,
     line,
     line_width,
+    new_figure,
     point_size,
     shortened,
     show_range,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 _MAX_POINTS = 2000
 # Squares of such a figure along each side.
 _SQUARES = 70
+# Clusters whose populations are drawn.
+_MAX_BARS = 40
 
 
 def components(
@@ -81,20 +85,42 @@ def components(
 def clusters(
     result: OfFrames,
     labels: NDArray[np.int64],
-    n_clusters: int,
+    populations: Numbers,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
-    """Draw the cluster of each frame (`(n_frames,)`) against time, the largest one on top."""
-    axes = axes_of(ax, (8.0, 4.0))
+    """Draw the cluster of each frame (`(n_frames,)`) against time, the largest one on top.
+
+    Beside it are the populations as bars with their intervals, unless a user gives the axes, or
+    there are too many.
+    """
+    n_clusters = len(populations.values)
+    panels: list[Axes]
+    if ax is None and n_clusters <= _MAX_BARS:
+        panels = [
+            *new_figure((8.0, 4.0), panels=2).subplots(1, 2, sharey=True, width_ratios=(1, 3))
+        ]
+    else:
+        panels = [axes_of(ax, (8.0, 4.0))]
+    axes = panels[-1]
     x, x_label = time_axis(axes, result.times, result.frames)
     before = limits(axes, "y")
     (colour,), (name,) = colours_in(axes, look, 1), look.names([""])
     axes.scatter(x, labels, s=point_size(len(x)), color=colour, label=shortened(name))
-    label_axes(axes, x_label, "cluster")
+    halves = None
+    if len(panels) > 1:
+        known, resolved = populations.half_widths, populations.resolved
+        halves = look.intervals(populations.values, known, resolved, are_curves=False)
+        y = np.arange(n_clusters, dtype=np.float64)
+        draw_bars(panels[0], y, populations.values, halves, colour, "", is_lying=True)
+        panels[0].set_xlim(0, 1)
+        label_axes(panels[0], "population", "cluster")
+        axes.set_xlabel(x_label)
+    else:
+        label_axes(axes, x_label, "cluster")
     whole_ticks(axes.yaxis)
     limit(axes, "y", (max(1, n_clusters) - 0.5, -0.5), before)
-    return finish(axes, ax, look)
+    return finish(panels[::-1], ax, look, half_widths=halves)
 
 
 def porcupine(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet import output
 from trajet._trajet import OutputError
 from trajet.result.columns import Part, count_of_frames, names_column
 from trajet.result.pairwise import PairwiseRmsd
-from trajet.result.summary import Column, Summary
+from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.table import Table
 
 if TYPE_CHECKING:
@@ -40,8 +42,9 @@ class Clusters(Table):
     """Clusters of frames, the largest first.
 
     `values` are `(n_frames,)`, int64, the number of the cluster of each frame, from 0. The part
-    "clusters" has size and medoid of each. A slice has the numbers of its frames and sizes that are
-    counted from them; numbers of clusters and medoids stay those of all frames.
+    "clusters" has population, size and medoid of each. A slice has the numbers of its frames, and
+    populations and sizes that are counted from them, without errors; numbers of clusters, medoids,
+    centres and radii stay those of all frames.
 
     NPZ files hold all but `pairs` and `selection`. CSV files have the columns frame, time_ps and
     cluster.
@@ -51,7 +54,7 @@ class Clusters(Table):
     method
         How frames were divided.
     pairs
-        The RMSDs of all pairs of frames; None if the result was loaded.
+        The RMSDs of all pairs of frames; None if the result was loaded, or the method has none.
     selection
         The selection; None if the clusters are those of a matrix, or were loaded.
     """
@@ -68,15 +71,16 @@ class Clusters(Table):
     _HAS_MEAN: ClassVar[bool] = False
     _HAS_TIMES: ClassVar[bool] = False
     PARTS: ClassVar[Mapping[str, Part]] = {
-        "medoids": Part("a PDB file of the medoid of each cluster", ())
+        "clusters": Part("population with its error, size and medoid of each cluster")
     }
+    TABLE_PART: ClassVar[str | None] = "clusters"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         clusters = self.parts.get("clusters")
-        if clusters is None or "medoid" not in clusters.also or clusters.values.ndim != 1:
+        if clusters is None or not {"frames", "medoid"} <= {*clusters.also}:
             raise ValueError("clusters have no sizes or medoids")
-        sizes = clusters.values
+        sizes = self.sizes
         if len(self) and not 0 <= self.values.min() <= self.values.max() < len(sizes):
             raise ValueError(f"numbers of clusters are none of {len(sizes)}")
         if not np.array_equal(np.bincount(self.values, minlength=len(sizes)), sizes):
@@ -88,14 +92,60 @@ class Clusters(Table):
         return self.values
 
     @property
+    def clusters(self) -> Table:
+        """The shares of frames of each cluster, with their errors, and further columns.
+
+        `also` has "frames" and "medoid", and of methods with centres "center" and "radius".
+        """
+        return self.parts["clusters"]
+
+    @property
+    def populations(self) -> NDArray[np.float64]:
+        """Share of the frames in each cluster, `(n_clusters,)`, float64."""
+        return self.clusters.values
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of frames of each cluster, `(n_clusters,)`, int64."""
-        return self.parts["clusters"].values.astype(np.int64)
+        return self._of_clusters("frames")
 
     @property
     def medoids(self) -> NDArray[np.int64]:
-        """The frame of each cluster with the least mean RMSD from the others, `(n_clusters,)`."""
-        return self.parts["clusters"].also["medoid"].astype(np.int64, copy=False)
+        """The frame that represents each cluster, `(n_clusters,)`, int64.
+
+        That with the least mean RMSD from the others; of methods with centres, the nearest to the
+        mean structure.
+        """
+        return self._of_clusters("medoid")
+
+    @property
+    def centers(self) -> NDArray[np.int64]:
+        """The frame that is the centre of each cluster, `(n_clusters,)`, int64.
+
+        Raises
+        ------
+        AttributeError
+            If the method has no centres.
+        """
+        return self._of_clusters("center")
+
+    @property
+    def radii(self) -> NDArray[np.float64]:
+        """Largest distance of a frame from the centre of its cluster, `(n_clusters,)`, Å.
+
+        Raises
+        ------
+        AttributeError
+            If the method has no centres.
+        """
+        _ = self.centers
+        return self.clusters.also["radius"].astype(np.float64, copy=False)
+
+    def _of_clusters(self, name: str) -> NDArray[np.int64]:
+        """Return a column of the clusters that holds numbers of frames."""
+        if name not in self.clusters.also:
+            raise AttributeError(f"method {self.method!r} has no centres", name=name, obj=self)
+        return self.clusters.also[name].astype(np.int64, copy=False)
 
     def save_medoids(
         self,
@@ -139,21 +189,23 @@ class Clusters(Table):
         if atoms is None:
             raise ValueError("the atoms of these clusters are unknown: give selection=")
         frames = self.medoids[:count].tolist()
-        return [
-            atoms[frame].save(folder / f"cluster{number}.pdb", force=force)
-            for number, frame in enumerate(frames)
-        ]
-
-    def save_part(self, name: str, path: Path) -> list[Path]:
-        """Write the medoids into a folder, which is made if need be; see `Table.save_part`."""
-        path.mkdir(parents=True, exist_ok=True)
-        return self.save_medoids(path, force=True)
+        paths = [folder / f"cluster{number}.pdb" for number in range(len(frames))]
+        for path in paths if not force else ():
+            output.check_new(path)
+        # They get their names when all are complete.
+        with ExitStack() as unfinished:
+            beside = [unfinished.enter_context(output.replacing_file(path)) for path in paths]
+            for own, frame in zip(beside, frames, strict=True):
+                atoms[frame].save(own, force=True)
+        return paths
 
     def _draw(self, ax: "Axes | None", look: "Look") -> "Figure":
-        """Draw the cluster of each frame against time."""
+        """Draw the cluster of each frame against time, and populations beside."""
         from trajet import plots
 
-        return plots.clusters(self, self.labels, len(self.sizes), ax, look)
+        known = self.clusters.half_widths is not None and look.band is not False
+        look = replace(look, must_have_intervals=known)
+        return plots.clusters(self, self.labels, self.clusters, ax, look)
 
     def scalars(self) -> dict[str, object]:
         """Return number, sizes and medoids of the clusters; see `Table.scalars`."""
@@ -165,22 +217,33 @@ class Clusters(Table):
 
     def _summary(self, limit: int | None = None) -> Summary:
         """Return size and medoid of each cluster; see `Table.summary`."""
-        count, sizes = len(self.sizes), self.sizes[:limit]
-        columns = (
+        count, sizes, halves = len(self.sizes), self.sizes[:limit], self.clusters.half_widths
+        shares = Column("share (%)", 100 * self.populations[:limit], ".1f")
+        columns = [
             names_column("cluster", map(str, range(len(sizes)))),
             Column("frames", sizes),
-            Column("share (%)", 100 * sizes / max(1, len(self.labels)), ".1f"),
+            *with_half_widths(shares, None if halves is None else 100 * halves),
             Column("medoid (frame)", self.medoids[:limit]),
-        )
+        ]
+        if "radius" in self.clusters.also:
+            columns.append(Column("radius (Å)", self.radii[:limit], ".2f"))
         title = f"{count} cluster{'' if count == 1 else 's'}, {self.method},"
-        return Summary(title, columns, count)
+        return Summary(title, tuple(columns), count)
 
     def _about(self) -> str:
         largest = f", the largest of {self.sizes.max()}" if len(self.sizes) else ""
         return f"{len(self.sizes)} of {count_of_frames(self.frames)}, {self.method}{largest}"
 
     def _of_rows(self, chosen: "slice | NDArray[np.generic]") -> "Clusters":
-        values, clusters = self.values[chosen], self.parts["clusters"]
-        sizes = np.bincount(values, minlength=len(clusters)).astype(np.float64)
-        parts = {"clusters": replace(clusters, values=sizes)}
-        return replace(self, values=values, axes=(self.axes[0].some(chosen),), parts=parts)
+        values, clusters = self.values[chosen], self.clusters
+        sizes = np.bincount(values, minlength=len(clusters))
+        some = replace(
+            clusters,
+            values=sizes / max(1, len(values)),
+            standard_errors=None,
+            half_widths=None,
+            resolved=None,
+            also={**clusters.also, "frames": sizes},
+        )
+        axes = (self.axes[0].some(chosen),)
+        return replace(self, values=values, axes=axes, parts={"clusters": some})
