@@ -43,6 +43,7 @@ from trajet.result.columns import (
     write_csv,
 )
 from trajet.result.report import Report, analysis_of
+from trajet.result.scalars import scalars_in, scalars_of, summary_of, texts_of
 from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.times import shortest_times
 
@@ -266,7 +267,7 @@ class Table(Messages, Hinted):
         Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
         A number that is not known is NaN. They are in JSON files and in the report, too.
         """
-        return {}
+        return scalars_of(scalars_in(self))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
@@ -314,6 +315,8 @@ class Table(Messages, Hinted):
 
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
+        if found := scalars_in(self):
+            return texts_of(found)
         values = np.asarray(self)
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
@@ -445,6 +448,8 @@ class Table(Messages, Hinted):
 
     def _summary(self, limit: int | None = None) -> Summary:
         """Return the summary without messages; see `summary`."""
+        if found := scalars_in(self):
+            return summary_of(self.quantity, found)
         if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
@@ -519,6 +524,8 @@ class Table(Messages, Hinted):
 
         if self.has_frames:
             return plots.series(self, self._means(look), ax, look)
+        if self.axes[0].kind in plots.CURVES:
+            return plots.curves(self, plots.CURVES[self.axes[0].kind], ax, look)
         return plots.along(
             self.axes[0],
             self.values,
