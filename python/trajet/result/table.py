@@ -315,9 +315,7 @@ class Table(Messages, Hinted):
 
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
-        if found := scalars_in(self):
-            return texts_of(found)
-        values = np.asarray(self)
+        values, known = np.asarray(self), texts_of(scalars_in(self))
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
         finite = values[np.isfinite(values)]
@@ -328,8 +326,9 @@ class Table(Messages, Hinted):
             least = _NEGLIGIBLE * np.abs(finite).max()
             ends = (("min", finite.min()), ("max", finite.max()))
             extremes = [f"{name} {0.0 if abs(x) < least else x:.4g}" for name, x in ends]
-            texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
-        return texts
+            has_mean = self._HAS_MEAN and not known
+            texts = [f"mean {finite.mean():.4g}"] * has_mean + extremes + texts
+        return known + texts
 
     def csv_header(self) -> list[str]:
         """Return the names of a CSV file's columns."""
