@@ -71,8 +71,8 @@ def dielectric_constant(
     is spread over its atoms.
 
     The interval is that of the mean over frames of (|M - ⟨M⟩|² - (ε - 1) k (V - ⟨V⟩)) / (k ⟨V⟩)
-    with k = 3 ε₀ k_B T, to which the constant is equal to first order, by the estimator of
-    `trajet.statistics`.
+    with k = 3 ε₀ k_B T, which has the error of the constant to first order, by the estimator of
+    `trajet.statistics`. It is resolved if the mean dipole moment is, too.
 
     Examples
     --------
@@ -93,16 +93,13 @@ def dielectric_constant(
     dipoles, _ = dipoles_of(outcome, charged)
     volumes = volumes_of(outcome, main.trajectory.label)
     unit = _IN_JOULE / (3 * VACUUM_PERMITTIVITY * energy)
-    running, samples = dielectric(dipoles, volumes, unit)
-    value = float(running[-1]) if len(running) else float("nan")
-    volume = float(volumes.mean()) if len(volumes) else float("nan")
-    found = estimates(samples[:, np.newaxis], FrameClock(), outcome.frames, with_cuts=False)
-    reason = str(found.reasons[0])
+    running, error, half, reason = dielectric(dipoles, volumes, unit)
     if reason:
         text = f"the error of the dielectric constant is not resolved: {reason}"
         messages.append(Message(Code.NOT_RESOLVED, text, "choose a longer trajectory"))
+    volume = float(volumes.mean()) if len(volumes) else float("nan")
     report = outcome.report(messages, recorded={"mean_volume": volume})
-    error, half = float(found.standard_error[0]), float(found.half_width[0])
+    value = float(running[-1]) if len(running) else float("nan")
     row = Scalar("dielectric constant", "", value, error, half, not reason)
     dipole = Table(
         values=dipoles,
@@ -125,8 +122,8 @@ def dielectric_constant(
 
 def dielectric(
     dipoles: NDArray[np.float64], volumes: NDArray[np.float64], unit: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the constant of the frames up to each, and numbers with it as their mean.
+) -> tuple[NDArray[np.float64], float, float, str]:
+    """Return the constant of the frames up to each, and the error of the last.
 
     Parameters
     ----------
@@ -137,16 +134,26 @@ def dielectric(
 
     Returns
     -------
-    ndarray, ndarray
-        `(n_frames,)`. To first order, the error of the constant is that of the mean of the second.
+    running
+        `(n_frames,)`.
+    standard_error, half_width
+        Standard error, and the longer side of the 95 % interval.
+    reason
+        Why the error is not resolved; an empty text if it is. The dipole moment must be resolved,
+        too: the square of its mean is subtracted, which is 0 in a long run.
     """
+    nan = float("nan")
     if not len(dipoles):
-        return np.empty(0), np.empty(0)
+        return np.empty(0), nan, nan, "there are no frames"
     # The difference of large numbers would lose digits.
     deviations = dipoles - dipoles.mean(axis=0)
     squares, counts = (deviations**2).sum(axis=1), np.arange(1, len(dipoles) + 1)
     means = np.cumsum(deviations, axis=0) / counts[:, np.newaxis]
     variances = np.cumsum(squares) / counts - (means**2).sum(axis=1)
     running = 1 + unit * variances / (np.cumsum(volumes) / counts)
-    change = unit * squares - (running[-1] - 1) * volumes
-    return running, running[-1] + change / volumes.mean()
+    # To first order, the error is that of the mean of these numbers.
+    change = (unit * squares - (running[-1] - 1) * volumes) / volumes.mean()
+    series = np.column_stack([change, dipoles])
+    found = estimates(series, FrameClock(), np.arange(len(series)), with_cuts=False)
+    reason = next((str(one) for one in found.reasons if one), "")
+    return running, float(found.standard_error[0]), float(found.half_width[0]), reason
