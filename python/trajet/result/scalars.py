@@ -1,18 +1,11 @@
 """Numbers that describe a whole result, with errors: the part "scalars" of a table."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from trajet.result.axes import named
 from trajet.result.columns import column_name, names_column
 from trajet.result.summary import HALF_WIDTH, Column, Summary
 from trajet.uncertainty.statistics import with_error
-
-if TYPE_CHECKING:
-    from trajet.result.report import Report
-    from trajet.result.table import Table
 
 
 class Scalar(NamedTuple):
@@ -34,44 +27,6 @@ class Scalar(NamedTuple):
     standard_error: float = float("nan")
     half_width: float = float("nan")
     is_resolved: bool = False
-
-
-def scalar_table(rows: Sequence[Scalar], selections: tuple[str, ...], report: "Report") -> "Table":
-    """Return the table of some numbers, with a row for each."""
-    from trajet.result.table import Table
-
-    return Table(
-        values=np.array([one.value for one in rows]),
-        axes=(
-            named(
-                "scalars",
-                [one.name for one in rows],
-                unit=np.array([one.unit for one in rows], np.str_),
-            ),
-        ),
-        name="value",
-        units="",
-        selections=selections,
-        report=report,
-        standard_errors=np.array([one.standard_error for one in rows]),
-        half_widths=np.array([one.half_width for one in rows]),
-        resolved=np.array([one.is_resolved for one in rows], bool),
-    )
-
-
-def scalars_in(table: "Table") -> list[Scalar]:
-    """Return the numbers that describe a result; none if it has no such part."""
-    if (part := table.parts.get("scalars")) is None:
-        return []
-    unknown = np.full(len(part), np.nan)
-    errors = unknown if part.standard_errors is None else part.standard_errors
-    halves = unknown if part.half_widths is None else part.half_widths
-    resolved = np.isfinite(unknown) if part.resolved is None else part.resolved
-    columns = (part.axes[0].labels(), part.axes[0]["unit"], part.values, errors, halves, resolved)
-    return [
-        Scalar(str(name), str(unit), float(value), float(error), float(half), bool(is_resolved))
-        for name, unit, value, error, half, is_resolved in zip(*columns, strict=True)
-    ]
 
 
 def scalars_of(rows: Sequence[Scalar]) -> dict[str, object]:

@@ -43,7 +43,7 @@ from trajet.result.columns import (
     write_csv,
 )
 from trajet.result.report import Report, analysis_of
-from trajet.result.scalars import scalars_in, scalars_of, summary_of, texts_of
+from trajet.result.scalars import Scalar, scalars_of, summary_of, texts_of
 from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.times import shortest_times
 
@@ -267,7 +267,7 @@ class Table(Messages, Hinted):
         Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
         A number that is not known is NaN. They are in JSON files and in the report, too.
         """
-        return scalars_of(scalars_in(self))
+        return scalars_of(self._scalars())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
@@ -313,9 +313,17 @@ class Table(Messages, Hinted):
         part.save(path)
         return [path]
 
+    def _scalars(self) -> list[Scalar]:
+        """Return the numbers of the part "scalars"; none without it."""
+        if (part := self.parts.get("scalars")) is None:
+            return []
+        names, units = part.axes[0].labels(), part.axes[0]["unit"].tolist()
+        numbers = [one.tolist() for one in (part.values, *part._errors().values())]
+        return [Scalar(*row) for row in zip(names, units, *numbers, strict=True)]
+
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
-        values, known = np.asarray(self), texts_of(scalars_in(self))
+        values, known = np.asarray(self), texts_of(self._scalars())
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
         finite = values[np.isfinite(values)]
@@ -447,7 +455,7 @@ class Table(Messages, Hinted):
 
     def _summary(self, limit: int | None = None) -> Summary:
         """Return the summary without messages; see `summary`."""
-        if found := scalars_in(self):
+        if found := self._scalars():
             return summary_of(self.quantity, found)
         if not is_of_frames(self):
             return self._extremes()
