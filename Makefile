@@ -130,7 +130,8 @@ test-mdakits: .venv-kits/.made-built
 
 test-peers: .venv-peers/.made-built
 	PYTHONPATH=tests .venv-peers/bin/python $(ALONE) tests/external/with_prolif.py tests/external/with_prolif_bits.py \
-		tests/external/with_prolif_poses.py tests/external/with_pymbar.py tests/external/with_text_readers.py
+		tests/external/with_prolif_poses.py tests/external/with_pymbar.py tests/external/with_text_readers.py \
+		tests/external/with_transport_kits.py
 
 # The gate runs these tests too where Chromium and Playwright are installed.
 test-browser: .venv/.made-tested .venv/.made-browser-tools viewer

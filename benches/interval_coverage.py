@@ -2,6 +2,7 @@
 
 interval_coverage.py            print the tables (docs/statistics.md has ranges)
 interval_coverage.py --skewed   print those of rare states and skewed series
+interval_coverage.py --liquids  print those of conductivities and dielectric constants
 interval_coverage.py --text     print only the numbers in the text
 interval_coverage.py --quick    a tenth of the series
 
@@ -29,12 +30,18 @@ import trajet as tj
 from host import as_lines
 from numpy.typing import NDArray
 from scipy.signal import lfilter
+from trajet.analysis.conductivity import SHARE
+from trajet.analysis.dielectric_constant import dielectric
+from trajet.analysis.displacements import Displacements, Shape
+from trajet.analysis.origin_blocks import Origins
+from trajet.result import diffusion
 from trajet.uncertainty.estimates import Estimates, estimates_of_blocks
 from trajet.uncertainty.statistics import Statistics, statistics
 from trajet.uncertainty.student_t import quantile
 
 LENGTHS = (100, 1000, 10_000)
 RATIOS = (100, 50, 20, 10)
+LIQUID_FRAMES = (200, 1000, 3000)
 LEVEL = 0.95
 
 Rng = np.random.Generator
@@ -240,6 +247,56 @@ def print_skewed(n_series: int) -> None:
             print(f"| {shape} | {' | '.join(cells)} |", flush=True)
 
 
+def charges(rng: Rng, n_frames: int, caged: float) -> tuple[bool, bool]:
+    """Return whether the interval of a conductivity is resolved, and holds the truth.
+
+    All charges together diffuse with 1/2 per frame; ions in cages add the deviation `caged`, with a
+    correlation time of half a frame.
+    """
+    walk = np.cumsum(rng.normal(size=(n_frames, 3)), axis=0)
+    series = (walk + caged * ar1(rng, n_frames, 3, 0.5)).T[np.newaxis].copy()
+    shape = Shape(n_frames, int(SHARE * n_frames) + 1, 3, np.array([0, 1]), True, 2**29)
+    sums, origins = Displacements(shape), Origins(shape)
+    sums.add(series, 0)
+    origins.add(series)
+    lags = np.arange(float(shape.n_lags))
+    fit = diffusion(lags, sums.means(), np.array([1]), 3, None, origins.blocks())
+    return not fit.reason, abs(fit.coefficient - 0.5) <= fit.half_width
+
+
+def dipoles(rng: Rng, n_frames: int, tau: float) -> tuple[bool, bool]:
+    """Return whether the interval of a dielectric constant is resolved, and holds the truth.
+
+    Dipole moments are AR(1) with this correlation time; the truth is 1 + 3.
+    """
+    running, _, half, reason = dielectric(ar1(rng, n_frames, 3, tau), np.ones(n_frames), 1.0)
+    return not reason, bool(abs(running[-1] - 4) <= half)
+
+
+LIQUIDS: dict[str, tuple[Callable[[Rng, int, float], tuple[bool, bool]], float]] = {
+    "conductivity": (charges, 0.0),
+    "conductivity, ions in cages": (charges, 1.0),
+    "dielectric constant, τ = 2 frames": (dipoles, 2.0),
+    "dielectric constant, τ = 10 frames": (dipoles, 10.0),
+}
+
+
+def print_liquids(n_series: int) -> None:
+    """Print how many numbers are resolved, their coverage, and how many of all are wrong."""
+    print(f"\n| | {' | '.join(f'{n:,} frames' for n in LIQUID_FRAMES)} |")
+    print("|---|" + "---|" * len(LIQUID_FRAMES), flush=True)
+    for name, (of, shape) in LIQUIDS.items():
+        cells = []
+        for n in LIQUID_FRAMES:
+            rng = np.random.default_rng([n, len(name)])
+            resolved, holds = np.array([of(rng, n, shape) for _ in range(n_series)]).T
+            p = holds[resolved].mean() if resolved.any() else np.nan
+            error = np.sqrt(p * (1 - p) / max(1, resolved.sum()))
+            wrong = 100 * (resolved & ~holds).mean()
+            cells.append(f"{100 * resolved.mean():.1f} %: {p:.3f} ± {error:.3f}, {wrong:.1f} %")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 def print_text(n_series: int) -> None:
     """Print the numbers in the text of docs/statistics.md."""
     stats, mean = statistics_of("AR(1)", 1000, n_series, 10, 1)
@@ -269,8 +326,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--skewed", action="store_true")
     parser.add_argument("--text", action="store_true")
+    parser.add_argument("--liquids", action="store_true")
     given = parser.parse_args()
     n_series, many = (100, 1000) if given.quick else (1000, 10_000)
+    if given.liquids:
+        print_liquids(n_series)
+        return
     if not given.text:
         print_skewed(many)
     if not given.skewed:

@@ -157,6 +157,15 @@ figure = tj.linear_density(bilayer.select("name H"), bins=60).plot()
 # %% Mean squared displacement
 figure = tj.msd(raw.nojump().select("resname HOH and name O")).plot()
 
+# %% Conductivity of a molten salt
+# Displacements of all charges together, and of ions on their own.
+salt = tj.samples.molten_salt().open().nojump()
+figure = tj.conductivity(salt.all_atoms(), temperature=1200).plot()
+
+# %% Dielectric constant
+# Of the frames up to each time, of water: 200 ps are too few.
+figure = tj.dielectric_constant(traj.select("resname HOH"), temperature=300).plot()
+
 # %% Centres
 figure = tj.centers(traj.select("protein"), by="chain").plot()
 

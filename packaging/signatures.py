@@ -31,7 +31,8 @@ ANALYSES = (
         "pairwise_rmsd",
     ),
     *("cluster_rmsd", "gyration", "gyration_moments", "centers", "end_to_end", "dihedrals", "dssp"),
-    *("sasa", "density", "linear_density", "msd", "survival", "run"),
+    *("sasa", "density", "linear_density", "conductivity", "dielectric_constant", "msd"),
+    *("velocity_autocorrelation", "survival", "run"),
 )
 TRANSFORMS = ("whole", "nojump", "cluster", "center", "translate", "wrap", "fit", "repair")
 LIST = Path(__file__).parents[1] / "docs" / "signatures.txt"

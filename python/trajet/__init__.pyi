@@ -22,16 +22,20 @@ from trajet.analysis.apply import apply as apply
 from trajet.analysis.center_distances import center_distances as center_distances
 from trajet.analysis.centers import centers as centers
 from trajet.analysis.cluster_rmsd import cluster_rmsd as cluster_rmsd
+from trajet.analysis.conductivity import conductivity as conductivity
 from trajet.analysis.contact_map import contact_map as contact_map
 from trajet.analysis.contacts import contacts as contacts
 from trajet.analysis.coordination import coordination as coordination
 from trajet.analysis.correlation_map import correlation_map as correlation_map
 from trajet.analysis.count import count as count
 from trajet.analysis.density import density as density
+from trajet.analysis.dielectric_constant import dielectric_constant as dielectric_constant
 from trajet.analysis.dihedrals import dihedrals as dihedrals
 from trajet.analysis.distances import distances as distances
 from trajet.analysis.dssp import dssp as dssp
 from trajet.analysis.end_to_end import end_to_end as end_to_end
+from trajet.analysis.finite_size import CorrectedDiffusion as CorrectedDiffusion
+from trajet.analysis.finite_size import finite_size_correction as finite_size_correction
 from trajet.analysis.gyration import gyration as gyration
 from trajet.analysis.gyration_moments import gyration_moments as gyration_moments
 from trajet.analysis.hbonds import hbonds as hbonds
@@ -49,6 +53,9 @@ from trajet.analysis.rmsf import rmsf as rmsf
 from trajet.analysis.sasa import sasa as sasa
 from trajet.analysis.several_analyses import run as run
 from trajet.analysis.survival import survival as survival
+from trajet.analysis.velocity_autocorrelation import (
+    velocity_autocorrelation as velocity_autocorrelation,
+)
 from trajet.conversion import Conversion as Conversion
 from trajet.conversion import convert as convert
 from trajet.conversion import split as split

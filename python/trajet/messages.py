@@ -108,6 +108,8 @@ class Code(Enum):
     DEPENDENT_PARTICLES = "dependent-particles", True
     LIFETIME = "lifetime", True
     FIT = "fit", True
+    SPARSE_FRAMES = "sparse-frames", True
+    NET_CHARGE = "net-charge", True
     FEWER_COMPONENTS = "fewer-components", False
     # Replicas.
     ROWS_LEFT_OUT = "rows-left-out", False

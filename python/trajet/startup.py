@@ -18,8 +18,8 @@ from trajet import signals
 if signals.is_command():
     signals.end_at_once_during_imports()
 
-# A line of a stub: the module that defines a name.
-_IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+# A line of a stub: the module that defines a name. A long name is in parentheses, on its own line.
+_IMPORT = re.compile(r"^from (\S+) import (?:\(\n    )?(\w+) as \2(?:,\n\))?$", re.MULTILINE)
 
 _BEGIN = time.perf_counter()
 

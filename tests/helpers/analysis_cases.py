@@ -4,7 +4,9 @@ A case is a command on the sample of a peptide in water, and the same call in Py
 `tests`, `python -m helpers.analysis_cases` prints how many cases of each analysis a law holds for.
 """
 
+import functools
 import shlex
+import tempfile
 from ast import literal_eval
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ import numpy as np
 import trajet as tj
 
 from helpers import xtc_bytes
-from helpers.recorded_results import COMMANDS, applied
+from helpers.recorded_results import COMMANDS, applied, files_of
 
 _PEPTIDE = "--select protein --whole"
 _HEAVY = '--select "protein and not name H*" --whole'
@@ -39,6 +41,7 @@ FURTHER = (
     'density --select "water and around 4 protein" --updating --spacing 6 --quantity mass',
     f"density {_WATER} --spacing 5 --grid-center 9 9 9 --grid-size 20 20 20",
     f"density {_PEPTIDE} --padding 5",
+    "conductivity --select all --nojump --temperature 310 --unwrapped --max-lag 40 --fit-range 4 9",
     "dihedrals --quadruples 0,4,6,8 --quadruples 5,6,7,8 --sin-cos --no-pbc",
     'distances --select "protein and name N" --other "resname IPH and name O*" --no-pbc',
     f"end-to-end {_PEPTIDE} --by residue",
@@ -73,18 +76,27 @@ FURTHER = (
     f"sasa {_PEPTIDE} --by atom --points 20",
     f'sasa {_PEPTIDE} --by residue --context "resname IPH" --probe 1.2 --points 20',
     'survival --select "water and around 4 protein" --max-lag 20 --intermittency 1',
+    "velocity-autocorrelation --select protein --by residue --normalized --max-lag 40",
+    "velocity-autocorrelation --select protein --mass-weighted --spectrum --window none",
 )
 
 CASES = (*COMMANDS, *FURTHER)
+# Of files that samples lack, until the tests end.
+_FOLDER = tempfile.TemporaryDirectory()
 
 _SLOW = {
     f"sasa {_PEPTIDE}{by}": "takes long with 960 points; a case with fewer has this form"
     for by in ("", " --by residue", " --by atom")
 }
+_WITH_VELOCITIES = {"velocity-autocorrelation": "needs velocities, see its own tests"}
 # Laws, each with the cases that it leaves out by the beginning of the command, and the reason.
 LAWS: dict[str, dict[str, str]] = {
-    "threads and tasks": _SLOW,
-    "processes and files": {"apply": "a pool test sends functions to processes", **_SLOW},
+    "threads and tasks": {**_WITH_VELOCITIES, **_SLOW},
+    "processes and files": {
+        "apply": "a pool test sends functions to processes",
+        **_WITH_VELOCITIES,
+        **_SLOW,
+    },
     "command": {"apply": "has no command"},
     "record": {text: "adds an option to a recorded form" for text in FURTHER},
     "rows": _SLOW,
@@ -170,6 +182,18 @@ def _value(word: str) -> object:
         return literal_eval("None" if word == "none" else word)
     except (SyntaxError, ValueError):
         return word
+
+
+def sample_of(command: str = "") -> tj.Trajectory:
+    """Return the sample of a peptide in water; with velocities, where a command needs these."""
+    return _sample(command.split("-", maxsplit=1)[0])
+
+
+@functools.cache
+def _sample(kind: str) -> tj.Trajectory:
+    if kind != "velocity":
+        return tj.samples.peptide_in_water().open()
+    return tj.open(*files_of(kind, Path(_FOLDER.name)), sidecar=False)
 
 
 def run(command: str, traj: tj.Trajectory, **of_run: object) -> tj.Table:

@@ -23,6 +23,7 @@ from helpers import named_atoms, peptides, range_server, role_cases
 from helpers.commands import invoke
 from helpers.made_hdf5 import write_h5md
 from helpers.periodic_systems import make_system
+from helpers.recorded_results import files_of
 from helpers.trr_bytes import frame_bytes
 
 _RANDOM = np.random.default_rng(1)
@@ -583,6 +584,12 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.DEPENDENT_PARTICLES: lambda m: tj.msd(m.walks(together=True), unwrapped=True),
     Code.LIFETIME: lambda m: tj.hbonds(m.whole.all_atoms(), lifetimes=True, frames=slice(20)),
     Code.FIT: lambda m: tj.msd(m.water, frames=slice(4)),
+    Code.SPARSE_FRAMES: lambda m: tj.velocity_autocorrelation(
+        tj.open(*files_of("velocity", m.folder)).select("protein")
+    ),
+    Code.NET_CHARGE: lambda m: tj.conductivity(
+        tj.samples.molten_salt().open().nojump().select(range(9)), temperature=1200
+    ),
     Code.FEWER_COMPONENTS: lambda m: tj.pca(m.protein, n_components=50, frames=slice(10)),
     # Replicas.
     Code.ROWS_LEFT_OUT: lambda m: tj.rmsf(

@@ -12,12 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import trajet as tj
 from trajet.advise import first_advice
 from trajet.result import Table, entries_of
 
 from helpers import commands
 from helpers.commands import unwrapped
+from helpers.trr_bytes import frame_bytes
 
 SNAPSHOT = Path(__file__).parents[1] / "laws" / "results.txt"
 
@@ -32,6 +34,7 @@ COMMANDS = (
     f"centers {_PEPTIDE}",
     f"cluster-rmsd {_HEAVY} --whole --cutoff 1.5",
     f"cluster-rmsd {_HEAVY} --whole --method kcenters --n-clusters 4",
+    'conductivity --select "resname NA CL" --nojump --temperature 300',
     f"contact-map {_PEPTIDE} --errors",
     f'contact-map {_PEPTIDE} --other "resname IPH"',
     f"contact-map {_PEPTIDE} --by atom --heavy-only --cutoff 3",
@@ -42,6 +45,7 @@ COMMANDS = (
     'count --select "water and around 4 protein"',
     f"density {_WATER} --spacing 8",
     f"density {_WATER} --spacing 8 --errors",
+    "dielectric-constant --select water --whole --temperature 300",
     f"dihedrals {_PEPTIDE}",
     f"dihedrals {_PEPTIDE} --sin-cos",
     "dihedrals --quadruples 0,4,6,8",
@@ -80,14 +84,35 @@ COMMANDS = (
     f"sasa {_PEPTIDE} --by residue",
     f"sasa {_PEPTIDE} --by atom",
     'survival --select "water and around 4 protein" --by residue',
+    'velocity-autocorrelation --select "protein and name CA"',
+    'velocity-autocorrelation --select "protein and name CA" --spectrum',
 )
 # Columns of a header that are shown.
 _MOST = 12
 
 
+def files_of(command: str, folder: Path) -> tuple[Path, Path]:
+    """Copy the files of the sample into a folder; with velocities, where a command needs these."""
+    topology, xtc = (Path(shutil.copy(one, folder)) for one in tj.samples.peptide_in_water().files)
+    if not command.startswith("velocity"):
+        return topology, xtc
+    frames = tj.open(None, xtc, sidecar=False).read()
+    # Sums of five numbers, four of which the next frame shares.
+    drawn = np.random.default_rng(1).random((len(frames.times) + 4, *frames.positions.shape[1:]))
+    velocities = sum(drawn[k : k + len(frames.times)] for k in range(5)) - 2.5
+    path = folder / "velocities.trr"
+    path.write_bytes(
+        b"".join(
+            frame_bytes(None, n_atoms=len(one), step=k, time=float(time), velocities=one / 10)
+            for k, (time, one) in enumerate(zip(frames.times, velocities, strict=True))
+        )
+    )
+    return topology, path
+
+
 def run(command: str, folder: Path) -> tuple[list[str], Table]:
     """Run a command on a copy of the sample; return what it prints, and its result."""
-    files = [shutil.copy(path, folder) for path in tj.samples.peptide_in_water().files]
+    files = files_of(command, folder)
     name, *options = shlex.split(command)
     saved = folder / "result.npz"
     done = commands.run(name, *files, *options, "-o", saved)

@@ -9,7 +9,16 @@ import click
 import numpy as np
 import pytest
 import trajet as tj
-from helpers.analysis_cases import CASES, call_of, cases_of, numbers, run, unequal, write_tripled
+from helpers.analysis_cases import (
+    CASES,
+    call_of,
+    cases_of,
+    numbers,
+    run,
+    sample_of,
+    unequal,
+    write_tripled,
+)
 from helpers.analysis_laws import POOLS, frame_choices, plain_analyses, without_topology
 from helpers.golden_files import Adk
 from helpers.result_laws import assert_result_laws
@@ -20,23 +29,16 @@ from trajet.cli.group import commands
 
 # Analyses whose numbers depend on all chosen frames.
 OVER_FRAMES = (
-    *(
-        "cluster-rmsd",
-        "contact-map",
-        "correlation-map",
-        "density",
-        "linear-density",
-        "msd",
-        "pca",
-        "rdf",
-        "rmsf",
-    ),
+    *("cluster-rmsd", "conductivity", "contact-map", "correlation-map", "density"),
+    *("dielectric-constant", "linear-density", "msd", "pca", "rdf", "rmsf"),
+    "velocity-autocorrelation",
     *("--reference average", "--lifetimes", "survival"),
 )
 # Options of which the numbers do not depend, or with tests of their own.
 NOT_IN_TABLE = {
     "apply": {"function", "per", "reducer", "cells", "indices", "thread_safe"},
     "cluster_rmsd": {"max_memory", "medoids", "medoid_atoms"},
+    "conductivity": {"max_memory"},
     "contact_map": {"max_memory"},
     "contacts": {"max_memory"},
     "correlation_map": {"max_memory"},
@@ -47,6 +49,7 @@ NOT_IN_TABLE = {
     "pca": {"max_memory"},
     "sasa": {"radii"},
     "survival": {"max_memory"},
+    "velocity_autocorrelation": {"max_memory"},
 }
 # Options whose entry in the report is what was chosen: lags, atoms, pairs of numbers.
 RESOLVED = {"align", "distance", "fit_range", "pairs"}
@@ -62,15 +65,9 @@ CHOSEN = (
 
 
 @functools.cache
-def sample() -> tj.Trajectory:
-    """Return the sample of a peptide in water."""
-    return tj.samples.peptide_in_water().open()
-
-
-@functools.cache
 def result_of(case: str) -> tj.Table:
     """Return the result of a case on the sample."""
-    return run(case, sample())
+    return run(case, sample_of(case))
 
 
 @pytest.fixture(scope="module")
@@ -156,16 +153,16 @@ def test_processes_joint_runs_and_divided_files_change_no_bit(
 def test_rows_follow_frames(case: str) -> None:
     """A choice of frames gives its rows of the whole, or of other numbers those of the frames."""
     whole = result_of(case)
-    n_frames = sample().n_frames
+    n_frames = sample_of(case).n_frames
     if any(word in case for word in OVER_FRAMES):
         rows = np.arange(8, 60, 2)
         mask = np.isin(np.arange(n_frames), rows)
-        by_number = run(case, sample(), frames=rows)
+        by_number = run(case, sample_of(case), frames=rows)
         assert by_number.report["parameters"]["n_frames"] == len(rows)
         assert unequal(by_number, whole) != []
         for frames in (slice(8, 60, 2), (rows - n_frames).tolist(), mask):
-            assert unequal(by_number, run(case, sample(), frames=frames)) == []
-        assert unequal(whole, run(case, sample(), frames=range(n_frames))) == []
+            assert unequal(by_number, run(case, sample_of(case), frames=frames)) == []
+        assert unequal(whole, run(case, sample_of(case), frames=range(n_frames))) == []
         return
     choices = frame_choices(n_frames)
     if not case.startswith("rmsd"):
@@ -174,7 +171,7 @@ def test_rows_follow_frames(case: str) -> None:
         choices.append(np.zeros(0, np.int64))
     for frames in choices:
         rows = np.arange(n_frames)[frames]
-        result = run(case, sample(), frames=frames)
+        result = run(case, sample_of(case), frames=frames)
         assert result.report["frames"] == result.report["parameters"]["n_frames"] == len(rows)
         there, here = numbers(whole), numbers(result)
         for name in rows_in(whole):
@@ -223,22 +220,22 @@ def test_reports_have_the_options(case: str) -> None:
             assert parameters[name] == json.loads(json.dumps(options[name])), name
     others = [call.options["other"]] if "other" in call.options else call.options.get("groups", [])
     texts = [*call.selections, *others]
-    counts = [None if call.updating else sample().select(text).n_atoms for text in texts]
+    counts = [None if call.updating else sample_of(case).select(text).n_atoms for text in texts]
     assert parameters["selections"][: len(texts)] == texts
     assert parameters["n_atoms"][: len(texts)] == counts
-    n_frames = sample().n_frames
+    n_frames = sample_of(case).n_frames
     frames = {"first_frame": 0, "last_frame": n_frames - 1, "n_frames": n_frames}
     assert frames.items() <= parameters.items()
-    topology, path = tj.samples.peptide_in_water().files
-    assert [Path(file["path"]) for file in report["inputs"]] == [path, topology]
+    paths = [*sample_of(case).paths, sample_of(case).topology_path]
+    assert [Path(file["path"]) for file in report["inputs"]] == paths
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if "--reference" in case])
 def test_reports_have_the_file_of_a_reference(case: str, tmp_path: Path) -> None:
     """Beside those of the trajectory, also where other cases have a frame or the average."""
     path, call = tmp_path / "first.gro", call_of(case)
-    sample().select("all")[0].save(path)
-    first, options = call.arguments(call.transformed(sample()))
+    sample_of().select("all")[0].save(path)
+    first, options = call.arguments(call.transformed(sample_of()))
     options |= {"reference": path, "frames": [0, 1, 2]}
     report = getattr(tj, call.analysis)(first, **options).report
     assert report["parameters"]["reference"] == str(path)

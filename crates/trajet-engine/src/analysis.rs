@@ -8,7 +8,7 @@ use std::sync::Arc;
 use postcard::ser_flavors::Size;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use trajet_formats::{AtomList, Atoms, Block, Numbers, memory};
+use trajet_formats::{AtomList, Atoms, Block, Field, Numbers, memory};
 use trajet_kernels::cell::{Cell, Periodic};
 use trajet_kernels::pairs::Misplaced;
 
@@ -297,6 +297,8 @@ pub struct Pass {
     /// The analysis' own atoms, which are read. Leaves depend on their number: atoms that are decoded for other
     /// purposes must not be added.
     pub atoms: Atoms,
+    /// The vectors of these atoms that blocks have in place of positions. A pass of another field is run alone.
+    pub field: Field,
     /// The superposition of frames before the analysis.
     pub superpose: Option<Superpose>,
     /// Atoms by which molecules that are broken over the box are found. Those of the first pass are taken over by the
@@ -313,6 +315,7 @@ impl Pass {
     pub fn new(atoms: Atoms, analysis: impl Analysis) -> Self {
         Pass {
             atoms,
+            field: Field::Positions,
             superpose: None,
             neighbours: None,
             blocks_of: None,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use trajet_files::transform::ChainTransform;
 use trajet_files::{Branches, Chain, Error, Frames, ReadRequest, Relay, Scratch, TaskPart};
 use trajet_formats::memory::{self, Refused};
-use trajet_formats::{Atoms, Block};
+use trajet_formats::{Atoms, Block, Field};
 
 use crate::analysis::{Pass, write};
 use crate::atom_map::merge_atom_lists;
@@ -31,6 +31,8 @@ pub type Subtrees = Vec<(Node, JointState)>;
 pub struct JointPass {
     /// Atoms to read: all distinct ones of the analyses; those of a single analysis are in its order.
     atoms: Atoms,
+    /// The field to read.
+    field: Field,
     /// If there are transforms: one selection for each, and for the analyses without.
     branches: Option<Branches>,
     components: Vec<Component>,
@@ -57,9 +59,9 @@ impl PendingChunk {
 
 impl From<Pass> for JointPass {
     fn from(pass: Pass) -> Self {
-        let atoms = pass.atoms.clone();
+        let (atoms, field) = (pass.atoms.clone(), pass.field);
         let only = Component::new(JointEntry { number: 0, transform: None, pass }, 0, None);
-        JointPass { atoms, branches: None, components: vec![only], waiting: Vec::new() }
+        JointPass { atoms, field, branches: None, components: vec![only], waiting: Vec::new() }
     }
 }
 
@@ -71,7 +73,8 @@ impl JointPass {
     /// [`Error::Memory`], [`Error::AtomOutOfRange`].
     ///
     /// # Panics
-    /// If there are no analyses, or they are of trajectories with different numbers of atoms.
+    /// If there are no analyses, they are of trajectories with different numbers of atoms, or one of several does not read
+    /// positions.
     pub fn of(analyses: Vec<(Option<Arc<ChainTransform>>, Pass)>) -> Result<Self, Error> {
         let entry = |(number, (transform, pass))| JointEntry { number, transform, pass };
         JointPass::of_entries(analyses.into_iter().enumerate().map(entry).collect())
@@ -79,6 +82,8 @@ impl JointPass {
 
     fn of_entries(passes: Vec<JointEntry>) -> Result<Self, Error> {
         let n_total = passes[0].pass.atoms.n_total();
+        let field = Field::Positions;
+        assert!(passes.iter().all(|one| one.pass.field == field), "analyses of other fields");
         // An analysis whose last pass is done would have to keep its arrays while the others go on.
         let goes_on = passes.iter().any(|one| one.pass.analysis.has_next());
         let (now, waiting): (Vec<_>, Vec<_>) =
@@ -111,11 +116,12 @@ impl JointPass {
             read.push((transform, Atoms::listed(&union, n_total)?));
         }
         if let [(None, atoms)] = &read[..] {
-            return Ok(JointPass { atoms: atoms.clone(), branches: None, components, waiting });
+            let atoms = atoms.clone();
+            return Ok(JointPass { atoms, field, branches: None, components, waiting });
         }
         let branches = Branches::new(read, n_total)?;
         let atoms = branches.decoded().clone();
-        Ok(JointPass { atoms, branches: Some(branches), components, waiting })
+        Ok(JointPass { atoms, field, branches: Some(branches), components, waiting })
     }
 
     /// Returns the atoms to read.
@@ -150,7 +156,7 @@ impl JointPass {
         }
         let block = &mut blocks[0];
         block.reset(positions.len(), self.atoms.len()).map_err(Error::from)?;
-        let request = ReadRequest::positions(frames, &self.atoms);
+        let request = ReadRequest { frames, atoms: &self.atoms, field: self.field };
         chain.read_into(&request, positions, scratch, &mut block.positions, &mut block.meta)?;
         Ok(())
     }
@@ -162,9 +168,9 @@ impl JointPass {
         frames: &Frames,
         threads: usize,
     ) -> Result<Option<usize>, Error> {
-        match self.branches {
-            None => chain.relay_task_frames(frames, &self.atoms, threads),
-            Some(_) => Ok(None),
+        match (&self.branches, self.field) {
+            (None, Field::Positions) => chain.relay_task_frames(frames, &self.atoms, threads),
+            _ => Ok(None),
         }
     }
 

@@ -1,14 +1,24 @@
-//! Positions of atoms, or centres of groups of atoms: series over time that are analysed as a whole.
+//! Positions or velocities of atoms, or of centres of groups of atoms: series over time that are analysed as a whole.
 
 use serde::{Deserialize, Serialize};
 use trajet_files::Error;
-use trajet_formats::{AtomList, Atoms, Block, Numbers};
+use trajet_formats::{AtomList, Atoms, Block, Field, Numbers};
 use trajet_kernels::extents::centre_and_extent;
 use trajet_simd::InstructionSet;
 
 use crate::analysis::{self, Pass, PerFrame, check_weights};
 use crate::error::{InvalidArgument, Result};
 use crate::frame_arrays::{ArraySpec, FrameArrays};
+
+/// The vectors that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Positions, Å.
+    Positions,
+    /// Velocities, Å/ps, as stored: transforms do not change them.
+    Velocities,
+}
 
 /// Parameters of the analysis.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,8 +30,10 @@ pub struct Request {
     pub sizes: Option<Numbers<usize>>,
     /// One weight per atom, with which the centres of groups are computed; `None` for equal weights.
     pub weights: Option<Numbers<f64>>,
-    /// The axes of the positions in their order: `"xyz"`, `"z"`, ….
+    /// The axes of the vectors in their order: `"xyz"`, `"z"`, ….
     pub axes: String,
+    /// The vectors to read.
+    pub quantity: Quantity,
 }
 
 /// Returns the numbers of axes from their letters; `None` if they are not one to three axes.
@@ -56,14 +68,18 @@ impl analysis::Request for Request {
     /// The arrays: `cell`, the extents of the cell along x, y and z, is the diagonal of its box vectors, of which the
     /// first is along x and the second in the x-y plane; not a number without a cell, in directions that are not periodic, or
     /// if the box is rotated. `broken`
-    /// is the number of groups that extend over more than half of that along one of the chosen axes. `positions` are in
-    /// Å.
+    /// is the number of groups that extend over more than half of that along one of the chosen axes; 0 of velocities.
+    /// `vectors` are in Å or Å/ps; not a number in frames without velocities.
     fn plan(self, n_atoms: usize) -> Result<Pass, Error> {
-        let Request { atoms, sizes, weights, axes } = self;
+        let Request { atoms, sizes, weights, axes, quantity } = self;
         let axes = axes_of(&axes).expect("the request was checked");
         let atoms = Atoms::listed(&atoms, n_atoms)?;
-        let n_positions = sizes.as_deref().map_or(atoms.len(), <[usize]>::len);
-        Ok(Pass::per_frame(atoms, Particles { sizes, weights, axes, n_positions }))
+        let n_vectors = sizes.as_deref().map_or(atoms.len(), <[usize]>::len);
+        let pass = Pass::per_frame(atoms, Particles { sizes, weights, axes, quantity, n_vectors });
+        Ok(match quantity {
+            Quantity::Positions => pass,
+            Quantity::Velocities => Pass { field: Field::Velocities, ..pass },
+        })
     }
 }
 
@@ -72,23 +88,24 @@ struct Particles {
     sizes: Option<Numbers<usize>>,
     weights: Option<Numbers<f64>>,
     axes: Vec<usize>,
-    n_positions: usize,
+    quantity: Quantity,
+    n_vectors: usize,
 }
 
 impl PerFrame for Particles {
     fn per_frame(&self) -> Vec<ArraySpec> {
-        let positions = [self.n_positions, self.axes.len()];
+        let vectors = [self.n_vectors, self.axes.len()];
         vec![
             ArraySpec::of::<f64>("cell", &[3]),
             ArraySpec::of::<i64>("broken", &[]),
-            ArraySpec::of::<f64>("positions", &positions),
+            ArraySpec::of::<f64>("vectors", &vectors),
         ]
     }
 
     fn compute(&self, block: &Block, out: &mut FrameArrays<'_>) -> Result<()> {
         let set = InstructionSet::chosen();
-        let [cells, broken, positions] = out.all();
-        let mut rows = positions.rows::<f64>();
+        let [cells, broken, vectors] = out.all();
+        let mut rows = vectors.rows::<f64>();
         for (i, (extents, broken)) in cells.rows::<f64>().zip(broken.values::<i64>()).enumerate() {
             let row = rows.next().unwrap_or_default();
             let cell = match block.meta.turned[i] {
@@ -105,7 +122,10 @@ impl PerFrame for Particles {
                     self.copy(block.frame(i), row);
                     0
                 }
-                Some(sizes) => self.centres(set, sizes, block.frame(i), cell, row) as i64,
+                Some(sizes) => {
+                    let broken = self.centres(set, sizes, block.frame(i), cell, row);
+                    if self.quantity == Quantity::Positions { broken as i64 } else { 0 }
+                }
             };
         }
         Ok(())

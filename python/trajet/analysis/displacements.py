@@ -149,19 +149,8 @@ class Displacements:
             self._add_pairs(series, group)
 
     def _add_spectra(self, series: NDArray[np.float64], group: int) -> None:
-        powers = np.empty((len(series), self.shape.n_frequencies))
-
-        def transform(part: slice) -> None:
-            spectra = np.fft.rfft(series[part], self.shape.n_padded)
-            powers[part] = over_axes(spectra.real**2 + spectra.imag**2)
-
-        threads = max(1, min(self.threads, len(series)))
-        borders = np.linspace(0, len(series), threads + 1).astype(int).tolist()
-        # NumPy's transforms release the GIL.
-        with ThreadPoolExecutor(threads) as executor:
-            list(executor.map(transform, (slice(*two) for two in pairwise(borders))))
-        _add_in_order(self._powers[group], powers)
-        _add_in_order(self._squares[group], over_axes(series**2))
+        add_in_order(self._powers[group], power_spectra(series, self.shape.n_padded, self.threads))
+        add_in_order(self._squares[group], over_axes(series**2))
 
     def _add_pairs(self, series: NDArray[np.float64], group: int) -> None:
         n_frames = self.shape.n_frames
@@ -194,6 +183,32 @@ class Displacements:
         return np.asarray(np.maximum(sums, 0))
 
 
+def power_spectra(series: NDArray[np.float64], n_padded: int, threads: int) -> NDArray[np.float64]:
+    """Return the power spectrum of each particle, summed over axes, `(n_particles, n_frequencies)`.
+
+    Parameters
+    ----------
+    series
+        `(n_particles, n_axes, n_frames)`.
+    n_padded
+        Length of the transforms.
+    threads
+        Threads of this process that compute them.
+    """
+    powers = np.empty((len(series), n_padded // 2 + 1))
+
+    def transform(part: slice) -> None:
+        spectra = np.fft.rfft(series[part], n_padded)
+        powers[part] = over_axes(spectra.real**2 + spectra.imag**2)
+
+    threads = max(1, min(threads, len(series)))
+    borders = np.linspace(0, len(series), threads + 1).astype(int).tolist()
+    # NumPy's transforms release the GIL.
+    with ThreadPoolExecutor(threads) as executor:
+        list(executor.map(transform, (slice(*two) for two in pairwise(borders))))
+    return powers
+
+
 def over_axes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums over x, y and z of `(n_particles, n_axes, n)`."""
     total = values[:, 0]
@@ -202,7 +217,7 @@ def over_axes(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def _add_in_order(total: NDArray[np.float64], rows: NDArray[np.float64]) -> None:
+def add_in_order(total: NDArray[np.float64], rows: NDArray[np.float64]) -> None:
     """Add rows one after the other."""
     for row in rows:
         total += row

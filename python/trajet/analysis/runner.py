@@ -397,6 +397,8 @@ class RunRequest:
         merges, which are the same on every pool.
     further_result
         Size of a result that is computed of the outcome, such as a matrix.
+    is_alone
+        Whether the run is not shared with other analyses, as it reads no positions.
     """
 
     plan: Plan | Callable[[NDArray[np.int64]], Plan]
@@ -413,6 +415,7 @@ class RunRequest:
     chains_apart: bool = False
     in_blocks: bool = False
     further_result: ResultSize | None = None
+    is_alone: bool = False
 
     @cached_property
     def trajectory(self) -> Trajectory:

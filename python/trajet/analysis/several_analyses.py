@@ -299,7 +299,8 @@ def _run_together(
             # An analysis may read frames of its own in a later run: such runs are not shared.
             of_frames: dict[bytes, list[int]] = {}
             for k, (_, request) in running.items():
-                of_frames.setdefault(request.frame_numbers().tobytes(), []).append(k)
+                key = request.frame_numbers().tobytes()
+                of_frames.setdefault(key + b"%d" % k * request.is_alone, []).append(k)
             waiting.update(running)
             running.clear()
             for numbers in of_frames.values():

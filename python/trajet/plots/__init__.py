@@ -2,7 +2,7 @@
 
 from trajet.plots.conformations import clusters, components, porcupine
 from trajet.plots.densities import bulk_density, projections
-from trajet.plots.distributions import displacement, over_bins
+from trajet.plots.distributions import CURVES, curves, displacement, over_bins
 from trajet.plots.drawing import for_user, unbroken
 from trajet.plots.images import png
 from trajet.plots.interactions import (
@@ -40,6 +40,7 @@ from trajet.plots.series import angles, coordinates, ramachandran, series
 
 __all__ = [
     "COLOURS",
+    "CURVES",
     "MAX_BARS",
     "MAX_ROWS",
     "MIN_OCCUPANCY",
@@ -64,6 +65,7 @@ __all__ = [
     "convergence",
     "coordinates",
     "correlations",
+    "curves",
     "displacement",
     "dwell_times",
     "first_of",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", bound=np.generic)
 
+# The column along the x axis of curves, by the kind of the axis.
+CURVES = {"lag": "time", "time": "time", "wavenumber": "wavenumber"}
 # Colour of a fitted line, which is that of no result.
 _FIT = "0.1"
 
@@ -74,6 +76,34 @@ def over_bins(
     label_axes(axes, x_label, y_label)
     limit(axes, "x", (edges[0], edges[-1]), before)
     show_range(axes, values if level is None else np.append(values, level))
+    return finish(axes, ax, look, half_widths=halves)
+
+
+def curves(result: Numbers, column: str, ax: "Axes | None" = None, look: Look = PLAIN) -> "Figure":
+    """Draw each curve of a result over the numbers of its first axis, with intervals.
+
+    Parameters
+    ----------
+    column
+        The column of the axis: times, ps, or wavenumbers, 1/cm.
+    """
+    x = result.axes[0].columns[column].astype(np.float64)
+    values = result.values.reshape(len(x), -1)
+    halves = look.intervals(result.values, result.half_widths, result.resolved).reshape(len(x), -1)
+    axes = axes_of(ax, (6.4, 4.0))
+    x_label = f"{column} (1/cm)"
+    if column == "time":
+        x, unit = lag_axis(axes, x, float(x.max(initial=0.0)))
+        x_label = f"{result.axes[0].kind} ({unit})"
+    else:
+        take_unit(axes, column, x_label)
+    names, colours = look.names(result.columns), colours_in(axes, look, values.shape[1])
+    for y, half, name, colour in zip(values.T, halves.T, names, colours, strict=True):
+        axes.plot(x, y, color=colour, linewidth=line_width(1.5), label=shortened(name))
+        draw_band(axes, x, y, half, colour)
+    label_axes(axes, x_label, result.quantity)
+    axes.margins(x=0)
+    show_range(axes, values)
     return finish(axes, ax, look, half_widths=halves)
 
 

@@ -62,6 +62,8 @@ from trajet.result.report import json_object as json_object
 from trajet.result.report import make_report as make_report
 from trajet.result.report import plain as plain
 from trajet.result.report import transform_warnings as transform_warnings
+from trajet.result.scalar_tables import scalar_table as scalar_table
+from trajet.result.scalars import Scalar as Scalar
 from trajet.result.secondary import ClassContent as ClassContent
 from trajet.result.secondary import SecondaryStructure as SecondaryStructure
 from trajet.result.surface import SurfaceAreas as SurfaceAreas

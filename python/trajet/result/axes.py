@@ -148,6 +148,16 @@ KINDS: Mapping[str, Kind] = {
     # Groups of particles, and blocks of time origins.
     "parts": Kind("part", is_named=True, identity=_LABEL, required=_LABEL),
     "lag": Kind("lag (ps)", {"time": "lag_ps"}, required=("time",)),
+    # Numbers that describe a whole result, each with its unit.
+    "scalars": Kind(
+        "quantity",
+        {"label": "quantity", "unit": "unit"},
+        identity=_LABEL,
+        required=("label", "unit"),
+    ),
+    "wavenumber": Kind(
+        "wavenumber (1/cm)", {"wavenumber": "wavenumber_per_cm"}, required=("wavenumber",)
+    ),
     # Lags of correlation functions.
     "time": Kind("time (ps)", {"time": "time_ps"}, required=("time",)),
 }

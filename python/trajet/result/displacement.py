@@ -382,13 +382,18 @@ def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float6
     return slopes
 
 
-def fit_messages(found: Diffusion, lags: NDArray[np.float64]) -> list[Message]:
-    """Return messages if the fitted part of the MSD is short, or not that of free diffusion."""
+def fit_messages(
+    found: Diffusion, lags: NDArray[np.float64], fitted: str = "the diffusion coefficient"
+) -> list[Message]:
+    """Return messages if the fitted part of the MSD is short, or not that of free diffusion.
+
+    `fitted` is what follows from the slope.
+    """
     if np.isnan(found.coefficient):
         return [
             Message(
                 Code.FIT,
-                "the diffusion coefficient is not fitted: there are too few lags",
+                f"{fitted} is not fitted: there are too few lags",
                 "choose more frames",
             )
         ]
@@ -398,8 +403,7 @@ def fit_messages(found: Diffusion, lags: NDArray[np.float64]) -> list[Message]:
         few = [
             Message(
                 Code.FIT,
-                f"the diffusion coefficient is fitted to {n_fitted} lags, and its error says"
-                " little",
+                f"{fitted} is fitted to {n_fitted} lags, and its error says little",
                 "choose more frames, or a longer fit_range=",
             )
         ]
@@ -407,7 +411,7 @@ def fit_messages(found: Diffusion, lags: NDArray[np.float64]) -> list[Message]:
         few.append(
             Message(
                 Code.NOT_RESOLVED,
-                f"the error of the diffusion coefficient is not resolved: {found.reason}",
+                f"the error of {fitted} is not resolved: {found.reason}",
                 "choose a shorter fit_range=, or a longer trajectory",
             )
         )
@@ -419,7 +423,7 @@ def fit_messages(found: Diffusion, lags: NDArray[np.float64]) -> list[Message]:
             Code.FIT,
             f"the MSD grows with the power {found.exponent:.2f} of the lag from"
             f" {in_digits(found.first)} to {in_digits(found.last)} ps, and not in proportion to"
-            " it: the diffusion coefficient means little",
+            f" it: {fitted} means little",
             "choose another range with fit_range=, or a longer trajectory",
         ),
     ]

@@ -45,6 +45,7 @@ from trajet.result.columns import (
 from trajet.result.frame_masks import FrameMask
 from trajet.result.joining import HasFrameTimes, rows_at
 from trajet.result.report import Report, analysis_of
+from trajet.result.scalars import Scalar, scalars_of, summary_of, texts_of
 from trajet.result.summary import Column, Summary, with_half_widths
 from trajet.result.times import shortest_times
 
@@ -390,7 +391,7 @@ class Table(Messages, Hinted):
         Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
         A number that is not known is NaN. They are in JSON files and in the report, too.
         """
-        return {}
+        return scalars_of(self._scalars())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
@@ -436,9 +437,17 @@ class Table(Messages, Hinted):
         part.save(path)
         return [path]
 
+    def _scalars(self) -> list[Scalar]:
+        """Return the numbers of the part "scalars"; none without it."""
+        if (part := self.parts.get("scalars")) is None:
+            return []
+        names, units = part.axes[0].labels(), part.axes[0]["unit"].tolist()
+        numbers = [one.tolist() for one in (part.values, *part._errors().values())]
+        return [Scalar(*row) for row in zip(names, units, *numbers, strict=True)]
+
     def _statistics(self) -> list[str]:
         """Return mean and extremes of the main values as texts, if they are a few numbers."""
-        values = np.asarray(self)
+        values, known = np.asarray(self), texts_of(self._scalars())
         if not 0 < values.size <= _MAX_SHOWN or values.dtype.kind not in "iuf":
             return []
         if not self.units and self.n_columns() > 1 and self.axes[-1].kind == "quantities":
@@ -451,8 +460,9 @@ class Table(Messages, Hinted):
             least = _NEGLIGIBLE * np.abs(finite).max()
             ends = (("min", finite.min()), ("max", finite.max()))
             extremes = [f"{name} {0.0 if abs(x) < least else x:.4g}" for name, x in ends]
-            texts = [f"mean {finite.mean():.4g}"] * self._HAS_MEAN + extremes + texts
-        return texts
+            has_mean = self._HAS_MEAN and not known
+            texts = [f"mean {finite.mean():.4g}"] * has_mean + extremes + texts
+        return known + texts
 
     def csv_header(self) -> list[str]:
         """Return the names of a CSV file's columns."""
@@ -571,6 +581,8 @@ class Table(Messages, Hinted):
 
     def _summary(self, limit: int | None = None) -> Summary:
         """Return the summary without messages; see `summary`."""
+        if found := self._scalars():
+            return summary_of(self.quantity, found)
         if not is_of_frames(self):
             return self._extremes()
         named = self.named_axes()
@@ -662,6 +674,8 @@ class Table(Messages, Hinted):
 
         if self.has_frames:
             return plots.series(self, self._means(look), ax, look)
+        if self.axes[0].kind in plots.CURVES:
+            return plots.curves(self, plots.CURVES[self.axes[0].kind], ax, look)
         if self.axes[0].quantity:
             basins = self.also.get("basin")
             known = None if basins is None else basins.astype(np.int64)
