@@ -20,6 +20,7 @@ macro_rules! targets {
 
 targets!(
     chunks,
+    compressed,
     dcd,
     frames,
     h5md,

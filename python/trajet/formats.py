@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from trajet._trajet import FORMATS, FormatInfo
+from trajet._trajet import FORMATS, FormatInfo, first_bytes
 
 
 class DcdOptions(TypedDict, total=False):
@@ -74,10 +74,7 @@ STRUCTURE_SUFFIXES = tuple(
 
 def is_dump(path: Path) -> bool:
     """Return whether a file begins as dumps of LAMMPS do, which may have any ending."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(_DUMP)) == _DUMP
+    return path.is_file() and first_bytes(path, len(_DUMP)) == _DUMP
 
 
 def formats_of(layouts: str) -> list[FormatInfo]:

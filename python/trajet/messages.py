@@ -44,6 +44,7 @@ class Code(Enum):
     SOME_FRAMES = "some-frames", False
     SORTED_ATOMS = "sorted-atoms", False
     ROUNDED_POSITIONS = "rounded-positions", True
+    SEQUENTIAL_ACCESS = "sequential-access", False
     INDEX_NOT_USED = "index-not-used", False
     REDIRECTED = "redirected", False
     WEAK_VERSION = "weak-version", False
@@ -298,6 +299,7 @@ OF_OPENING = frozenset(
         Code.SOME_FRAMES,
         Code.SORTED_ATOMS,
         Code.ATOM_ORDER,
+        Code.SEQUENTIAL_ACCESS,
         Code.INDEX_NOT_USED,
         Code.REDIRECTED,
         Code.WEAK_VERSION,

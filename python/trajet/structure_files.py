@@ -26,8 +26,10 @@ def read_structure(
 ) -> _trajet.StructureFile | str:
     """Return the content of a file, or the reason as text why the engine does not read its format.
 
-    Files that end in `.gz` or `.bz2` are uncompressed in the folder for temporary files, unless
-    they become larger than 1 GiB and 100 times their size, or than half of the available memory.
+    Of dumps of LAMMPS and XYZ files, which may be compressed by gzip or zstd, the first frame is
+    read. Other files that end in `.gz` or `.bz2` are uncompressed in the folder for temporary
+    files, unless they become larger than 1 GiB and 100 times their size, or than half of the
+    available memory.
 
     Parameters
     ----------
@@ -48,9 +50,10 @@ def read_structure(
         If it cannot be read.
     """
     path = Path(path)
+    found = _trajet.read_structure(path, positions=positions, format_options=format_options)
     opener = COMPRESSED.get(path.suffix.lower())
-    if opener is None or not path.is_file():
-        return _trajet.read_structure(path, positions=positions, format_options=format_options)
+    if opener is None or not isinstance(found, str):
+        return found
     with folder_in(None) as folder:
         plain = folder / path.stem
         _uncompress(path, opener, plain)

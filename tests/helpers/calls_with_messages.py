@@ -1,5 +1,6 @@
 """A call for each code of messages that has a message with it, made by small files and runs."""
 
+import gzip
 import json
 import struct
 from collections.abc import Callable, Sequence
@@ -172,6 +173,12 @@ class Made:
         """Write a text file."""
         path = self.folder / name
         path.write_text(text)
+        return path
+
+    def packed(self, name: str, text: str) -> Path:
+        """Write a text file that is compressed."""
+        path = self.folder / name
+        path.write_bytes(gzip.compress(text.encode()))
         return path
 
     def patched(self, name: str, *changes: tuple[bytes, bytes], frames: slice = slice(5)) -> Path:
@@ -472,6 +479,7 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.ROUNDED_POSITIONS: lambda m: tj.open(
         None, m.copied("coarse.xtc", m.opened("fine.xtc"), precision=10).path
     ),
+    Code.SEQUENTIAL_ACCESS: lambda m: tj.open(None, m.packed("frames.lammpstrj.gz", 2 * _DUMP)),
     Code.INDEX_NOT_USED: lambda m: m.served(
         lambda one: (one.folder / f"run.xtc{INDEX_SUFFIX}").write_bytes(b"no index")
     ),

@@ -167,6 +167,18 @@ pub enum Error {
         /// The fault.
         fault: DecodeError,
     },
+    /// A compressed file cannot be uncompressed.
+    #[error("{}: {compression} file, at byte {at}: {why}", path.display())]
+    Compressed {
+        /// The file.
+        path: PathBuf,
+        /// The compression.
+        compression: &'static str,
+        /// Byte of the file.
+        at: u64,
+        /// The cause, with advice.
+        why: String,
+    },
     /// A frame names other atoms than frame 0, or the same in another order.
     #[error(
         "{}: frame {frame} at byte {offset}: its atoms are not those of frame 0 in the same order: {what}: write the \
@@ -507,6 +519,7 @@ impl Error {
                 | Error::ChainAtoms { .. }
                 | Error::Changed { .. }
                 | Error::CoarseTimes { .. }
+                | Error::Compressed { .. }
                 | Error::Corrupt { .. }
                 | Error::DcdCell { .. }
                 | Error::Empty { .. }

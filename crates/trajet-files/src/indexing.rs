@@ -59,7 +59,8 @@ pub(crate) fn frames_of<I: Indexing>(
         let anew = OpenOptions { rebuild_index: true, ..options.clone() };
         found = find(&search, source, &anew, meter)?;
     }
-    if source.size() > found.index.end() && !options.allow_truncated_tail {
+    let is_cut = source.size() > found.index.end() || source.is_cut();
+    if is_cut && !options.allow_truncated_tail {
         return Err(search.cut(&found.index, meter)?);
     }
     Ok(found)

@@ -6,6 +6,7 @@
 
 mod branches;
 pub mod chain;
+mod compressed;
 pub mod dcd;
 mod described;
 mod error;

@@ -64,7 +64,8 @@ impl<F: LineFormat> Finder for Lines<'_, F> {
     }
 
     fn build(&self, base: Option<FrameIndex>, meter: &mut Meter) -> Result<FrameIndex, Error> {
-        let Some(base) = base.filter(|base| base.n_frames() > 1) else {
+        let base = base.filter(|base| base.n_frames() > 1 && !self.source.is_compressed());
+        let Some(base) = base else {
             return self.scan(F::Scan::new(), FrameIndex::default(), 0, meter);
         };
         // Lines that follow may belong to the last frame.
@@ -108,20 +109,25 @@ impl<F: LineFormat> Lines<'_, F> {
     ) -> Result<FrameIndex, Error> {
         /// Long enough for one request to take longer than its overhead.
         const MIN_REQUEST: usize = 4096;
-        let size = self.source.size();
         let mut buffer = Vec::new();
         let request = self.options.request_size.max(MIN_REQUEST) as u64;
-        let request = request.min(size - start) as usize;
+        let request = request.min(self.source.size() - start) as usize;
         memory::resize(&mut buffer, request, 0, "the bytes of a request")?;
         // The beginning of a line that continues in the next request.
         let mut carried: Vec<u8> = Vec::new();
         let (mut at, mut line_start) = (start, start);
-        while at < size {
+        loop {
             if self.options.watch.stop.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
-            let n = (size - at).min(buffer.len() as u64) as usize;
-            self.source.read_at(at, &mut buffer[..n], meter)?;
+            let stored = meter.bytes_read;
+            let read = self.source.read_up_to(at, &mut buffer, meter);
+            let n = read.map_err(|error| self.in_frame(&index, error))?;
+            let stored = meter.bytes_read - stored;
+            self.options.watch.bytes.fetch_add(stored, Ordering::Relaxed);
+            if n == 0 {
+                break;
+            }
             let mut rest = &buffer[..n];
             while let Some(place) = find_newline(rest) {
                 let end = at + (n - rest.len() + place + 1) as u64;
@@ -138,8 +144,8 @@ impl<F: LineFormat> Lines<'_, F> {
             }
             carry(&mut carried, rest);
             at += n as u64;
-            self.options.watch.bytes.fetch_add(n as u64, Ordering::Relaxed);
         }
+        let size = at;
         if line_start < size {
             let text = trimmed(&carried);
             let line = ScannedLine { start: line_start, end: size, text, is_ended: false };
@@ -157,6 +163,13 @@ impl<F: LineFormat> Lines<'_, F> {
             }
             _ => Ok(index),
         }
+    }
+
+    /// Returns the error for compressed bytes that cannot be uncompressed, with the frame that they belong to.
+    fn in_frame(&self, index: &FrameIndex, error: Error) -> Error {
+        let Error::Compressed { compression, at, why, .. } = error else { return error };
+        let words = format!("{compression} file, at byte {at} of it: {why}");
+        self.corrupt(index.n_frames() as u64, index.end(), DecodeError::Malformed(words))
     }
 
     fn take(

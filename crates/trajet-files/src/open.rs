@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use trajet_formats::compression::Compression;
 use trajet_formats::gro::Gro;
 use trajet_formats::lammps::Lammps;
 use trajet_formats::lines::LineFormat;
@@ -177,10 +178,23 @@ pub fn open_written(
 ) -> Result<Arc<dyn Reader>, Error> {
     let (source, opening) = opener::begin_with_first(path, written, options)?;
     let first = &opening.first[..opening.first.len().min(16)];
-    match Format::of_file(path, first).and_then(|format| ROWS[format as usize].open) {
+    let is_compressed = source.is_compressed();
+    let name = if is_compressed { Compression::path_inside(path) } else { path };
+    let format = Format::of_file(name, first);
+    if let Some(format) = format.filter(|format| is_compressed && !format.info().is_text) {
+        return Err(Error::Unsupported {
+            path: path.to_owned(),
+            what: format!("it is a compressed {} file", format.name()),
+            remedy: "uncompress it first: of compressed files, those of text formats are read",
+        });
+    }
+    match format.and_then(|format| ROWS[format as usize].open) {
         Some(open) => open(source, options, threads, opening),
         None => {
-            let looks_like = describe(first);
+            let looks_like = match is_compressed {
+                true => format!("it is compressed, and inside {}", describe(first)),
+                false => describe(first),
+            };
             Err(Error::UnknownFormat { path: path.to_owned(), looks_like })
         }
     }
@@ -214,7 +228,7 @@ pub(crate) fn open_known(file: KnownFile<'_>, options: &OpenOptions) -> Opened {
 
 /// Returns a guess, from its first bytes, of what an unrecognised file is.
 fn describe(first: &[u8]) -> String {
-    let known: [(&[u8], usize, &str); 7] = [
+    let known: [(&[u8], usize, &str); 5] = [
         (b"CDF", 0, "it begins like a NetCDF file of a version that is not known"),
         (
             b"\x89HDF",
@@ -222,11 +236,9 @@ fn describe(first: &[u8]) -> String {
             "it is an HDF5 file: open it from Python, with trajet.open; NetCDF-4, \
              which is HDF5, is converted with nccopy -k nc6 or cpptraj",
         ),
-        (b"\x1f\x8b", 0, "it is compressed with gzip: unpack it first, with gunzip"),
         (b"BZh", 0, "it is compressed with bzip2: unpack it first, with bunzip2"),
         (b"DUMP", 8, "it is a binary dump of LAMMPS: binary2txt of LAMMPS makes it text"),
         (b"---\ncreator: LAM", 0, "it is a dump of LAMMPS in YAML: write it as dump custom"),
-        (b"\x28\xb5\x2f\xfd", 0, "it is compressed with zstd: unpack it first, with unzstd"),
     ];
     for (bytes, at, what) in known {
         if first.get(at..at + bytes.len()) == Some(bytes) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::de::DeserializeOwned;
+use trajet_formats::compression::Compression;
 
 use crate::indexed::Indexed;
 use crate::reader::Reader;
@@ -95,7 +96,7 @@ pub fn begin(
     Ok((source, opening))
 }
 
-/// Opens a file as [`begin`] does, and reads its first bytes, which identify its format.
+/// Opens a file as [`begin`] does, and reads the first bytes of its content, which identify its format.
 ///
 /// # Errors
 /// As [`begin`] and [`Source::read_at`].
@@ -107,11 +108,24 @@ pub(crate) fn begin_with_first(
     /// Enough to include the precision of an XTC file.
     const FIRST_BYTES: usize = 64;
     let begin_time = Instant::now();
-    let (source, mut opening) = begin(path, written, options)?;
+    let (mut source, mut opening) = begin(path, written, options)?;
     let mut first = [0; FIRST_BYTES];
-    let n = source.size().min(FIRST_BYTES as u64) as usize;
-    source.read_at(0, &mut first[..n], &mut opening.meter)?;
+    let n = source.read_up_to(0, &mut first, &mut opening.meter)?;
     opening.first = first[..n].to_vec();
+    if let Some(compression) = Compression::of_first_bytes(&opening.first) {
+        source.uncompress(compression);
+        let n = source.read_up_to(0, &mut first, &mut opening.meter)?;
+        opening.first = first[..n].to_vec();
+        let path = path.to_owned();
+        match n {
+            0 if source.is_cut() => {
+                let (frame, offset, needed, left) = (0, 0, 1, 0);
+                return Err(Error::Truncated { path, frame, offset, needed, left });
+            }
+            0 => return Err(Error::Empty { path }),
+            _ => {}
+        }
+    }
     opening.open_ns = begin_time.elapsed().as_nanos() as u64;
     Ok((source, opening))
 }

@@ -177,7 +177,7 @@ pub trait Reader: Send + Sync {
 
     /// Returns the size of the trajectory in bytes.
     fn size(&self) -> u64 {
-        self.wrapped().map_or_else(|| self.file().source.size(), |inner| inner.size())
+        self.wrapped().map_or_else(|| self.file().source.stored_size(), |inner| inner.size())
     }
 
     /// Returns the number of bytes after the last whole frame, which are ignored

@@ -15,7 +15,9 @@
 //!
 //! Sidecar layout, little endian: magic (8 bytes), format (4), version (u32); number of atoms, size of the
 //! trajectory, end of the last whole frame, digest of the head, digest of the tail, number of frames (u64 each);
-//! offsets (u64), times (f64) and steps (i64) of all frames; the XXH3 digest of all preceding bytes.
+//! offsets (u64), times (f64) and steps (i64) of all frames; of a compressed file, the layout of its content: its size,
+//! whether it is cut, and byte of the file and of the content for each stream (u64 each); the XXH3 digest of all
+//! preceding bytes. Offsets are those in the content, the stamp is that of the file as it is stored.
 //!
 //! Before a loaded index is used, nine frames spread over it are compared with the file, the first one among them, and
 //! no complete frame may follow the last. A file that grew keeps its index and gets the new frames; if its header
@@ -25,8 +27,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use trajet_formats::compression::max_content;
 use trajet_formats::{Code, Message, xxh3_64};
 
+use crate::compressed::Layout;
 use crate::options::OpenOptions;
 use crate::range_bytes::RemoteFault;
 use crate::remote::Remote;
@@ -42,6 +46,8 @@ const MAGIC: &[u8; 8] = b"trajetix";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 const FRAME_BYTES: usize = 24;
+/// Bytes of a stream in the layout of a compressed file.
+const LAYOUT_BYTES: usize = 16;
 /// Size in bytes of the largest published sidecar that is read, whatever size the server claims for the object: that of
 /// 11 million frames. It is in memory three times while it is decoded.
 const MAX_PUBLISHED: u64 = 1 << 28;
@@ -102,34 +108,41 @@ pub(crate) fn find<F: Finder>(
     options: &OpenOptions,
     meter: &mut Meter,
 ) -> Result<Found, Error> {
-    let stamp = Stamp::of(source, source.size(), meter)?;
+    let stamp = Stamp::of(source, source.stored_size(), meter)?;
     let places = Sidecar::of_source(source, F::SIDECAR, options.cache.as_deref());
-    // The version of an object, which is a part of the path, proves that it is the same.
-    let is_proved = source.remote().is_some();
+    // The version of an object, which is a part of the path, proves that it is the same. A compressed file would have
+    // to be uncompressed up to the frames that are compared, and ends with a checksum.
+    let is_proved = source.remote().is_some() || source.is_compressed();
     let loaded = match options.sidecar {
-        true => places.load(most_sidecar_bytes(source.size(), F::SHORTEST_FRAME)),
+        true => places.load_layouts(most_sidecar_bytes(source, F::SHORTEST_FRAME)),
         false => Vec::new(),
     };
     if options.rebuild_index {
         let index = finder.build(None, meter)?;
         // An identical sidecar need not be written again.
         let sidecar = match loaded.first() {
-            Some((path, kept, old)) if *kept == stamp && *old == index => Some(path.clone()),
-            _ if options.sidecar => places.save(&stamp, &index),
+            Some((path, (kept, old, _))) if *kept == stamp && *old == index => Some(path.clone()),
+            _ if options.sidecar => places.save_of(source, &stamp, &index),
             _ => None,
         };
         let state = IndexState::Built;
         return Ok(Found { index: index.into(), stamp, state, sidecar, messages: Vec::new() });
     }
     let mut base = None;
-    for (path, kept, index) in loaded {
+    for (path, (kept, index, layout)) in loaded {
+        if layout.is_some() != source.is_compressed() {
+            continue;
+        }
         if kept == stamp && (is_proved || finder.agrees(&index, meter)?) {
+            if let Some(layout) = layout {
+                source.set_layout(layout);
+            }
             let state = IndexState::Loaded;
             let sidecar = Some(path);
             return Ok(Found { index: index.into(), stamp, state, sidecar, messages: Vec::new() });
         }
         let rewind = |at, bytes: &mut [u8]| finder.rewind(&index, at, bytes);
-        let grew = kept.size < stamp.size;
+        let grew = kept.size < stamp.size && !source.is_compressed();
         if grew
             && Stamp::with(source, kept.size, rewind, meter)? == kept
             && finder.agrees(&index, meter)?
@@ -154,7 +167,7 @@ pub(crate) fn find<F: Finder>(
     let index = finder.build(base, meter)?;
     if options.sidecar {
         messages.extend(places.message());
-        sidecar = places.save(&stamp, &index);
+        sidecar = places.save_of(source, &stamp, &index);
     }
     Ok(Found { index: index.into(), stamp, state, sidecar, messages })
 }
@@ -177,8 +190,9 @@ fn published<F: Finder>(
     stamp: &Stamp,
     meter: &mut Meter,
 ) -> Result<Published, Error> {
-    let Some(remote) = source.remote() else { return Ok(Published::Missing) };
-    let most = most_sidecar_bytes(source.size(), F::SHORTEST_FRAME).min(MAX_PUBLISHED);
+    let remote = source.remote().filter(|_| !source.is_compressed());
+    let Some(remote) = remote else { return Ok(Published::Missing) };
+    let most = most_sidecar_bytes(source, F::SHORTEST_FRAME).min(MAX_PUBLISHED);
     let unusable = |why: &str| {
         Ok(Published::Unusable(Code::IndexNotUsed.message(format!(
             "the index published beside {} is not used: {why}; frames were found from their own headers",
@@ -188,7 +202,7 @@ fn published<F: Finder>(
     match remote.published_index(most, meter) {
         Ok(None) => Ok(Published::Missing),
         Ok(Some(bytes)) => match decode(&bytes, F::SIDECAR) {
-            Some((of, index)) if of == *stamp && finder.agrees(&index, meter)? => {
+            Some((of, index, None)) if of == *stamp && finder.agrees(&index, meter)? => {
                 Ok(Published::Fits(Box::new(index)))
             }
             Some(_) => unusable("it is that of other contents"),
@@ -199,9 +213,14 @@ fn published<F: Finder>(
     }
 }
 
-/// Returns the largest size of the sidecar of a file of `size` bytes whose frames have at least `shortest` bytes.
-fn most_sidecar_bytes(size: u64, shortest: u64) -> u64 {
-    (size / shortest) * FRAME_BYTES as u64 + HEADER_BYTES as u64 + 8
+/// Returns the largest size of the sidecar of a file whose frames have at least `shortest` bytes.
+fn most_sidecar_bytes(source: &Source, shortest: u64) -> u64 {
+    let size = source.stored_size();
+    let (content, layout) = match source.is_compressed() {
+        true => (max_content(size), 16 * (2 + size)),
+        false => (size, 0),
+    };
+    (content / shortest) * FRAME_BYTES as u64 + layout + HEADER_BYTES as u64 + 8
 }
 
 /// The sidecar of a trajectory, with its possible paths.
@@ -237,16 +256,27 @@ impl Sidecar {
     /// Reads the valid sidecars of this format, with their stamps. A file is ignored if it is not trusted (module
     /// `place`), or longer than `most` bytes.
     pub fn load(&self, most: u64) -> Vec<(PathBuf, Stamp, FrameIndex)> {
+        let plain = |(path, (stamp, index, _))| (path, stamp, index);
+        self.load_layouts(most).into_iter().map(plain).collect()
+    }
+
+    /// Reads the valid sidecars, as [`Sidecar::load`] does, with the layouts of compressed files.
+    fn load_layouts(&self, most: u64) -> Vec<(PathBuf, Kept)> {
         let read = |path: &PathBuf| {
-            let (stamp, index) = decode(&self.paths.read(path, most)?, self.format)?;
-            Some((path.clone(), stamp, index))
+            Some((path.clone(), decode(&self.paths.read(path, most)?, self.format)?))
         };
         self.paths.candidates().iter().filter_map(read).collect()
     }
 
     /// Writes the index to the first possible path and returns that; `None` if there is none.
     pub fn save(&self, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
-        self.paths.write(&encode(stamp, index, self.format))
+        self.paths.write(&encode(stamp, index, None, self.format))
+    }
+
+    /// Writes the index of a source, as [`Sidecar::save`] does, with the layout of a compressed file.
+    fn save_of(&self, source: &Source, stamp: &Stamp, index: &FrameIndex) -> Option<PathBuf> {
+        let layout = source.layout().map(|(_, layout)| layout);
+        self.paths.write(&encode(stamp, index, layout.as_ref(), self.format))
     }
 
     /// Returns a message on the first existing sidecar that is not trusted.
@@ -259,7 +289,10 @@ impl Sidecar {
     }
 }
 
-fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
+/// The content of a sidecar.
+type Kept = (Stamp, FrameIndex, Option<Layout>);
+
+fn encode(stamp: &Stamp, index: &FrameIndex, layout: Option<&Layout>, format: [u8; 4]) -> Vec<u8> {
     let n = index.n_frames();
     let mut bytes = Vec::with_capacity(HEADER_BYTES + n * FRAME_BYTES + 8);
     bytes.extend_from_slice(MAGIC);
@@ -271,12 +304,16 @@ fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
     bytes.extend(index.offsets().iter().flat_map(|v| v.to_le_bytes()));
     bytes.extend(index.times().iter().flat_map(|v| v.to_le_bytes()));
     bytes.extend(index.steps().iter().flat_map(|v| v.to_le_bytes()));
+    if let Some(Layout { streams, size, is_cut }) = layout {
+        let pairs = std::iter::once((*size, u64::from(*is_cut))).chain(streams.iter().copied());
+        bytes.extend(pairs.flat_map(|(a, b)| [a.to_le_bytes(), b.to_le_bytes()]).flatten());
+    }
     bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
     bytes
 }
 
 /// Decodes a sidecar; returns `None` if it is invalid. An unreadable sidecar is rebuilt, never reported as an error.
-fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
+fn decode(bytes: &[u8], format: [u8; 4]) -> Option<Kept> {
     let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let body = bytes.len().checked_sub(8).filter(|&n| n >= HEADER_BYTES)?;
     let fits = bytes.starts_with(MAGIC)
@@ -284,7 +321,9 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         && bytes[12..16] == VERSION.to_le_bytes()
         && word(body)? == xxh3_64(&bytes[..body]);
     let n = usize::try_from(word(56)?).ok()?;
-    if !fits || Some(body - HEADER_BYTES) != n.checked_mul(FRAME_BYTES) {
+    let of_frames = n.checked_mul(FRAME_BYTES)?;
+    let of_layout = (body - HEADER_BYTES).checked_sub(of_frames)?;
+    if !fits || of_layout % LAYOUT_BYTES != 0 {
         return None;
     }
     let words = |from: usize| {
@@ -298,10 +337,21 @@ fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
         words(at(2)).map(|w| w as i64).collect(),
     );
     let stamp = Stamp { size: word(24)?, head: word(40)?, tail: word(48)? };
+    let words = bytes[HEADER_BYTES + of_frames..body].as_chunks::<8>().0.as_chunks::<2>().0;
+    let mut pairs = words.iter().map(|pair| pair.map(u64::from_le_bytes).into());
+    let layout = pairs.next().map(|(size, is_cut): (u64, u64)| Layout {
+        size,
+        is_cut: is_cut != 0,
+        streams: pairs.collect(),
+    });
+    let size = match &layout {
+        Some(layout) if !layout.is_valid(stamp.size) => return None,
+        layout => layout.as_ref().map_or(stamp.size, |layout| layout.size),
+    };
     let end = index.end();
     let ends = index.offsets().iter().skip(1).chain(std::iter::once(&end));
     let ascending = index.offsets().iter().zip(ends).all(|(begin, end)| begin < end);
-    (ascending && n > 0 && end <= stamp.size).then_some((stamp, index))
+    (ascending && n > 0 && end <= size).then_some((stamp, index, layout))
 }
 
 #[cfg(test)]
@@ -309,6 +359,14 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    fn decode(bytes: &[u8], format: [u8; 4]) -> Option<(Stamp, FrameIndex)> {
+        super::decode(bytes, format).map(|(stamp, index, _)| (stamp, index))
+    }
+
+    fn encode(stamp: &Stamp, index: &FrameIndex, format: [u8; 4]) -> Vec<u8> {
+        super::encode(stamp, index, None, format)
+    }
 
     fn three_frames() -> (Stamp, FrameIndex) {
         let mut index = FrameIndex::new(7);
@@ -324,6 +382,24 @@ mod tests {
         let bytes = encode(&stamp, &index, *b"XTC ");
         assert_eq!(decode(&bytes, *b"XTC "), Some((stamp, index)));
         assert_eq!(decode(&bytes, *b"TRR "), None);
+    }
+
+    #[test]
+    fn layouts_of_compressed_files_survive_a_round_trip() {
+        let (stamp, index) = three_frames();
+        let stamp = Stamp { size: 90, ..stamp };
+        for streams in [vec![], vec![(40, 150), (80, 250)]] {
+            let layout = Layout { streams, size: 310, is_cut: true };
+            let bytes = super::encode(&stamp, &index, Some(&layout), *b"XYZ ");
+            let kept = super::decode(&bytes, *b"XYZ ");
+            assert_eq!(kept, Some((stamp, index.clone(), Some(layout))));
+        }
+        let wrong: [&[(u64, u64)]; 4] = [&[(0, 9)], &[(9, 311)], &[(90, 9)], &[(9, 9), (10, 9)]];
+        for streams in wrong {
+            let layout = Layout { streams: streams.to_vec(), size: 310, is_cut: false };
+            let bytes = super::encode(&stamp, &index, Some(&layout), *b"XYZ ");
+            assert_eq!(super::decode(&bytes, *b"XYZ "), None, "{streams:?}");
+        }
     }
 
     #[test]

@@ -14,8 +14,10 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use trajet_formats::compression::Compression;
 use trajet_formats::{memory, xxh3_64};
 
+use crate::compressed::{Compressed, Layout};
 use crate::remote::{Remote, RemoteOptions};
 use crate::{Error, Meter, Stamp};
 
@@ -120,6 +122,8 @@ pub struct Source {
     /// Opens the file again, in place of the system.
     opener: Option<Arc<dyn FileOpener>>,
     handle: FileHandle,
+    /// The content, if the file is compressed.
+    compressed: Option<Compressed>,
 }
 
 /// An open file, or the means to open it again.
@@ -206,7 +210,7 @@ impl Source {
         let (path, size, number) = (path.to_owned(), metadata.len(), next_number());
         let (owner, opener) = (owner_of(&metadata), opener.cloned());
         let handle = FileHandle::Own(file);
-        Ok(Source { path, written: None, number, size, owner, opener, handle })
+        Ok(Source { path, written: None, number, size, owner, opener, handle, compressed: None })
     }
 
     /// Opens what is named `path`: an object of `remote`, or a regular file, through `opener`.
@@ -240,7 +244,7 @@ impl Source {
         }
         let handle = FileHandle::Remote(Box::new(remote));
         let (number, owner, opener) = (next_number(), None, None);
-        Ok(Source { path, written: None, number, size, owner, opener, handle })
+        Ok(Source { path, written: None, number, size, owner, opener, handle, compressed: None })
     }
 
     /// Returns the object in remote storage, if the source is one.
@@ -276,7 +280,7 @@ impl Source {
             Some(head) => head,
             None => {
                 memory::resize(&mut longer, len.min(size) as usize, 0, "the head of a file")?;
-                self.read_at(0, &mut longer, meter)?;
+                self.read_stored(0, &mut longer, meter)?;
                 &longer
             }
         };
@@ -296,7 +300,7 @@ impl Source {
     ) -> Self {
         let handle = FileHandle::pooled(handles, stamp, absolute);
         let (number, size, owner, opener) = (next_number(), stamp.size, None, None);
-        Source { path, written: None, number, size, owner, opener, handle }
+        Source { path, written: None, number, size, owner, opener, handle, compressed: None }
     }
 
     /// Moves a file to a pool, which may close it; an object has nothing to close. When it is reopened, its first [`Source::size`] bytes must
@@ -326,9 +330,43 @@ impl Source {
         self.number
     }
 
-    /// Returns the size of the file, in bytes, when it was opened.
+    /// Returns the number of bytes of the content: the size of the file when it was opened, or uncompressed. It is
+    /// `u64::MAX` until a compressed file was read to its end, or its layout is known.
     pub fn size(&self) -> u64 {
+        self.compressed.as_ref().map_or(self.size, |content| content.size().unwrap_or(u64::MAX))
+    }
+
+    /// Returns the size of the file, in bytes, when it was opened.
+    pub fn stored_size(&self) -> u64 {
         self.size
+    }
+
+    /// Takes the file as a compressed one: its content is read from now on.
+    pub(crate) fn uncompress(&mut self, compression: Compression) {
+        self.compressed = Some(Compressed::new(compression));
+    }
+
+    /// Returns the compression of the file and the layout of its content, if it is compressed, and was read to its end.
+    pub(crate) fn layout(&self) -> Option<(Compression, Layout)> {
+        let content = self.compressed.as_ref()?;
+        Some((content.compression, content.layout()?))
+    }
+
+    /// Sets the layout of a compressed file, which an earlier pass over it has found.
+    pub(crate) fn set_layout(&self, layout: Layout) {
+        if let Some(content) = &self.compressed {
+            content.set_layout(layout);
+        }
+    }
+
+    /// Returns whether the file is compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed.is_some()
+    }
+
+    /// Returns whether the file is compressed and ends too early.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.compressed.as_ref().is_some_and(Compressed::is_cut)
     }
 
     /// Returns the user id of the file's owner, if the file was opened and the system has users.
@@ -336,12 +374,56 @@ impl Source {
         self.owner
     }
 
-    /// Fills `buffer` with the bytes from `offset` on, in one request.
+    /// Fills `buffer` with the content from `offset` on, in one request if the file is not compressed.
+    ///
+    /// # Errors
+    /// As [`Source::read_stored`]; [`Error::Compressed`].
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
+        let Some(content) = &self.compressed else {
+            return self.read_stored(offset, buffer, meter);
+        };
+        match content.read(self, offset, buffer, meter)? {
+            n if n == buffer.len() => Ok(()),
+            _ => Err(self.read_fault(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    /// Fills `buffer` with the content from `offset` on, as far as there is any; returns the number of bytes.
+    ///
+    /// # Errors
+    /// As [`Source::read_at`].
+    pub(crate) fn read_up_to(
+        &self,
+        offset: u64,
+        buffer: &mut [u8],
+        meter: &mut Meter,
+    ) -> Result<usize, Error> {
+        let Some(content) = &self.compressed else {
+            let n = self.size.saturating_sub(offset).min(buffer.len() as u64) as usize;
+            if n > 0 {
+                self.read_stored(offset, &mut buffer[..n], meter)?;
+            }
+            return Ok(n);
+        };
+        content.read(self, offset, buffer, meter)
+    }
+
+    fn read_fault(&self, source: io::Error) -> Error {
+        let doing = "read it (did it become shorter?)";
+        Error::Io { path: self.path.clone(), doing, source }
+    }
+
+    /// Fills `buffer` with the bytes of the file from `offset` on, in one request.
     ///
     /// # Errors
     /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
     /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`].
-    pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
+    pub(crate) fn read_stored(
+        &self,
+        offset: u64,
+        buffer: &mut [u8],
+        meter: &mut Meter,
+    ) -> Result<(), Error> {
         let pooled;
         let file = match &self.handle {
             FileHandle::Own(file) => file,
@@ -365,11 +447,7 @@ impl Source {
         meter.read_ns += begin.elapsed().as_nanos() as u64;
         meter.requests += 1;
         meter.bytes_read += buffer.len() as u64;
-        result.map_err(|source| Error::Io {
-            path: self.path.clone(),
-            doing: "read it (did it become shorter?)",
-            source,
-        })
+        result.map_err(|source| self.read_fault(source))
     }
 
     /// Reopens the file and checks that it is still the same. It may have grown.
@@ -407,7 +485,7 @@ impl Source {
 const STAMP_BYTES: u64 = 4096;
 
 impl Stamp {
-    /// Returns the stamp of the first `size` bytes of a file.
+    /// Returns the stamp of the first `size` bytes of a file, as they are stored.
     ///
     /// # Errors
     /// As [`Source::read_at`].
@@ -426,7 +504,7 @@ impl Stamp {
         let mut digest = |offset| {
             let mut bytes = [0; STAMP_BYTES as usize];
             let bytes = &mut bytes[..n as usize];
-            source.read_at(offset, bytes, meter)?;
+            source.read_stored(offset, bytes, meter)?;
             if offset == 0 {
                 source.check_head(bytes, meter)?;
             }
@@ -443,7 +521,7 @@ impl Stamp {
     pub(crate) fn head_stands(&self, source: &Source, meter: &mut Meter) -> Result<bool, Error> {
         let mut bytes = [0; STAMP_BYTES as usize];
         let bytes = &mut bytes[..self.size.min(STAMP_BYTES) as usize];
-        source.read_at(0, bytes, meter)?;
+        source.read_stored(0, bytes, meter)?;
         Ok(xxh3_64(bytes) == self.head)
     }
 }

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use trajet_formats::compression::Compression;
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat};
 use trajet_formats::{
     Code, DecodeError, Field, FormatOptions, FrameInfo, Identity, Message, Raw, TimePrecision,
     memory,
 };
 
+use crate::compressed::Layout;
 use crate::indexed::Indexed;
 use crate::indexing::{Indexing, frames_of, indexed_again};
 use crate::opener::KnownFile;
@@ -87,7 +89,17 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
         messages.extend(F::messages(&shared));
         let index = Arc::unwrap_or_clone(found.index);
         found.index = Arc::new(with_times::<F>(&shared, index));
-        let file = Indexed::new(source, found, options, opening, begin)?;
+        let mut file = Indexed::new(source, found, options, opening, begin)?;
+        if let Some((compression, Layout { streams, .. })) = file.source.layout()
+            && streams.is_empty()
+            && file.index.n_frames() > 1
+        {
+            file.opening.messages.push(sequential(compression));
+        }
+        if file.source.is_cut() && file.source.size() == file.index.end() {
+            let text = "the compressed file ends too early, behind a whole frame";
+            file.opening.messages.push(Code::CutFrame.message(text));
+        }
         let n_atoms = file.index.n_atoms();
         // A false number of atoms must not determine how much memory is allocated.
         if n_atoms as u64 / MAX_ATOMS_PER_BYTE > file.source.size() {
@@ -102,11 +114,15 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
     /// # Errors
     /// [`Error::UnknownFormat`] if its data is not that of [`reader::Reader::for_worker`].
     pub(crate) fn known(
-        file: KnownFile<'_>,
+        mut file: KnownFile<'_>,
         index: FrameIndex,
         options: &OpenOptions,
     ) -> Result<Self, Error> {
-        let (shared, first) = file.decoded()?;
+        let (shared, first, layout): (_, _, Option<(Compression, Layout)>) = file.decoded()?;
+        if let Some((compression, layout)) = layout {
+            file.source.uncompress(compression);
+            file.source.set_layout(layout);
+        }
         let (file, shared) = (file.indexed(index, options), Arc::new(shared));
         Ok(Reader { file, shared, first, messages: Vec::new(), indexing: PhantomData })
     }
@@ -211,7 +227,8 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
     }
 
     fn for_worker(&self, _: &trajet_formats::Atoms) -> Result<WorkerFile, Error> {
-        Ok(WorkerFile::new(F::FORMAT.name(), &(&*self.shared, self.first)))
+        let layout = self.file.source.layout();
+        Ok(WorkerFile::new(F::FORMAT.name(), &(&*self.shared, self.first, layout)))
     }
 
     fn as_reindex(&self) -> Option<&dyn reader::Reindex> {
@@ -239,6 +256,14 @@ impl<F: FrameFormat, I: Indexing> reader::PartialIndex for Reader<F, I> {
         let (first, messages) = (self.first, self.messages.clone());
         Arc::new(Reader::<F, I> { file, shared, first, messages, indexing: PhantomData })
     }
+}
+
+/// Returns the message on a compressed file of one stream.
+fn sequential(compression: Compression) -> Message {
+    Code::SequentialAccess.message(format!(
+        "a single {} stream: to read a frame, all frames before it are uncompressed",
+        compression.name()
+    ))
 }
 
 /// Returns an index with the times (ps) of its frames, for that of a scan.

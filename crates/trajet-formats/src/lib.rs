@@ -11,6 +11,7 @@ mod atoms;
 mod block;
 pub mod cell;
 pub mod codec;
+pub mod compression;
 pub mod crystal;
 pub mod dcd;
 pub mod digest;

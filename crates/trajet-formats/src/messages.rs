@@ -92,6 +92,8 @@ codes! {
     SortedAtoms = "sorted-atoms",
     /// Positions are rounded more coarsely than is usual.
     RoundedPositions = "rounded-positions",
+    /// A compressed file is read from its beginning to reach a frame.
+    SequentialAccess = "sequential-access",
     /// An index is not used, and frames were found anew.
     IndexNotUsed = "index-not-used",
     /// A server redirects to another address.

@@ -79,6 +79,7 @@ fn _trajet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(topology::is_protein, module)?)?;
     module.add_function(wrap_pyfunction!(topology::van_der_waals_radius, module)?)?;
     module.add_class::<topology_sidecar::TopologySidecar>()?;
+    module.add_function(wrap_pyfunction!(topology::first_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(topology::read_structure, module)?)?;
     module.add_function(wrap_pyfunction!(topology::structure_text, module)?)?;
     module.add_class::<writer::PyWriter>()?;

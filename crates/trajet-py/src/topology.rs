@@ -1,5 +1,7 @@
 //! Topologies: columns of atoms and residues, and selections among them.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,6 +12,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_formats::cell_from_vectors;
+use trajet_formats::compression::content_of;
 use trajet_kernels::cell::Cell;
 use trajet_topology::{
     Atoms, Bonds, Column, Error, Guessed, Molecules, NotGuessed, NotWritten, Particle, Residues,
@@ -580,6 +583,21 @@ pub(crate) fn read_structure(
         Ok(structure) => Ok(Found::File(StructureFile::new(structure))),
         Err(Error::Unsupported { reason, .. }) => Ok(Found::Unsupported(reason)),
         Err(error) => Err(from_topology(py, &error)),
+    }
+}
+
+/// Returns the first `n` bytes of the content of a file, which may be compressed; fewer if there are no more.
+///
+/// Raises OSError.
+#[pyfunction]
+pub(crate) fn first_bytes(path: PathBuf, n: u64) -> PyResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (content, _) = content_of(File::open(path)?)?;
+    match content.take(n).read_to_end(&mut bytes) {
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
+            Ok(bytes)
+        }
+        read => Ok(read.map(|_| bytes)?),
     }
 }
 

@@ -1,10 +1,12 @@
 //! The table of topology formats, and the opening of files by it.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use trajet_formats::FormatOptions;
+use trajet_formats::compression::{Compression, content_of, max_content};
+use trajet_formats::lines::{FrameScan, ScannedLine};
 
 use crate::error::reserve;
 use crate::{Error, Structure, TopologyError, gro, lammps, mmcif, pdb, prmtop, psf, tpr, xyz};
@@ -43,6 +45,8 @@ pub struct FormatInfo {
     pub suffixes: &'static [&'static str],
     /// The parts that a file can hold beside names and numbers of atoms and residues.
     pub holds: &'static [Content],
+    /// Whether a text has the whole first frame, for formats of which only that is read.
+    has_frame: Option<fn(&[u8]) -> bool>,
     /// Whether first bytes are those of the format.
     recognise: fn(&[u8]) -> bool,
     /// Parses a whole file; the flag asks for positions.
@@ -80,6 +84,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Types,
             Content::Segments,
         ],
+        has_frame: None,
         recognise: psf::recognise,
         parse: |bytes, with_positions, _| psf::read(bytes, with_positions),
     },
@@ -94,6 +99,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Types,
             Content::Chains,
         ],
+        has_frame: None,
         recognise: prmtop::recognise,
         parse: |bytes, with_positions, _| prmtop::read(bytes, with_positions),
     },
@@ -108,6 +114,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Chains,
             Content::Segments,
         ],
+        has_frame: None,
         recognise: pdb::recognise,
         parse: |bytes, with_positions, _| pdb::read(bytes, with_positions),
     },
@@ -115,6 +122,7 @@ pub const FORMATS: [FormatInfo; 9] = [
         name: "GRO",
         suffixes: trajet_formats::Format::Gro.info().suffixes,
         holds: &[Content::Positions, Content::Cell],
+        has_frame: None,
         recognise: gro::recognise,
         parse: |bytes, with_positions, _| gro::read(bytes, with_positions),
     },
@@ -133,6 +141,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Segments,
             Content::Molecules,
         ],
+        has_frame: None,
         recognise: tpr::recognise,
         parse: |bytes, with_positions, _| tpr::read(bytes, with_positions),
     },
@@ -140,6 +149,7 @@ pub const FORMATS: [FormatInfo; 9] = [
         name: "mmCIF",
         suffixes: &["cif", "mmcif"],
         holds: &[Content::Positions, Content::Cell, Content::Elements, Content::Chains],
+        has_frame: None,
         recognise: mmcif::recognise,
         parse: |bytes, with_positions, _| mmcif::read(bytes, with_positions),
     },
@@ -156,6 +166,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Types,
             Content::Molecules,
         ],
+        has_frame: None,
         recognise: lammps::data::recognise,
         parse: |bytes, with_positions, options| {
             lammps::data::read(bytes, with_positions, &options.lammps)
@@ -173,6 +184,7 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Types,
             Content::Molecules,
         ],
+        has_frame: Some(has_frame::<trajet_formats::lammps::Scan>),
         recognise: lammps::dump::recognise,
         parse: lammps::dump::read,
     },
@@ -186,10 +198,25 @@ pub const FORMATS: [FormatInfo; 9] = [
             Content::Masses,
             Content::Charges,
         ],
+        has_frame: Some(has_frame::<trajet_formats::xyz::Scan>),
         recognise: xyz::recognise,
         parse: |bytes, with_positions, options| xyz::read(bytes, with_positions, &options.xyz),
     },
 ];
+
+/// Returns whether a text has the whole first frame, or an error in it.
+fn has_frame<S: FrameScan>(text: &[u8]) -> bool {
+    let (mut scan, mut start) = (S::new(), 0);
+    text.split_inclusive(|&byte| byte == b'\n').any(|line| {
+        let end = start + line.len() as u64;
+        let is_ended = line.ends_with(b"\n");
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let line = ScannedLine { start, end, text, is_ended };
+        start = end;
+        is_ended && !matches!(scan.line(&line), Ok(None))
+    })
+}
 
 /// Suffixes of formats that are not read, but begin as PDB files do: some columns have another meaning.
 const LIKE_PDB: [&str; 2] = ["pqr", "pdbqt"];
@@ -222,25 +249,44 @@ pub fn open(
 ) -> Result<Structure, Error> {
     let mut file = FileStart::open(path)?;
     let unsupported = |reason: String| Error::Unsupported { path: path.to_owned(), reason };
-    for (magic, program) in [(&b"\x1f\x8b"[..], "gunzip"), (b"BZh", "bunzip2")] {
-        if file.bytes.starts_with(magic) {
-            return Err(unsupported(format!("the file is compressed; run {program} on it first")));
-        }
+    let name = if file.compression.is_some() { Compression::path_inside(path) } else { path };
+    let format = recognise(name, &file.bytes);
+    let program = match file.compression {
+        Some(Compression::Gzip) => Some("gunzip"),
+        _ => Some("bunzip2").filter(|_| file.bytes.starts_with(b"BZh")),
+    };
+    if let Some(program) =
+        program.filter(|_| format.is_none_or(|format| format.has_frame.is_none()))
+    {
+        return Err(unsupported(format!("the file is compressed; run {program} on it first")));
     }
-    let format = recognise(path, &file.bytes).ok_or_else(|| {
+    let format = format.ok_or_else(|| {
         let names = FORMATS.map(|format| format.name).join(", ");
         unsupported(format!("unrecognised topology format; {names} are read"))
     })?;
-    file.read_rest(path)?;
+    let in_pieces = file.compression.is_some() || format.has_frame.is_some();
+    while !format.has_frame.is_some_and(|has_frame| has_frame(&file.bytes)) {
+        let n = file.bytes.len();
+        file.read_to(if in_pieces { file.size.min(2 * n as u64) } else { file.size }, path)?;
+        if file.bytes.len() == n {
+            break;
+        }
+    }
+    if file.compression.is_some() && file.bytes.len() as u64 == file.size {
+        let reason = "its content is larger than 1 GiB and than 100 times the file";
+        return Err(unsupported(format!("{reason}: uncompress it yourself if that is right")));
+    }
     format.parse(&file.bytes, with_positions, options).map_err(|fault| fault.in_file(path))
 }
 
 /// Bytes in which a format is recognised. Files of other formats are not read further.
 const START: u64 = 1 << 20;
 
-/// The first bytes of a regular file, or all of them.
+/// The first bytes of the content of a regular file, or all of them.
 struct FileStart {
-    file: File,
+    content: Box<dyn Read>,
+    compression: Option<Compression>,
+    /// The size of the content; of a compressed file the largest that is read.
     size: u64,
     bytes: Vec<u8>,
 }
@@ -256,23 +302,26 @@ impl FileStart {
         }
         let file = File::open(path).map_err(io)?;
         let size = file.metadata().map_err(io)?.len();
-        let mut start = FileStart { file, size, bytes: Vec::new() };
+        let (content, compression) = content_of(file).map_err(io)?;
+        let size = if compression.is_some() { max_content(size) } else { size };
+        let mut start = FileStart { content, compression, size, bytes: Vec::new() };
         start.read_to(size.min(START), path)?;
         Ok(start)
     }
 
-    /// Reads the rest of the file.
-    fn read_rest(&mut self, path: &Path) -> Result<(), Error> {
-        self.read_to(self.size, path)
-    }
-
-    /// Reads until there are `end` bytes, or to the end of a file that has become shorter.
+    /// Reads until there are `end` bytes, or to the end of the content.
     fn read_to(&mut self, end: u64, path: &Path) -> Result<(), Error> {
         let more = end.saturating_sub(self.bytes.len() as u64);
         let n_bytes = usize::try_from(more).unwrap_or(usize::MAX);
         reserve(&mut self.bytes, n_bytes, "the file").map_err(|fault| fault.in_file(path))?;
-        let read = (&self.file).take(more).read_to_end(&mut self.bytes);
-        read.map(|_| ()).map_err(|error| Error::Io { path: path.to_owned(), error })
+        let read = (&mut self.content).take(more).read_to_end(&mut self.bytes);
+        read.map(|_| ()).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof if self.compression.is_some() => {
+                let reason = format!("it cannot be uncompressed: {error}");
+                TopologyError::MalformedBinary(self.bytes.len() as u64, reason).in_file(path)
+            }
+            _ => Error::Io { path: path.to_owned(), error },
+        })
     }
 }
 

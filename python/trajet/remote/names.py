@@ -15,6 +15,8 @@ StorageOptions: TypeAlias = Mapping[str, object]
 
 # Ending that the name of an object's published index has after the name of the object.
 INDEX_SUFFIX = ".trajet-index"
+# Endings of files that are compressed, as Compression in trajet-formats knows them.
+_COMPRESSED = (".gz", ".zst")
 
 _SCHEMES = ("s3", "gs", "az", "https", "http")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -143,9 +145,13 @@ def name_of(path: str | os.PathLike[str]) -> str:
 
 
 def suffix_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending of the name of a file or an object, such as ".xtc", in lower case."""
+    """Return the ending of the name of a file or an object, such as ".xtc", in lower case.
+
+    That of a file compressed by gzip or zstd is the ending of the name inside.
+    """
     name = shown(path) if is_url(path) else os.fspath(path)
-    return os.path.splitext(name)[1].lower()
+    inside, ending = os.path.splitext(name)
+    return (os.path.splitext(inside)[1] if ending.lower() in _COMPRESSED else ending).lower()
 
 
 def is_published(name: object) -> TypeGuard[ObjectName]:
