@@ -55,6 +55,7 @@ class Code(Enum):
     TIMES_STEP_BACK = "times-step-back", True
     GIVEN_TIMES = "given-times", False
     NO_TIMES = "no-times", False
+    UNKNOWN_TIMES = "unknown-times", True
     UNKNOWN = "unknown", True
     # Copies and stores.
     LEFT_OUT_OF_COPY = "left-out-of-copy", False

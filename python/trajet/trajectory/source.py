@@ -409,6 +409,7 @@ class FrameSource:
             None if vectors is None else vectors.reshape(-1, 3, 3),
             tuple(self.transform_messages([got["counts"]])),
             got["periodic"],
+            got["origins"],
         )
 
     def blocks(
@@ -437,7 +438,8 @@ class FrameSource:
             while begin < n_frames:
                 several = pool.array()[: min(count, n_frames - begin)]
                 with self.files.stale_index_removed():
-                    times, steps, here, cells, boxes, periodic = parts.read(begin, several)
+                    got = parts.read(begin, several)
+                times, steps, here, cells, boxes, periodic, origins = got
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 messages = tuple(
                     self.transform_messages([parts.counts()] if self.transforms else [])
@@ -455,6 +457,7 @@ class FrameSource:
                         vectors=None if vectors is None else vectors[of],
                         messages=messages,
                         periodic=periodic[of],
+                        origins=None if origins is None else origins[of],
                     )
                 begin, count = begin + len(several), min(2 * count, most)
                 # Otherwise the pool would not give this array again.
