@@ -165,7 +165,7 @@ class FrameSource:
         """
         found = of_universe(universe)
         assert found.positions is not None
-        made = FrameSource(self.files, self.structure.of(found.topology), None)
+        made = FrameSource(self.files, self.structure.of(found.topology), None, self.transforms)
         made.universe, made.first = universe, (found.positions, box)
         return made
 
