@@ -54,6 +54,8 @@ class FormatInfo:
     layouts: tuple[str, ...]
     # endings of file names, with the dot; the first is the usual one
     suffixes: tuple[str, ...]
+    # first bytes: its files begin with one of these; empty if they may begin with anything
+    magic: tuple[bytes, ...]
     # fields that frames can hold beside positions
     fields: frozenset[Literal["velocities", "forces", "fourth"]]
     # whether the header declares the fields of all frames
@@ -63,13 +65,23 @@ class FormatInfo:
     frames_from: Literal["headers", "arithmetic", "scan", "library"]
     own_copy_is_complete: bool
     write_options: frozenset[
-        Literal["precision", "double", "without_cells", "compression", "without_time", "atoms"]
+        Literal[
+            "precision",
+            "double",
+            "without_cells",
+            "compression",
+            "without_time",
+            "types",
+            "species",
+        ]
     ]
     is_written: bool
     # its own name; for a format that is only read, one that holds all numbers of its frames
     copied_as: str
     # whether files name their atoms, so that they are topologies too
     has_topology: bool
+    # whether frames state the corner at which their cell begins
+    holds_origin: bool
 
 # Checks format options, given as JSON; ValueError if one does not exist.
 def check_format_options(json: str) -> None: ...
@@ -138,6 +150,8 @@ class ReadFrames(TypedDict):
     vectors: NDArray[np.float64] | None
     # (n, 3), whether the cell is periodic along each vector; False in frames without one
     periodic: NDArray[np.bool_]
+    # (n, 3), the corner at which each cell begins, Å; None if all are 0
+    origins: NDArray[np.float64] | None
     counts: Counts
 
 class ReadFields(ReadFrames):
@@ -573,7 +587,8 @@ class Reader:
 
 class Parts:
     # fills `out` from the frame at position `begin` on; returns times, steps, frame numbers, cells,
-    # box vectors `(n, 9)` of rotated boxes, or None, and boundaries `(n, 3)`
+    # box vectors `(n, 9)` of rotated boxes, or None, boundaries `(n, 3)`, and corners `(n, 3)` of
+    # cells, Å, or None
     def read(
         self, begin: int, out: NDArray[np.float32]
     ) -> tuple[
@@ -583,6 +598,7 @@ class Parts:
         NDArray[np.float64],
         NDArray[np.float64] | None,
         NDArray[np.bool_],
+        NDArray[np.float64] | None,
     ]: ...
     # counts of all parts so far, as in `Reader.read`
     def counts(self) -> Counts: ...
@@ -604,8 +620,8 @@ class Cursor:
         reads_ahead: bool,
     ) -> None: ...
     # fills an array `(n_atoms, 3)` for each of the fields, in this order; returns time, step, cell
-    # `(6,)`, box vectors `(9,)` of a rotated box or None, boundaries `(3,)`, and whether the frame
-    # has each field
+    # `(6,)`, box vectors `(9,)` of a rotated box or None, boundaries `(3,)`, the corner `(3,)` of
+    # the cell or None, and whether the frame has each field
     def read(
         self, frame: int, *outs: NDArray[np.float32]
     ) -> tuple[
@@ -614,6 +630,7 @@ class Cursor:
         NDArray[np.float64],
         NDArray[np.float64] | None,
         NDArray[np.bool_],
+        NDArray[np.float64] | None,
         tuple[bool, bool, bool],
     ]: ...
     def counts(self) -> CursorCounts: ...

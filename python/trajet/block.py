@@ -40,6 +40,9 @@ class Block(Messages, Hinted):
         `(n_frames, 3)`, bool: whether each cell is periodic along a, b and c; False in frames
         without a cell. Along other directions there are no nearest images, and nothing is wrapped.
         None if all cells are periodic.
+    origins
+        `(n_frames, 3)`, float64: the corner at which each cell begins, Å. None if all begin at 0,
+        as in formats that state no corner.
     """
 
     positions: NDArray[np.float32]
@@ -52,6 +55,7 @@ class Block(Messages, Hinted):
     vectors: NDArray[np.float64] | None = None
     messages: tuple[Message, ...] = ()
     periodic: NDArray[np.bool_] | None = None
+    origins: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         notes = "".join([f"; {one.label}: {one}" for one in self.messages])

@@ -21,20 +21,24 @@ class Box:
         `(3, 3)`, float64, Å: the box vectors, row by row; NaN without a box.
     periodic
         `(3,)`, bool: whether the box is periodic along each of its vectors.
+    origin
+        `(3,)`, float64, Å: the corner at which it begins; 0 in formats that state none.
     """
 
     cell: NDArray[np.float64] = field(default_factory=lambda: np.full(6, np.nan))
     vectors: NDArray[np.float64] = field(default_factory=lambda: np.full((3, 3), np.nan))
     periodic: NDArray[np.bool_] = field(default_factory=lambda: np.ones(3, np.bool_))
+    origin: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
 
     @classmethod
     def of(cls, block: Block, k: int = 0) -> "Box":
         """Return the box of the `k`-th frame of a `Block`."""
-        vectors, periodic = block.vectors, block.periodic
+        vectors, periodic, origins = block.vectors, block.periodic, block.origins
         return cls.of_cell(
             block.cells[k],
             None if vectors is None else vectors[k],
             None if periodic is None else periodic[k],
+            None if origins is None else origins[k],
         )
 
     @classmethod
@@ -43,14 +47,17 @@ class Box:
         cell: NDArray[np.float64],
         vectors: NDArray[np.float64] | None = None,
         periodic: NDArray[np.bool_] | None = None,
+        origin: NDArray[np.float64] | None = None,
     ) -> "Box":
         """Return the box of a unit cell, with the given vectors unless they are NaN.
 
-        It is periodic in all directions unless `periodic` is given.
+        It is periodic in all directions unless `periodic` is given, and begins at 0 unless `origin`
+        is.
         """
         stored = None if vectors is None else vectors.reshape(1, 9)
         (rows,) = box_vectors(cell[np.newaxis], stored)
-        return cls(cell, rows, np.ones(3, np.bool_) if periodic is None else periodic)
+        everywhere = np.ones(3, np.bool_) if periodic is None else periodic
+        return cls(cell, rows, everywhere, np.zeros(3) if origin is None else origin)
 
     @property
     def exists(self) -> bool:

@@ -1,10 +1,14 @@
 """Rows of the table of formats, which the native module has, by the layouts and names of files."""
 
+import glob
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypedDict
 
 from trajet._trajet import FORMATS, FormatInfo, first_bytes
+from trajet.natural_order import natural
 
 
 class DcdOptions(TypedDict, total=False):
@@ -56,8 +60,7 @@ class FormatOptions(TypedDict, total=False):
 
 # The format whose files the HDF5 library reads and writes.
 (HDF5,) = (info for info in FORMATS.values() if info.frames_from == "library")
-# First bytes of dumps of LAMMPS.
-_DUMP = b"ITEM: "
+_DUMPS = FORMATS["LAMMPS"]
 # Formats whose options are those of topologies, too.
 OF_TOPOLOGIES = frozenset({"lammps", "xyz"})
 # Suffixes of the files that are written.
@@ -65,7 +68,9 @@ WRITTEN_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.is_written for suffix in info.suffixes
 )
 # Names of formats whose frames name their atoms, and which are written.
-OF_ATOMS = frozenset(n for n, info in FORMATS.items() if "atoms" in info.write_options)
+OF_ATOMS = frozenset(
+    name for name, info in FORMATS.items() if info.write_options & {"types", "species"}
+)
 # Suffixes of files that are trajectories and topologies.
 STRUCTURE_SUFFIXES = tuple(
     suffix for info in FORMATS.values() if info.has_topology for suffix in info.suffixes
@@ -74,7 +79,43 @@ STRUCTURE_SUFFIXES = tuple(
 
 def is_dump(path: Path) -> bool:
     """Return whether a file begins as dumps of LAMMPS do, which may have any ending."""
-    return path.is_file() and first_bytes(path, len(_DUMP)) == _DUMP
+    return begins_as(_DUMPS, path)
+
+
+def begins_as(info: FormatInfo, path: Path) -> bool:
+    """Return whether a file begins with the first bytes of a format."""
+    if not info.magic or not path.is_file():
+        return False
+    return first_bytes(path, max(map(len, info.magic))).startswith(info.magic)
+
+
+def matching_files(pattern: str) -> list[str]:
+    """Return the files that match a pattern: dumps of LAMMPS by their first steps, others by name.
+
+    Numbers in names count by their value. The pattern itself is returned if it is no pattern, or
+    the name of a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no file matches.
+    """
+    if not re.search(r"[*?\[]", pattern) or os.path.lexists(pattern):
+        return [pattern]
+    found = sorted(glob.glob(pattern), key=natural)
+    if not found:
+        raise FileNotFoundError(f"{pattern}: no file matches this pattern")
+    steps = {name: step for name in found if (step := _first_step(Path(name))) is not None}
+    return sorted(found, key=steps.__getitem__) if len(steps) == len(found) else found
+
+
+def _first_step(path: Path) -> int | None:
+    """Return the step of the first frame of a dump of LAMMPS; None for other files."""
+    if not is_dump(path):
+        return None
+    head = first_bytes(path, 4096)
+    stated = re.search(rb"^ITEM: TIMESTEP\s+(\d+)\s", head, re.MULTILINE)
+    return None if stated is None else int(stated[1])
 
 
 def formats_of(layouts: str) -> list[FormatInfo]:

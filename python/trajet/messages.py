@@ -58,6 +58,7 @@ class Code(Enum):
     NO_TIMES = "no-times", False
     REPEATED_TIMES = "repeated-times", False
     NO_PARTNER = "no-partner", True
+    UNKNOWN_TIMES = "unknown-times", True
     UNKNOWN = "unknown", True
     # Copies and stores.
     LEFT_OUT_OF_COPY = "left-out-of-copy", False

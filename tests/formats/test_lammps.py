@@ -16,6 +16,7 @@ from helpers.lammps_dumps import BOXES, KINDS, Box, Frame, snapshot, write, writ
 from helpers.messages import names, raises, warns
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from trajet.messages import Code
 
 FRACTIONS = np.array([[0.1, 0.2, 0.3], [0.9, 0.5, 0.25]])
 IMAGES = np.array([[1, -2, 3], [0, 0, -1]])
@@ -510,6 +511,60 @@ def test_other_kinds_of_dumps(first: bytes, tmp_path: Path) -> None:
 # Files
 
 
+def test_blank_lines_between_and_behind_frames(tmp_path: Path) -> None:
+    """They mean nothing, also where a file grows; within a frame they are an error."""
+    path = tmp_path / "a.dump"
+    frame = frame_of(BOXES["tilted"])
+    texts = [snapshot(frame, "xs", step=k) for k in range(3)]
+    expected = opened(write(path, texts)).read()
+    for blank in ("\n", "  \n\n", "\n ", "\r\n\t\n"):
+        write(path, [texts[0], blank.replace("\n ", "\n"), texts[1], texts[2], blank])
+        for sidecar in (False, True, True):
+            found = tj.open(None, path, sidecar=sidecar).read()
+            assert same_bits(found.positions, expected.positions)
+            assert found.steps.tolist() == [0, 1, 2]
+        with path.open("a") as file:
+            file.write("\n" + texts[0].replace("TIMESTEP\n0", "TIMESTEP\n3"))
+        assert tj.open(None, path).steps.tolist() == [0, 1, 2, 3]
+        write(path, [texts[0], blank, "ITEM: TI"])
+        with raises(tj.TruncatedError, path, 1):
+            opened(path)
+    write(path, ["\n \n"])
+    with raises(tj.FormatError):
+        tj.open(None, path)
+
+
+def test_copies_have_the_numbers_of_the_topology(tmp_path: Path) -> None:
+    """Unless these do not rise, so that atoms would be read in another order."""
+    frame = replace(frame_of(BOXES["tilted"]), ids=np.array([7, 30]))
+    traj = tj.open(write(tmp_path / "a.lammpstrj", [snapshot(frame, "x")]))
+    one = tj.convert(traj, tmp_path / "b.lammpstrj").path
+    assert tj.open(one).topology.column("ids").tolist() == [7, 30]
+    two = tj.convert(traj.select([1]), tmp_path / "c.lammpstrj").path
+    assert tj.open(two).topology.column("ids").tolist() == [30]
+    three = tj.convert(traj.select([1, 0]), tmp_path / "d.lammpstrj").path
+    assert tj.open(three).topology.column("ids").tolist() == [1, 2]
+    assert same_bits(tj.open(three).read().positions, traj.read(atoms=[1, 0]).positions)
+
+
+def test_times_that_are_made_up_are_a_warning(tmp_path: Path) -> None:
+    """Of steps whose length is not given, for what uses times."""
+    frame = frame_of(BOXES["tilted"])
+    path = write(tmp_path / "a.dump", [snapshot(frame, "x", step=500 * k) for k in range(9)])
+    for options, codes in (
+        ({"units": "real"}, {Code.UNKNOWN_TIMES}),
+        ({"units": "real", "md_step": 2.0}, set()),
+        ({}, {Code.UNKNOWN_UNITS, Code.NO_TIMES}),
+    ):
+        traj = tj.open(None, path, format_options={"lammps": options})  # type: ignore[typeddict-item]
+        found = {one.code for one in tj.msd(traj.select([0, 1])).report.messages}
+        assert found & {Code.UNKNOWN_TIMES, Code.UNKNOWN_UNITS, Code.NO_TIMES} == codes
+    given = tj.open(None, path, time_step=1.5, format_options={"lammps": {"units": "real"}})
+    assert Code.UNKNOWN_TIMES not in {
+        one.code for one in tj.msd(given.select([0, 1])).report.messages
+    }
+
+
 def test_a_file_for_each_snapshot(tmp_path: Path) -> None:
     """Files in the order of their steps are one trajectory."""
     rng = np.random.default_rng(1)
@@ -528,6 +583,18 @@ def test_a_file_for_each_snapshot(tmp_path: Path) -> None:
     # Of a pattern, dump.50 comes before dump.100.
     pattern = ("--format-option", "lammps.units=real", "--format-option", "lammps.md_step=2")
     assert "0 to 2 ps" in "".join(succeed("info", *pattern, f"{tmp_path}/dump.*"))
+    of_pattern = tj.open(None, f"{tmp_path}/dump.*", sidecar=False, format_options=options)
+    assert same_bits(of_pattern.read().positions, traj.read().positions)
+    # By steps, whatever the names, and with one warning for all.
+    for path, name in zip(paths, "dbca", strict=True):
+        path.rename(tmp_path / f"snapshot-{name}")
+    renamed = tj.open(None, f"{tmp_path}/snapshot-[a-d]", sidecar=False)
+    assert same_bits(renamed.read().positions, traj.read().positions)
+    assert [one.code for one in renamed.messages] == [Code.UNKNOWN_UNITS]
+    for name, path in zip("dbca", paths, strict=True):
+        (tmp_path / f"snapshot-{name}").rename(path)
+    with raises(FileNotFoundError):
+        tj.open(None, f"{tmp_path}/none.*")
     shuffled = [paths[k] for k in (2, 0, 3, 1)]
     again = tj.open(None, *shuffled, sidecar=False, continuous=True, format_options=options)
     assert same_bits(again.read().positions, traj.read().positions)

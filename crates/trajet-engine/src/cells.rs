@@ -14,8 +14,9 @@ pub(crate) const SLACK: f64 = 1.0 + 1e-6;
 /// # Errors
 /// [`NoCell`].
 pub(crate) fn of_frame(block: &Block, i: usize) -> Result<Option<Cell>, NoCell> {
-    let FrameMeta { cells, turned, periodic, .. } = &block.meta;
-    Cell::of_frame(cells[i], turned[i], periodic[i])
+    let FrameMeta { cells, turned, periodic, origins, .. } = &block.meta;
+    let cell = Cell::of_frame(cells[i], turned[i], periodic[i])?;
+    Ok(cell.map(|cell| cell.with_origin(origins[i])))
 }
 
 /// Use that an analysis makes of unit cells.
@@ -121,7 +122,7 @@ impl CellSummary {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use trajet_formats::FrameInfo;
+    use trajet_formats::{FrameInfo, NO_ORIGIN};
 
     use super::*;
 
@@ -131,7 +132,14 @@ mod tests {
         let mut block = Block::default();
         block.reset(cells.len(), 1).unwrap();
         for (i, &cell) in cells.iter().enumerate() {
-            let info = FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC };
+            let info = FrameInfo {
+                time: 0.0,
+                step: 0,
+                cell,
+                turned: None,
+                periodic: PERIODIC,
+                origin: NO_ORIGIN,
+            };
             block.meta.push((first + i) as u64, info);
         }
         block

@@ -307,6 +307,7 @@ mod tests {
                     cell: [f64::NAN; 6],
                     turned: None,
                     periodic: trajet_formats::PERIODIC,
+                    origin: trajet_formats::NO_ORIGIN,
                 };
                 block.meta.push(0, info);
                 let mut state = Analysis::empty(&analysis).unwrap();

@@ -516,6 +516,7 @@ mod tests {
                             cell,
                             turned: None,
                             periodic: trajet_formats::PERIODIC,
+                            origin: trajet_formats::NO_ORIGIN,
                         };
                         block.meta.push(frame as u64, info);
                     }

@@ -7,8 +7,8 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, PERIODIC, Raw, TimePrecision,
-    memory, messages, turned_vectors,
+    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, NO_ORIGIN, PERIODIC, Raw,
+    TimePrecision, memory, messages, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -120,6 +120,7 @@ impl Reader {
             cell,
             turned: vectors.and_then(|vectors| turned_vectors(&vectors, 1.0)),
             periodic: PERIODIC,
+            origin: NO_ORIGIN,
         })
     }
 
@@ -309,13 +310,13 @@ impl reader::Reader for Reader {
         }
     }
 
-    fn missing_times(&self) -> Option<String> {
+    fn missing_times(&self) -> Option<Message> {
         self.head.has_placeholder_times().then(|| {
             let step = text(self.head.time_step());
-            format!(
+            Code::NoTimes.message_with_fix(format!(
                 "VMD's DCD plug-in wrote it with a placeholder for the time step: frames are taken to be {step} \
                  ps apart"
-            )
+            ))
         })
     }
 

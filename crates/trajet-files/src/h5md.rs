@@ -15,8 +15,8 @@ use trajet_formats::h5md::chunk_map::{self, MAX_OF_A_BYTE, Part, Piece, check_co
 use trajet_formats::h5md::unpack::{self, Numbers, PartSelection, Unpacker};
 use trajet_formats::h5md::{Description, Frame, Layout, Series, Stored, StoredAs};
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, HeaderFault, Message, Raw, TimePrecision, Values,
-    memory, turned_vectors, xxh3_64,
+    Atoms, Code, DecodeError, Field, Format, FrameInfo, HeaderFault, Message, NO_ORIGIN, Raw,
+    TimePrecision, Values, memory, turned_vectors, xxh3_64,
 };
 
 use crate::indexed::Indexed;
@@ -122,7 +122,8 @@ impl Reader {
         let cell = self.description.boxes.cell(frame);
         let vectors = self.description.boxes.vectors(frame);
         let turned = vectors.and_then(|v| turned_vectors(v, 1.0));
-        FrameInfo { time, step, cell, turned, periodic: self.description.boxes.periodic(frame) }
+        let periodic = self.description.boxes.periodic(frame);
+        FrameInfo { time, step, cell, turned, periodic, origin: NO_ORIGIN }
     }
 
     /// Returns the byte at which the request for a piece should end. It includes pieces of this and following
@@ -386,8 +387,8 @@ impl reader::Reader for Reader {
         }
     }
 
-    fn missing_times(&self) -> Option<String> {
-        self.description.no_times.then(|| NUMBERED_TIMES.to_owned())
+    fn missing_times(&self) -> Option<Message> {
+        self.description.no_times.then(|| Code::NoTimes.message_with_fix(NUMBERED_TIMES))
     }
 
     fn read_frame(
@@ -440,6 +441,7 @@ impl reader::Reader for Reader {
             velocities: self.stored(Field::Velocities, frames, at, scratch)?,
             forces: self.stored(Field::Forces, frames, at, scratch)?,
             own: own.map(|own| own.of(frame, time, self.description.boxes.vectors(frame))),
+            origin: NO_ORIGIN,
         })))
     }
 

@@ -120,6 +120,11 @@ impl FrameIndex {
         self.end = end;
     }
 
+    /// Extends the last frame to byte `end`.
+    pub(crate) fn extend_to(&mut self, end: u64) {
+        self.end = end;
+    }
+
     /// Appends a frame whose atoms lie in several files, with the XXH3 digest of its bytes in each of them.
     pub fn push_with_digests(
         &mut self,

@@ -153,9 +153,12 @@ impl<F: LineFormat> Lines<'_, F> {
         }
         let (frame, offset) = (index.n_frames() as u64, index.end());
         let end = scan.finish(size).map_err(|fault| self.corrupt(frame, offset, fault))?;
-        let ScanEnd { last, cut } = end;
+        let ScanEnd { last, cut, is_blank } = end;
         if let Some(last) = last {
             self.push(&last, &mut index)?;
+        }
+        if is_blank {
+            index.extend_to(size);
         }
         match cut {
             Some((offset, lacks)) if index.n_frames() == 0 => {

@@ -11,7 +11,8 @@ use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
 use trajet_formats::{
-    DecodeError, Field, Format, FrameInfo, Message, PERIODIC, Raw, TimePrecision, memory,
+    Code, DecodeError, Field, Format, FrameInfo, Message, NO_ORIGIN, PERIODIC, Raw, TimePrecision,
+    memory,
 };
 
 use crate::indexed::Indexed;
@@ -250,7 +251,14 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(FrameInfo { time, step: frame as i64, cell, turned: None, periodic: PERIODIC })
+        Ok(FrameInfo {
+            time,
+            step: frame as i64,
+            cell,
+            turned: None,
+            periodic: PERIODIC,
+            origin: NO_ORIGIN,
+        })
     }
 }
 
@@ -318,12 +326,13 @@ impl reader::Reader for Reader {
         }
     }
 
-    fn missing_times(&self) -> Option<String> {
+    fn missing_times(&self) -> Option<Message> {
         if self.head.time.is_none() {
-            return Some(NUMBERED_TIMES.to_owned());
+            return Some(Code::NoTimes.message_with_fix(NUMBERED_TIMES));
         }
         let n = self.file.index.times().iter().filter(|time| time.is_nan()).count();
-        (n > 0).then(|| format!("the times of {n} frames are no numbers or were never written"))
+        let why = || format!("the times of {n} frames are no numbers or were never written");
+        (n > 0).then(|| Code::NoTimes.message_with_fix(why()))
     }
 
     fn read_frame(

@@ -113,7 +113,7 @@ pub trait Reader: Send + Sync {
     }
 
     /// Returns why the times of frames are not those of a simulation; `None` if the file states them.
-    fn missing_times(&self) -> Option<String> {
+    fn missing_times(&self) -> Option<Message> {
         self.wrapped()?.missing_times()
     }
 

@@ -147,7 +147,7 @@ impl<F: FrameFormat, I: Indexing> Reader<F, I> {
             self.compare_atoms(frame, bytes, meter)?;
         }
         let (cell, turned, periodic) = decoded.reported_box;
-        Ok(FrameInfo { time, step, cell, turned, periodic })
+        Ok(FrameInfo { time, step, cell, turned, periodic, origin: decoded.origin })
     }
 
     /// Checks that a frame names the same atoms as frame 0, in the same order.
@@ -184,8 +184,9 @@ impl<F: FrameFormat, I: Indexing> reader::Reader for Reader<F, I> {
         TimePrecision::Text
     }
 
-    fn missing_times(&self) -> Option<String> {
-        (!F::has_times(&self.shared)).then(|| NUMBERED_TIMES.to_owned())
+    fn missing_times(&self) -> Option<Message> {
+        let code = F::missing_times(&self.shared);
+        (!F::has_times(&self.shared)).then(|| code.message_with_fix(NUMBERED_TIMES))
     }
 
     fn read_frame(

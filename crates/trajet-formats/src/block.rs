@@ -21,6 +21,8 @@ pub struct FrameMeta {
     pub turned: Vec<Option<[f64; 9]>>,
     /// Whether each cell is periodic along its vectors.
     pub periodic: Vec<Periodic>,
+    /// The corner (Å) at which each cell begins.
+    pub origins: Vec<[f64; 3]>,
 }
 
 impl FrameMeta {
@@ -32,6 +34,7 @@ impl FrameMeta {
         self.cells.clear();
         self.turned.clear();
         self.periodic.clear();
+        self.origins.clear();
     }
 
     /// Reserves memory for `more` frames.
@@ -45,7 +48,8 @@ impl FrameMeta {
         reserve(&mut self.steps, more, WHAT)?;
         reserve(&mut self.cells, more, WHAT)?;
         reserve(&mut self.turned, more, WHAT)?;
-        reserve(&mut self.periodic, more, WHAT)
+        reserve(&mut self.periodic, more, WHAT)?;
+        reserve(&mut self.origins, more, WHAT)
     }
 
     /// Adds one frame.
@@ -56,6 +60,7 @@ impl FrameMeta {
         self.cells.push(info.cell);
         self.turned.push(info.turned);
         self.periodic.push(info.periodic);
+        self.origins.push(info.origin);
     }
 
     /// Returns the time, step and cell of the `i`-th frame.
@@ -69,6 +74,7 @@ impl FrameMeta {
             cell: self.cells[i],
             turned: self.turned[i],
             periodic: self.periodic[i],
+            origin: self.origins[i],
         }
     }
 
@@ -98,6 +104,7 @@ impl FrameMeta {
         self.cells[i] = info.cell;
         self.turned[i] = info.turned;
         self.periodic[i] = info.periodic;
+        self.origins[i] = info.origin;
     }
 
     /// Moves all frames of `other` to the end.
@@ -108,6 +115,7 @@ impl FrameMeta {
         self.cells.append(&mut other.cells);
         self.turned.append(&mut other.turned);
         self.periodic.append(&mut other.periodic);
+        self.origins.append(&mut other.origins);
     }
 }
 

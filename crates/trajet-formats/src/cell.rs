@@ -7,6 +7,9 @@ pub type Periodic = [bool; 3];
 /// A box that is periodic in all directions, as in formats that do not state boundaries.
 pub const PERIODIC: Periodic = [true; 3];
 
+/// The corner (Å) at which a box begins in formats that state none.
+pub const NO_ORIGIN: [f64; 3] = [0.0; 3];
+
 /// A box as readers return it: lengths (Å) and angles (degrees), its vectors if it is rotated
 /// ([`crate::FrameMeta::turned`]), and its boundaries.
 pub type ReportedBox = ([f64; 6], Option<[f64; 9]>, Periodic);

@@ -77,4 +77,6 @@ pub struct FrameInfo {
     pub turned: Option<[f64; 9]>,
     /// Whether the cell is periodic along each of its vectors.
     pub periodic: Periodic,
+    /// The corner (Å) at which the cell begins; zero if the format states none.
+    pub origin: [f64; 3],
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{DecodeError, Field, Format, FormatOptions, Identity, Message, Raw, ReportedBox};
+use crate::{Code, DecodeError, Field, Format, FormatOptions, Identity, Message, Raw, ReportedBox};
 
 /// The data of a decoded frame beside its vectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct DecodedFrame {
     /// say. Along others, analyses and transforms neither wrap nor take nearest images. [`FrameFormat::raw`] states the
     /// same in [`crate::h5md::OwnFrame`], if any frame may not be periodic: other formats cannot hold that.
     pub reported_box: ReportedBox,
+    /// The corner (Å) at which the cell begins, as in [`crate::FrameInfo::origin`].
+    pub origin: [f64; 3],
     /// Whether the frame has the requested field.
     pub has_field: bool,
     /// The digest of the names and numbers of all atoms; the default if the format has none.
@@ -55,6 +57,11 @@ pub trait FrameFormat: Send + Sync + 'static {
 
     /// Returns whether frames state their times. If not, times are the numbers of the frames.
     fn has_times(shared: &Self::Shared) -> bool;
+
+    /// Returns the kind of the message on frames that do not state their times.
+    fn missing_times(_: &Self::Shared) -> Code {
+        Code::NoTimes
+    }
 
     /// Returns the time (ps) of frame `number`, for which the scan found a time and a step. The scan knows no
     /// options, so that its index serves all of them: formats whose times have a unit of their own, or may have none,
@@ -96,6 +103,11 @@ pub trait FrameFormat: Send + Sync + 'static {
     fn difference(_first: &[u8], _frame: &[u8]) -> Result<Option<String>, DecodeError> {
         Ok(None)
     }
+}
+
+/// Returns the error for a field whose unit is not known.
+pub(crate) fn no_unit(field: Field, remedy: &'static str) -> DecodeError {
+    DecodeError::Options { what: format!("its {} have no unit", field.name()), remedy }
 }
 
 /// The place of the next atom in a list of selected ones, which rise.

@@ -51,7 +51,8 @@ pub mod xyz;
 pub use atoms::Atoms;
 pub use block::{Block, FrameMeta};
 pub use cell::{
-    PERIODIC, Periodic, ReportedBox, cell_from_vectors, turned_vectors, vectors_from_cell,
+    NO_ORIGIN, PERIODIC, Periodic, ReportedBox, cell_from_vectors, turned_vectors,
+    vectors_from_cell,
 };
 pub use digest::xxh3_64;
 pub use encoders::encoder;

@@ -42,6 +42,8 @@ pub struct ScanEnd {
     pub last: Option<FoundFrame>,
     /// The byte at which an incomplete frame begins, and the fewest bytes that it lacks.
     pub cut: Option<(u64, u64)>,
+    /// Whether nothing but blank lines, which belong to it, follows a last frame that was returned before.
+    pub is_blank: bool,
 }
 
 /// A scan over the lines of a file.

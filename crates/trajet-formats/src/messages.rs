@@ -112,6 +112,9 @@ codes! {
     TimesStepBack = "times-step-back" => "continuous=True drops those that later frames repeat",
     /// Times are those that the user gave.
     GivenTimes = "given-times",
+    /// A file states steps, and neither times nor the time of a step: times are made up.
+    UnknownTimes = "unknown-times" => "name the time of a step, in units of the run, with \
+        format_options={\"lammps\": {\"units\": \"real\", \"md_step\": 2.0}}",
     /// Files state no times.
     NoTimes = "no-times" => "give the time between frames with time_step=PS",
     /// Data that a format cannot hold is left out of a copy.

@@ -130,6 +130,14 @@ impl<'a> Input<'a> {
         Some((vectors.map(|x| x * 10.0), periodic))
     }
 
+    /// Returns the corner (Å) at which the cell begins.
+    pub(crate) fn origin(&self) -> [f64; 3] {
+        match self {
+            Input::Raw { raw, .. } => raw.origin(),
+            Input::Snapshot(snapshot) => snapshot.origin,
+        }
+    }
+
     /// Returns whether all fields have as many atoms as the frame declares.
     pub(crate) fn is_sound(&self) -> bool {
         match self {

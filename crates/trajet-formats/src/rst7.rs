@@ -17,7 +17,8 @@ use crate::lines::{FoundFrame, FrameScan, LineFormat, ScanEnd, ScannedLine, in_l
 use crate::ncdf::{self, Scale, Stored};
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
 use crate::{
-    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, Values, memory,
+    Code, DecodeError, Field, Format, FormatOptions, Message, NO_ORIGIN, PERIODIC, Raw, Values,
+    memory,
 };
 
 /// The columns of a number.
@@ -289,6 +290,7 @@ impl FrameFormat for Rst7 {
             time: shape.time,
             step: None,
             reported_box: (cell, None, PERIODIC),
+            origin: NO_ORIGIN,
             has_field,
             identity: crate::Identity::default(),
         })
@@ -362,9 +364,9 @@ impl FrameScan for Scan {
             Some(Shape { n_atoms, time, .. }) if lacks == 0 => {
                 let time = time.unwrap_or(0.0);
                 let last = FoundFrame { start: 0, end: size, n_atoms, time, step: 0 };
-                ScanEnd { last: Some(last), cut: None }
+                ScanEnd { last: Some(last), ..ScanEnd::default() }
             }
-            _ => ScanEnd { last: None, cut: Some((0, lacks)) },
+            _ => ScanEnd { cut: Some((0, lacks)), ..ScanEnd::default() },
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Frames of any format in common units, from which writers make frames of another format.
 
 use crate::dcd::frame::FOURTH;
-use crate::{Field, Format, PERIODIC, Periodic, Raw, ReportedBox, turned_vectors};
+use crate::{Field, Format, NO_ORIGIN, PERIODIC, Periodic, Raw, ReportedBox, turned_vectors};
 
 /// Å per nm.
 const ANGSTROM_PER_NM: f64 = 10.0;
@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub vectors: Option<[f64; 9]>,
     /// Whether the cell is periodic along each of its vectors.
     pub periodic: Periodic,
+    /// The corner (Å) at which the cell begins.
+    pub origin: [f64; 3],
     /// Precision (steps per nm), if the source has one.
     pub precision: Option<f32>,
     /// Positions, Å.
@@ -46,6 +48,7 @@ impl Default for Snapshot {
             cell: [f64::NAN; 6],
             vectors: None,
             periodic: PERIODIC,
+            origin: NO_ORIGIN,
             precision: None,
             positions: None,
             velocities: None,
@@ -84,7 +87,7 @@ impl Snapshot {
         take(&self.forces, &mut out.forces);
         out.n_atoms = columns.len();
         (out.time, out.step, out.cell) = (self.time, self.step, self.cell);
-        (out.vectors, out.periodic) = (self.vectors, self.periodic);
+        (out.vectors, out.periodic, out.origin) = (self.vectors, self.periodic, self.origin);
         out.precision = self.precision;
         out.left_out.clone_from(&self.left_out);
         out.further_names.clone_from(&self.further_names);
@@ -111,7 +114,7 @@ impl Raw {
         fill(Field::Forces, &mut snapshot.forces);
         (snapshot.n_atoms, snapshot.time, snapshot.step) = (self.n_atoms(), time, step);
         (snapshot.cell, snapshot.vectors) = (self.cell(), self.box_vectors());
-        snapshot.periodic = self.periodic();
+        (snapshot.periodic, snapshot.origin) = (self.periodic(), self.origin());
         snapshot.precision = match self {
             Raw::Xtc(frame) => frame.precision(),
             _ => None,
@@ -169,6 +172,14 @@ impl Raw {
         match self {
             Raw::H5md(frame) => frame.own.map_or(PERIODIC, |own| own.manner.periodic),
             Raw::Xtc(_) | Raw::Trr(_) | Raw::Dcd(_) | Raw::Ncdf(_) => PERIODIC,
+        }
+    }
+
+    /// Returns the corner (Å) at which the cell begins.
+    pub fn origin(&self) -> [f64; 3] {
+        match self {
+            Raw::H5md(frame) => frame.origin,
+            Raw::Xtc(_) | Raw::Trr(_) | Raw::Dcd(_) | Raw::Ncdf(_) => NO_ORIGIN,
         }
     }
 

@@ -96,8 +96,10 @@ pub enum WriteOption {
     Compression,
     /// Items that name the time and the units may be left out.
     WithoutTime,
-    /// Each frame names its atoms.
-    Atoms,
+    /// Each frame has types of its atoms.
+    Types,
+    /// Each frame has species of its atoms.
+    Species,
 }
 
 /// A row of [`FORMATS`].
@@ -122,6 +124,8 @@ pub struct FormatInfo {
     pub holds_vectors: bool,
     /// Whether frames state in which directions they are periodic.
     pub holds_boundaries: bool,
+    /// Whether frames state the corner at which their cell begins.
+    pub holds_origin: bool,
     /// Whether frames hold positions in Å, in single precision.
     pub holds_angstroms: bool,
     /// Whether all frames of a file have as many bytes.
@@ -156,6 +160,7 @@ const PLAIN: FormatInfo = FormatInfo {
     declares_fields: false,
     holds_vectors: false,
     holds_boundaries: false,
+    holds_origin: false,
     holds_angstroms: false,
     frame_sizes: FrameSizes::Varying,
     times: Times::Any,
@@ -284,8 +289,9 @@ pub const FORMATS: [FormatInfo; N_FORMATS] = [
         fields: &[Extra::Velocities, Extra::Forces],
         holds_vectors: true,
         holds_boundaries: true,
+        holds_origin: true,
         frames_from: FramesFrom::Scan,
-        write_options: &[WriteOption::Atoms, WriteOption::WithoutTime],
+        write_options: &[WriteOption::Types, WriteOption::WithoutTime],
         writing: Writing::Text(Format::H5md),
         is_text: true,
         has_topology: true,
@@ -298,8 +304,9 @@ pub const FORMATS: [FormatInfo; N_FORMATS] = [
         fields: &[Extra::Velocities, Extra::Forces],
         holds_vectors: true,
         holds_boundaries: true,
+        holds_origin: true,
         frames_from: FramesFrom::Scan,
-        write_options: &[WriteOption::Atoms],
+        write_options: &[WriteOption::Species],
         writing: Writing::Text(Format::H5md),
         is_text: true,
         has_topology: true,

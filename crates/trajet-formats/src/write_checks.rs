@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::cell::{self, vectors_from_cell};
 use crate::losses::{FrameLoss, Losses, not_held};
 use crate::{
-    CannotHold, Code, Field, Format, Input, Message, PERIODIC, Periodic, Plan, Raw, WriteOption,
-    WriteOptions, time,
+    CannotHold, Code, Field, Format, Input, Message, NO_ORIGIN, PERIODIC, Periodic, Plan, Raw,
+    WriteOption, WriteOptions, time,
 };
 
 /// Remedy shown for a loss that the user can allow.
@@ -20,6 +20,9 @@ pub(crate) const LATE_CELL: &str = "a cell, where its first frame has none";
 
 /// Loss of a cell that formats cannot hold, since they would make it one that is periodic in all directions.
 const OPEN_CELL: &str = "a cell that is not periodic in all directions";
+
+/// Data of which formats lose only the origin from which positions are wrapped: positions stay as they are.
+const ORIGIN: &str = "the corner at which boxes begin (positions stay as they are)";
 
 /// Loss of the fact that a frame should have a cell, but that it was never written.
 const UNWRITTEN_CELL: &str =
@@ -267,6 +270,9 @@ impl WriteChecks {
                 _ => "leave such frames out, leave these vectors out of all, or write TRR",
             };
             return Err(self.cannot_hold(number, what, remedy));
+        }
+        if frame.origin() != NO_ORIGIN && !self.format.info().holds_origin {
+            self.tally().add(number, &[ORIGIN.into()]);
         }
         self.lose(number, &self.lost(frame))
     }

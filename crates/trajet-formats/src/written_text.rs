@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::plan::AtomColumns;
 use crate::write_checks::WriteChecks;
-use crate::writer::Input;
+use crate::writer::{Format, Input, Plan};
 use crate::{CannotHold, Field};
 
 /// Writes the lines of the atoms of each frame.
 #[derive(Debug)]
 pub(crate) struct TextFrames {
+    /// The checks that apply to all formats.
+    pub(crate) checks: WriteChecks,
     /// Columns of the atoms; all have the same words if there are none.
     atoms: Option<Arc<AtomColumns>>,
     /// The names of the columns.
@@ -21,19 +23,22 @@ pub(crate) struct TextFrames {
 }
 
 impl TextFrames {
-    /// Returns the writer of the lines of an output. `names` and `words` are those of atoms of which nothing is known,
-    /// `n_columns` counts the columns that names name,
-    /// `factors` lead from Å and ps to its units, in the order of [`Field::ALL`].
+    /// Returns the writer of the lines of an output, which has no room for messages. `names` and `words` are those of
+    /// atoms of which nothing is known, `n_columns` counts the columns that names name, `factors` lead from Å and ps to
+    /// its units, in the order of [`Field::ALL`].
     ///
     /// # Errors
-    /// [`CannotHold`] if there is not one line of words for each atom.
+    /// [`CannotHold`] if the format cannot hold the first frame, or if there is not one line of words for each atom.
     pub(crate) fn new(
-        checks: &WriteChecks,
+        format: Format,
+        plan: &Plan<'_>,
         names: &str,
         words: &'static str,
         n_columns: impl Fn(&str) -> usize,
         factors: [f64; 3],
     ) -> Result<TextFrames, CannotHold> {
+        let mut checks = WriteChecks::new(format, plan, None)?;
+        checks.no_room(None);
         let atoms = checks.options.atoms.clone();
         if let Some(atoms) = &atoms {
             let n_words = |text: &str| text.split(' ').filter(|word| !word.is_empty()).count();
@@ -51,16 +56,12 @@ impl TextFrames {
             }
         }
         let names = atoms.as_ref().map_or(names, |atoms| &atoms.names).to_owned();
-        Ok(TextFrames { atoms, names, words, factors })
+        Ok(TextFrames { checks, atoms, names, words, factors })
     }
 
     /// Returns the fields of a frame that are written.
-    pub(crate) fn written<'a>(
-        &self,
-        checks: &'a WriteChecks,
-        frame: &'a Input<'_>,
-    ) -> impl Iterator<Item = Field> + use<'a> {
-        Field::ALL.into_iter().filter(|&field| checks.writes(field) && frame.holds(field))
+    pub(crate) fn written<'a>(&'a self, frame: &'a Input<'_>) -> impl Iterator<Item = Field> + 'a {
+        Field::ALL.into_iter().filter(|&field| self.checks.writes(field) && frame.holds(field))
     }
 
     /// Appends a line for each atom: its number from 1 if `is_numbered`, its words, and its vectors.
@@ -69,19 +70,19 @@ impl TextFrames {
     /// [`CannotHold`] if a number is not finite.
     pub(crate) fn put_atoms(
         &self,
-        checks: &WriteChecks,
         number: u64,
         frame: &Input<'_>,
         is_numbered: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), CannotHold> {
+        let checks = &self.checks;
         if !frame.holds(Field::Positions) {
             let what = "a frame without positions".to_owned();
             return Err(checks.cannot_hold(number, what, "leave such frames out, or write TRR"));
         }
         let mut memory = [Vec::new(), Vec::new(), Vec::new()];
         let fields: Vec<_> = self
-            .written(checks, frame)
+            .written(frame)
             .zip(&mut memory)
             .map(|(field, memory)| (field, frame.vectors(field, memory).unwrap_or_default()))
             .collect();

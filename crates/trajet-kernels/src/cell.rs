@@ -51,6 +51,8 @@ fn is_placeholder(lengths_and_angles: &[f64; 6]) -> bool {
 pub struct Cell {
     given: Basis,
     periodic: Periodic,
+    /// The corner (Å) at which the cell begins.
+    origin: Vector,
     /// The basis of the box vectors; reciprocal vectors are zero in directions that are not periodic.
     wrapping: Basis,
     volume: f64,
@@ -172,6 +174,7 @@ impl Cell {
         Some(Cell {
             given,
             periodic,
+            origin: [0.0; 3],
             wrapping: given.without(periodic),
             volume,
             reduced,
@@ -180,6 +183,18 @@ impl Cell {
             images_along_given,
             surely_shortest,
         })
+    }
+
+    /// Returns the cell with another corner (Å), at which it begins. Nearest images do not depend on it, nor does
+    /// [`Cell::fractional`]: those who move positions into the cell subtract [`Cell::origin`] first.
+    #[must_use]
+    pub fn with_origin(self, origin: Vector) -> Self {
+        Cell { origin, ..self }
+    }
+
+    /// Returns the corner (Å) at which the cell begins: zero unless [`Cell::with_origin`] has set another.
+    pub fn origin(&self) -> Vector {
+        self.origin
     }
 
     /// Returns whether vectors are those of a cell that stands for none; see [`Cell::of_structure`].

@@ -2,7 +2,7 @@
 //!
 //! Weights are added in the order of the atoms, so that no instruction set changes a bit.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, minus};
 use crate::pairs::Bins;
 
 /// Largest distance from the origin, in cells, of an atom that can be wrapped: further away, `f32` has no digits left
@@ -13,8 +13,8 @@ const FURTHEST: f64 = 1e6;
 const OUTSIDE: f64 = 1e-5;
 
 /// Adds the weight of each atom, or one, to the slice of the cell in which it lies. The slices divide the cell along one
-/// of its vectors (`axis`) and are parallel to the others. Atoms are wrapped into the cell, if it is periodic along that
-/// vector.
+/// of its vectors (`axis`) from its origin on, and are parallel to the others. Atoms are wrapped into the cell, if it is
+/// periodic along that vector.
 ///
 /// # Errors
 /// The first atom whose position is not a number, or more than a million cells away, or outside of the cell if it is not
@@ -35,7 +35,7 @@ pub fn add_to_slices(
     let (lowest, highest) =
         if cell.periodic()[axis] { (-FURTHEST, FURTHEST) } else { (-OUTSIDE, 1.0 + OUTSIDE) };
     for (i, point) in points.iter().enumerate() {
-        let along = cell.fractional(point.map(f64::from))[axis];
+        let along = cell.fractional(minus(point.map(f64::from), cell.origin()))[axis];
         if along.is_nan() || along < lowest || along > highest {
             return Err(i);
         }
@@ -234,5 +234,23 @@ mod tests {
         let mut slices = [0.0; 4];
         add_to_slices(&cell, 2, &positions, None, &mut slices).unwrap();
         assert_eq!(slices, [2.0, 1.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn slices_begin_at_the_origin_of_the_cell() {
+        let cell = Cell::new([8.0, 8.0, 8.0, 90.0, 90.0, 90.0]).unwrap();
+        let vectors = *cell.vectors();
+        let positions = [0.0, 0.0, -3.0, 0.0, 0.0, 2.0, 0.0, 0.0, 11.0, 0.0, 0.0, 4.5];
+        let mut slices = [0.0; 4];
+        let cell = cell.with_origin([5.0, 5.0, -4.0]);
+        add_to_slices(&cell, 2, &positions, None, &mut slices).unwrap();
+        assert_eq!(slices, [2.0, 0.0, 0.0, 2.0]);
+        // Of one that is not periodic, atoms are inside from -4 to 4.
+        let slab = Cell::with_boundaries(vectors, [true, true, false]).unwrap();
+        let slab = slab.with_origin([5.0, 5.0, -4.0]);
+        assert_eq!(add_to_slices(&slab, 2, &positions, None, &mut slices), Err(2));
+        let mut slices = [0.0; 4];
+        assert_eq!(add_to_slices(&slab, 2, &positions[..6], None, &mut slices), Ok(()));
+        assert_eq!(slices, [1.0, 0.0, 0.0, 1.0]);
     }
 }

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use trajet_files::{Error, Frames, Meter};
-use trajet_formats::{Atoms, FrameMeta, Periodic, memory};
+use trajet_formats::{Atoms, FrameMeta, NO_ORIGIN, Periodic, memory};
 use trajet_kernels::cell::Cell;
 
 use crate::aligned::{Aligned1, Aligned2};
@@ -117,6 +117,17 @@ pub(crate) fn boundaries_of(periodic: Periodic, cell: &[f64; 6]) -> Periodic {
     if cell.iter().all(|number| number.is_nan()) { [false; 3] } else { periodic }
 }
 
+/// Returns the corners of cells as an array of shape `(n_frames, 3)`, Å; `None` if all are zero.
+pub(crate) fn origins<'py>(
+    py: Python<'py>,
+    origins: &[[f64; 3]],
+) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+    if origins.iter().all(|origin| *origin == NO_ORIGIN) {
+        return Ok(None);
+    }
+    array(py, origins.as_flattened())?.reshape([origins.len(), 3]).map(Some)
+}
+
 /// Box vectors, `(3, 3)`, Å, row by row, and whether the box is periodic along each.
 pub(crate) type PyBox<'py> = (Aligned2<'py, f64>, Periodic);
 
@@ -154,6 +165,7 @@ pub(crate) fn frames_dict<'py>(
     // Cells do not determine the orientation of box vectors, nor their last bits.
     dict.set_item("vectors", boxes(py, &meta.turned)?)?;
     dict.set_item("periodic", periodic)?;
+    dict.set_item("origins", origins(py, &meta.origins)?)?;
     dict.set_item("counts", counts(py, meter)?)?;
     Ok(dict)
 }

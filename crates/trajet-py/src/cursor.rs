@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use trajet_engine::cursor::Cursor;
 use trajet_engine::run::lock;
 use trajet_files::{Error, FrameFields};
-use trajet_formats::Field;
+use trajet_formats::{Field, NO_ORIGIN};
 
 use crate::aligned::Aligned1;
 use crate::arrays::{atoms, boundaries_of};
@@ -17,13 +17,15 @@ use crate::error::from_io;
 use crate::reader::Reader;
 use crate::report::counts;
 
-/// Time, step, cell, box vectors of a rotated box, boundaries, and which of positions, velocities and forces the frame has.
+/// Time, step, cell, box vectors of a rotated box, boundaries, corner of the cell unless it is zero, and which of positions,
+/// velocities and forces the frame has.
 type PyFrame<'py> = (
     f64,
     i64,
     Bound<'py, PyArray1<f64>>,
     Option<Bound<'py, PyArray1<f64>>>,
     Bound<'py, PyArray1<bool>>,
+    Option<Bound<'py, PyArray1<f64>>>,
     (bool, bool, bool),
 );
 
@@ -94,6 +96,7 @@ impl PyCursor {
             PyArray1::from_slice(py, &info.cell),
             vectors.map(|vectors| PyArray1::from_slice(py, &vectors)),
             PyArray1::from_slice(py, &boundaries_of(info.periodic, &info.cell)),
+            (info.origin != NO_ORIGIN).then(|| PyArray1::from_slice(py, &info.origin)),
             present.into(),
         ))
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyTuple};
 use serde::Serialize;
 use trajet_formats::{FORMATS, Format, FormatInfo, FormatOptions, Writing};
 
@@ -16,6 +16,7 @@ pub(crate) struct PyFormatInfo {
     name: &'static str,
     layouts: Py<PyTuple>,
     suffixes: Py<PyTuple>,
+    magic: Py<PyTuple>,
     fields: Py<PyFrozenSet>,
     declares_fields: bool,
     frame_sizes: String,
@@ -26,6 +27,7 @@ pub(crate) struct PyFormatInfo {
     is_written: bool,
     copied_as: &'static str,
     has_topology: bool,
+    holds_origin: bool,
 }
 
 /// Returns the name of a unit variant.
@@ -49,6 +51,8 @@ impl PyFormatInfo {
             name: info.name,
             layouts: PyTuple::new(py, layouts.collect::<Vec<_>>())?.unbind(),
             suffixes: PyTuple::new(py, suffixes)?.unbind(),
+            magic: PyTuple::new(py, info.magic.iter().map(|magic| PyBytes::new(py, magic)))?
+                .unbind(),
             fields: PyFrozenSet::new(py, info.fields.iter().map(name_of))?.unbind(),
             declares_fields: info.declares_fields,
             frame_sizes: name_of(info.frame_sizes),
@@ -59,6 +63,7 @@ impl PyFormatInfo {
             is_written,
             copied_as,
             has_topology: info.has_topology,
+            holds_origin: info.holds_origin,
         })
     }
 }

@@ -16,7 +16,9 @@ use trajet_formats::{Atoms, Field, Format, FrameMeta, Losses, memory};
 use trajet_transforms::JumpNeeds;
 
 use crate::aligned::Aligned1;
-use crate::arrays::{PyFrames, array, atoms, boundaries, boxes, cells, frames_dict, slice_of};
+use crate::arrays::{
+    PyFrames, array, atoms, boundaries, boxes, cells, frames_dict, origins, slice_of,
+};
 use crate::control::{FRAMES_BETWEEN_SIGNALS, FromPython, available_threads};
 use crate::error::from_io;
 use crate::formats::checked_format_options;
@@ -565,7 +567,7 @@ pub(crate) struct Parts {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// Times, steps, frame numbers, cells, vectors of rotated boxes, and boundaries.
+/// Times, steps, frame numbers, cells, vectors of rotated boxes, boundaries, and corners of cells.
 type Meta<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i64>>,
@@ -573,6 +575,7 @@ type Meta<'py> = (
     Bound<'py, PyArray2<f64>>,
     Option<Bound<'py, PyArray2<f64>>>,
     Bound<'py, PyArray2<bool>>,
+    Option<Bound<'py, PyArray2<f64>>>,
 );
 
 #[pymethods]
@@ -604,6 +607,7 @@ impl Parts {
             cells(py, &meta.cells)?,
             boxes(py, &meta.turned)?,
             periodic,
+            origins(py, &meta.origins)?,
         ))
     }
 

@@ -8,7 +8,7 @@ use numpy::ndarray::ArrayView1;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use trajet_convert::{GivenFrame, Writer};
-use trajet_formats::{PERIODIC, Raw, Snapshot, memory, trr};
+use trajet_formats::{NO_ORIGIN, PERIODIC, Raw, Snapshot, memory, trr};
 
 use crate::aligned::{Aligned1, Aligned2, Aligned3};
 use crate::convert::{PyWriteOptions, format_of};
@@ -32,6 +32,7 @@ pub(crate) struct Frames<'py> {
     forces: Option<Aligned3<'py, f32>>,
     vectors: Option<Aligned3<'py, f64>>,
     periodic: Option<Aligned2<'py, bool>>,
+    origins: Option<Aligned2<'py, f64>>,
 }
 
 /// Frames in the units of GROMACS; see `GromacsFrames` of `trajet.mdanalysis.block_writer`.
@@ -151,7 +152,8 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
         && lengths == [n_frames; 3]
         && block.cells.shape()[1] == 6
         && block.vectors.as_ref().is_none_or(|vectors| vectors.shape() == [n_frames, 3, 3])
-        && block.periodic.as_ref().is_none_or(|periodic| periodic.shape() == [n_frames, 3]);
+        && block.periodic.as_ref().is_none_or(|periodic| periodic.shape() == [n_frames, 3])
+        && block.origins.as_ref().is_none_or(|origins| origins.shape() == [n_frames, 3]);
     if !fits {
         return Err(PyValueError::new_err("the arrays of a block have different lengths"));
     }
@@ -179,6 +181,10 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
             let periodic = periodic.as_array();
             [0, 1, 2].map(|i| periodic[[k, i]])
         });
+        let origin = block.origins.as_ref().map_or(NO_ORIGIN, |origins| {
+            let origins = origins.as_array();
+            [0, 1, 2].map(|i| origins[[k, i]])
+        });
         GivenFrame::Snapshot(Snapshot {
             n_atoms,
             time: times[k],
@@ -186,6 +192,7 @@ fn snapshots(py: Python<'_>, block: &Frames<'_>) -> PyResult<Vec<GivenFrame>> {
             cell,
             vectors,
             periodic,
+            origin,
             positions: rows(fields[0], k),
             velocities: rows(fields[1], k),
             forces: rows(fields[2], k),

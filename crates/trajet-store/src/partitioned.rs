@@ -23,7 +23,9 @@ use trajet_files::{
 };
 use trajet_formats::messages::{kept, rounded};
 use trajet_formats::time::text;
-use trajet_formats::{Atoms, Extra, FrameInfo, FramesFrom, Message, Raw, ReportedBox, memory};
+use trajet_formats::{
+    Atoms, Extra, FrameInfo, FramesFrom, Message, NO_ORIGIN, Raw, ReportedBox, memory,
+};
 
 pub use metadata_file::MetadataFile;
 pub use partition::{Part, Partition, Partitions};
@@ -307,7 +309,7 @@ impl reader::Reader for PartitionedReader {
         }
         let (_, (cell, turned, periodic)) = beside.expect("at least one part is touched");
         scratch.keep_own(own);
-        Ok((FrameInfo { time, step, cell, turned, periodic }, costs.of_whole()))
+        Ok((FrameInfo { time, step, cell, turned, periodic, origin: NO_ORIGIN }, costs.of_whole()))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -148,10 +148,10 @@ pub fn symbol_of_number(number: i64) -> Option<&'static str> {
     ELEMENTS.get(place).map(|(symbol, ..)| *symbol)
 }
 
-/// Returns the symbol of the element that a mass (u) tells: that of the nearest element, if the mass differs from its
+/// Returns the symbol of the element with this mass (u): that of the nearest element, if the mass differs from its
 /// atomic weight by at most 0.0025 u or 0.04 %. These hold the weights that programs use, but neither united atoms
 /// (14.027, 15.035) nor the whole numbers 1, 12, 14 and 15 of models. Elements without a stable isotope, whose weights
-/// are whole numbers, are told by no mass.
+/// are whole numbers, are never returned.
 pub(crate) fn symbol_of_mass(mass: f64) -> Option<&'static str> {
     /// Largest difference from an atomic weight, u, and for each u.
     const MAX_APART: f64 = 0.0025;

@@ -10,7 +10,7 @@ use trajet_files::transform::{
     TransformWarnings,
 };
 use trajet_files::{Error, Frames};
-use trajet_formats::{Atoms, FrameInfo, memory, turned_vectors};
+use trajet_formats::{Atoms, FrameInfo, NO_ORIGIN, memory, turned_vectors};
 use trajet_kernels::cell::{Cell, PERIODIC};
 use trajet_kernels::periodic::{
     BondTrees, Groups, Shape, TurnedCell, Unplaced, WholeMemory, centre, cluster_groups,
@@ -43,6 +43,7 @@ enum PreparedStep {
     Center { columns: Vec<u32>, weights: Option<Vec<f64>> },
     Wrap { groups: Groups, weights: Option<Vec<f64>>, shape: Shape },
     Fit(Fit),
+    SubtractOrigin,
     Translate([f64; 3]),
 }
 
@@ -151,7 +152,10 @@ impl Prepared {
         let mut warnings = TransformWarnings::default();
         let mut known = None;
         for step in &self.steps[steps] {
-            let needs_cell = !matches!(step, PreparedStep::Fit(_) | PreparedStep::Translate(_));
+            let needs_cell = !matches!(
+                step,
+                PreparedStep::Fit(_) | PreparedStep::SubtractOrigin | PreparedStep::Translate(_)
+            );
             if needs_cell && known.is_none() {
                 known = Some(cell_of(info)?);
             }
@@ -191,6 +195,12 @@ impl Prepared {
                         known = None;
                     }
                 }
+                (PreparedStep::SubtractOrigin, _) => {
+                    if info.origin != NO_ORIGIN {
+                        move_all(info.origin.map(|x| 0.0 - x), positions)?;
+                        (info.origin, known) = (NO_ORIGIN, None);
+                    }
+                }
                 (PreparedStep::Translate(by), _) => move_all(*by, positions)?,
                 (_, None) => unreachable!("the cell is known where a step needs it"),
             }
@@ -209,7 +219,10 @@ fn takes_more(step: &Step) -> bool {
     match step {
         Step::Whole { .. } | Step::Cluster { .. } | Step::Wrap { .. } => true,
         Step::NoJump(NoJump { view, .. }) => *view == View::Toroidal,
-        Step::Center { .. } | Step::Fit { .. } | Step::Translate { .. } => false,
+        Step::Center { .. }
+        | Step::Fit { .. }
+        | Step::SubtractOrigin {}
+        | Step::Translate { .. } => false,
     }
 }
 
@@ -232,7 +245,10 @@ fn require(step: &Step, needed: &mut Mask) -> Result<(), Error> {
         }
         Step::Wrap { groups: Some(labels), .. } => require_groups(labels, needed)?,
         Step::Center { atoms, .. } | Step::Fit { atoms, .. } => add(atoms, needed),
-        Step::NoJump(_) | Step::Wrap { groups: None, .. } | Step::Translate { .. } => {}
+        Step::NoJump(_)
+        | Step::Wrap { groups: None, .. }
+        | Step::SubtractOrigin {}
+        | Step::Translate { .. } => {}
     }
     Ok(())
 }
@@ -335,6 +351,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
         Step::Fit { atoms, reference, weights, motion, .. } => {
             PreparedStep::Fit(Fit::new(columns(atoms), reference, weights.as_deref(), *motion))
         }
+        Step::SubtractOrigin {} => PreparedStep::SubtractOrigin,
         Step::Translate { by } => PreparedStep::Translate(*by),
     }
 }
@@ -346,7 +363,7 @@ fn prepare_step(step: &Step, moved: &Mask, column_of: &[u32], listed: &[i64]) ->
 pub(crate) fn cell_of(info: &FrameInfo) -> Result<Cell, String> {
     let cell = Cell::of_frame(info.cell, info.turned, info.periodic)
         .map_err(|no_cell| format!("{no_cell}: leave this frame out"))?;
-    cell.ok_or_else(|| {
+    cell.map(|cell| cell.with_origin(info.origin)).ok_or_else(|| {
         "has no unit cell, which periodic boundaries need: leave this frame out, or ask for no \
          change that needs a cell"
             .to_owned()
@@ -521,8 +538,8 @@ fn move_all(by: [f64; 3], positions: &mut [[f32; 3]]) -> Result<(), String> {
 
 /// Returns the vector from a point to the middle of the cell; none along vectors that are not periodic.
 fn to_middle(cell: &Cell, from: [f64; 3]) -> [f64; 3] {
-    let [a, b, c] = cell.vectors();
-    let by = [0, 1, 2].map(|k| (a[k] + b[k] + c[k]) / 2.0 - from[k]);
+    let ([a, b, c], origin) = (cell.vectors(), cell.origin());
+    let by = [0, 1, 2].map(|k| origin[k] + (a[k] + b[k] + c[k]) / 2.0 - from[k]);
     if cell.periodic() == PERIODIC {
         by
     } else {
@@ -556,9 +573,11 @@ fn turn(info: &mut FrameInfo, rotation: &[[f64; 3]; 3]) -> bool {
         return false;
     }
     let Ok(cell) = cell_of(info) else { return false };
-    let turned = cell.vectors().map(|v| {
+    let rotated = |v: [f64; 3]| {
         [0, 1, 2].map(|i| rotation[i][0] * v[0] + rotation[i][1] * v[1] + rotation[i][2] * v[2])
-    });
+    };
+    let turned = cell.vectors().map(rotated);
+    info.origin = rotated(info.origin);
     let mut rows = [0.0; 9];
     rows.copy_from_slice(turned.as_flattened());
     info.turned = turned_vectors(&rows, 1.0);

@@ -89,6 +89,8 @@ pub enum Step {
         /// The kind of motion.
         motion: FitMotion,
     },
+    /// Moves all atoms so that the cell begins at zero.
+    SubtractOrigin {},
     /// Moves all atoms by a vector (Å).
     Translate {
         /// The vector.
@@ -131,6 +133,7 @@ impl Transforms {
                     exist(bonds.as_flattened()) && molecules.len() == n && bonds.iter().all(within)
                 }
                 Step::NoJump(NoJump { molecules, .. }) => grouped(molecules),
+                Step::SubtractOrigin {} => true,
                 Step::Cluster { atoms, molecules } => {
                     exist(atoms) && !atoms.is_empty() && molecules.len() == n
                 }

@@ -1,7 +1,6 @@
 """Options that several commands share, and their values."""
 
 import csv
-import glob
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from trajet.cli.quantities import Time
 from trajet.cli.terminal import waiting
 from trajet.cli.translation import as_options, line_of
 from trajet.digits import in_digits
-from trajet.formats import formats_of
+from trajet.formats import formats_of, matching_files
 from trajet.messages import OF_OPENING, Code, Message
 from trajet.natural_order import natural
 from trajet.remote import is_url, name_of
@@ -147,13 +146,7 @@ def in_order(given: Sequence[str]) -> list[str]:
     paths = []
     for name in given:
         # Storage is asked for the names of objects when they are opened.
-        if is_url(name) or not re.search(r"[*?\[]", name) or os.path.lexists(name):
-            paths.append(name)
-            continue
-        found = sorted(glob.glob(name), key=natural)
-        if not found:
-            raise FileNotFoundError(f"{name}: no file matches this pattern")
-        paths += found
+        paths += [name] if is_url(name) else matching_files(name)
     return paths
 
 

@@ -25,12 +25,16 @@ class AtomColumns(NamedTuple):
 
 
 def lammps_columns(atoms: Atoms) -> AtomColumns:
-    """Return the columns `mol type element mass q` of a dump, without those that are not known.
+    """Return the columns `id mol type element mass q` of a dump, without those that are not known.
 
-    `mol` is the residue, numbered anew if several residues have one number; `type` is the type if
-    types are whole numbers, else the types, names or elements are numbered as they appear.
+    `id` are the numbers of the topology, if they rise, as readers sort atoms by them; `mol` is the
+    residue, numbered anew if several residues have one number; `type` is the type if types are
+    whole numbers, else the types, names or elements are numbered as they appear.
     """
     columns: dict[str, Sequence[object]] = {}
+    ids = atoms.column("ids")
+    if ids is not None and len(ids) and ids[0] > 0 and (np.diff(ids) > 0).all():
+        columns["id"] = ids.tolist()
     if len(atoms) and atoms.column("resids") is not None:
         columns["mol"] = _numbers_of_residues(atoms).tolist()
     columns["type"] = _numbers_of_types(atoms).tolist()

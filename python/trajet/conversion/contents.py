@@ -14,6 +14,10 @@ from trajet.messages import Message, left_out
 from trajet.pools.pool import Pool
 from trajet.trajectory import Trajectory
 
+# What H5MD cannot hold of boxes that do not begin at 0.
+WITHOUT_ORIGIN = (
+    "left out, as H5MD cannot hold it: the corner at which boxes begin (positions stay as they are)"
+)
 # Frames per read in the search for velocities or forces.
 _FRAMES_LOOKED_AT = 1000
 
@@ -146,6 +150,9 @@ def frames_left_out(
     messages = []
     if names := trajectory.source.reader.further_names(int(numbers[0])):
         messages.append(left_out(f"left out, as H5MD cannot hold it: {'; '.join(names)}"))
+    with trajectory.cursor([], positions=False, read_ahead=False) as cursor:
+        if cursor.read(int(numbers[0])).origin is not None:
+            messages.append(left_out(WITHOUT_ORIGIN))
     losses, message = trajectory.source.reader.left_out(numbers, columns)
     if message is None:
         return messages

@@ -402,13 +402,14 @@ def _completed(
     if "without_time" in needs and trajectory.source.reader.unstated_times:
         how = replace(how, without_time=True)
     codes = {message.code for message in trajectory.messages}
-    if "atoms" in needs and Code.REDUCED_UNITS in codes:
+    names_atoms = bool(needs & {"types", "species"})
+    if names_atoms and Code.REDUCED_UNITS in codes:
         raise OutputError(
             f"{path}: is written in Å and ps, and the units of {trajectory.label} are reduced ones"
             " (lj): write another format"
         )
-    if "atoms" in needs and trajectory.has_topology:
-        columns = lammps_columns if "without_time" in needs else xyz_columns
+    if names_atoms and trajectory.has_topology:
+        columns = lammps_columns if "types" in needs else xyz_columns
         return replace(how, atoms=columns(selection.topology_atoms))
     return how
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from trajet import _trajet, h5md, output, universes
 from trajet.box import box_vectors
+from trajet.conversion.contents import WITHOUT_ORIGIN
 from trajet.conversion.copies import Conversion
 from trajet.conversion.files import OutputOptions
 from trajet.formats import WRITTEN_SUFFIXES, written_as
-from trajet.messages import Code, Message, emit
+from trajet.messages import Code, Message, emit, left_out
 from trajet.trajectory import Block, Frame, Selection, Trajectory, UpdatingSelection
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def write(
     counted = _CheckedBlocks(positions, _FrameInputs.of(path, times, steps, cells))
     if in_hdf5:
         h5md.write_blocks(place, counted, compression=compression, threads=threads, force=force)
-        messages: list[Message] = []
+        messages = [left_out(WITHOUT_ORIGIN)] if counted.has_origins else []
     else:
         how = OutputOptions(precision, double, allow_loss=allow_loss)
         messages = _write(place, counted, how, force=force, threads=threads)
@@ -225,7 +226,7 @@ class _FrameInputs:
             block = replace(block, steps=self.steps[here])
         if self.cells is not None:
             own = np.tile(self.cells, (n, 1)) if self.cells.ndim == 1 else self.cells[here]
-            block = replace(block, cells=own, vectors=None, periodic=None)
+            block = replace(block, cells=own, vectors=None, periodic=None, origins=None)
         return block
 
     def check(self, n_frames: int) -> None:
@@ -258,6 +259,8 @@ class _CheckedBlocks:
         self._given = given
         self.n_frames = 0
         self.n_atoms = 0
+        # Whether cells begin elsewhere than at 0.
+        self.has_origins = False
         self._last_time = -np.inf
         # Frames whose time is not after that of the frame before: their number, and the first.
         self._n_back = 0
@@ -300,6 +303,7 @@ class _CheckedBlocks:
             self._compare(block.times)
             self.n_frames += n_frames
             self.n_atoms = n_atoms
+            self.has_origins |= block.origins is not None and bool(np.any(block.origins))
             yield block
         given.check(self.n_frames)
 
@@ -339,12 +343,20 @@ def _checked(path: Path, block: Block, begin: int) -> Block:
             f"{path}: frame {begin}: periodic of its block has the shape {np.shape(periodic)}, not"
             f" {(n, 3)}: give whether each cell is periodic along a, b and c"
         )
+    if (origins := block.origins) is not None:
+        origins = np.asarray(origins, np.float64)
+        if origins.shape != (n, 3) or not np.isfinite(origins).all():
+            raise ValueError(
+                f"{path}: frame {begin}: origins of its block are {(n, 3)} finite numbers, Å: the"
+                " corner at which each cell begins"
+            )
     return replace(
         block,
         times=_checked_times(path, block.times, begin),
         steps=_checked_steps(path, block.steps, begin),
         cells=_checked_cells(path, block.cells, begin, periodic),
         periodic=None if periodic is None else np.asarray(periodic, np.bool_),
+        origins=origins,
     )
 
 
@@ -489,6 +501,7 @@ def _block(path: Path, part: "NDArray[np.floating] | Block | Frame", begin: int)
             cells,
             vectors=stored,
             periodic=part.box.periodic[np.newaxis],
+            origins=part.box.origin[np.newaxis],
         )
     elif isinstance(part, Block):
         block = part

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import FormatError, StaleIndexError
 from trajet.dataset import find_dataset
+from trajet.formats import formats_of
 from trajet.mdanalysis.conventions import (
     OWN_READERS,
     Convention,
@@ -35,6 +36,7 @@ from trajet.mdanalysis.source import Report, Source
 from trajet.mdanalysis.timestep import PENDING, LazyTimestep
 from trajet.trajectory.opening import open as open_trajectory
 from trajet.trajectory.trajectory import Trajectory
+from trajet.trajectory.transforms import from_origin
 
 # Formats whose headers MDAnalysis' own readers check.
 _WITH_HEADER = ("NCDF", "H5MD")
@@ -188,6 +190,9 @@ class Reader(ReaderBase):  # type: ignore[misc]
         else:
             files = self.filename
         trajectory = open_trajectory(None, *files, rebuild_index=rebuild_index)
+        if any(info.holds_origin for info in formats_of(trajectory.format)):
+            # Cells of MDAnalysis begin at 0.
+            trajectory = trajectory._transformed(from_origin)
         if self._only not in (None, trajectory.format):
             raise FormatError(
                 f"{self.filename}: a {trajectory.format} file, not {self._only}: give the right"

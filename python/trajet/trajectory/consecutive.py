@@ -11,7 +11,9 @@ from trajet.messages import Code, Message
 # Share of the frames of a file that a continued run may repeat.
 _MAX_REPEATED = 0.5
 # Messages on the times of files that follow one another.
-_ON_TIMES = frozenset({Code.OVERLAPPING_FILES, Code.DROPPED_FRAMES, Code.NO_TIMES})
+_ON_TIMES = frozenset(
+    {Code.OVERLAPPING_FILES, Code.DROPPED_FRAMES, Code.NO_TIMES, Code.UNKNOWN_TIMES}
+)
 
 
 class _Files(Protocol):

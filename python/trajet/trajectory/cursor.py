@@ -55,6 +55,8 @@ class Cursor:
         `(3, 3)`, float64: the box vectors row by row, Å, if the box is rotated; else None.
     periodic
         `(3,)`, bool: whether the cell is periodic along a, b and c; False without a cell.
+    origin
+        `(3,)`, float64: the corner at which the cell begins, Å; None for 0.
     positions, velocities, forces
         `(n_atoms, 3)`, float32: Å, Å/ps, kJ/(mol Å). None unless asked for. NaN if the frame has
         none. The next frame has other arrays if the caller holds these.
@@ -97,6 +99,7 @@ class Cursor:
         self.cell: NDArray[np.float64] = np.full(6, np.nan)
         self.vectors: NDArray[np.float64] | None = None
         self.periodic: NDArray[np.bool_] = np.zeros(3, np.bool_)
+        self.origin: NDArray[np.float64] | None = None
         self.has_positions = self.has_velocities = self.has_forces = False
         _alive.add(self)
         # Also at the end of a program, and when nothing refers to the cursor any more.
@@ -157,7 +160,7 @@ class Cursor:
         finally:
             self._is_reading.release()
         self.frame = number
-        self.time, self.step, self.cell, vectors, self.periodic, present = got
+        self.time, self.step, self.cell, vectors, self.periodic, self.origin, present = got
         self.vectors = None if vectors is None else vectors.reshape(3, 3)
         self.has_positions, self.has_velocities, self.has_forces = present
         return self
@@ -165,7 +168,7 @@ class Cursor:
     @property
     def box(self) -> Box:
         """The box of the current frame."""
-        return Box.of_cell(self.cell, self.vectors, self.periodic)
+        return Box.of_cell(self.cell, self.vectors, self.periodic, self.origin)
 
     @property
     def positions(self) -> NDArray[np.float32] | None:

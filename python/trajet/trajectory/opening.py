@@ -30,9 +30,11 @@ from trajet.formats import (
     STRUCTURE_SUFFIXES,
     WRITTEN_SUFFIXES,
     FormatOptions,
+    begins_as,
     formats_of,
     hdf5_options,
     is_dump,
+    matching_files,
 )
 from trajet.hints import hint_on_format
 from trajet.messages import Code, Message, emit
@@ -49,6 +51,7 @@ from trajet.trajectory.options import DatasetCall, OpenCall, OpenOptions
 from trajet.trajectory.source import FrameSource, Step
 from trajet.trajectory.structure import LazyTopology, TopologyFile, in_order
 from trajet.trajectory.trajectory import Selection, Trajectory
+from trajet.trajectory.transforms import from_origin
 
 if TYPE_CHECKING:
     from trajet.remote.objects import RemoteFile
@@ -107,9 +110,10 @@ def open(
         the times that GROMACS writes into titles (`t= …`), else 0, 1, 2, … ps. Files may also be
         objects in remote storage: URLs (`"https://…"`, `"s3://bucket/key"`, `"gs://…"`,
         `"az://…"`), or `(store, path)` with a store of obstore or an fsspec filesystem. Of these,
-        the bytes of the wanted atoms and frames are read (docs/remote.md). In buckets, `*` and
-        `[…]` are wildcards; objects that match are in natural order. A topology may be an object,
-        too; it is downloaded to the cache folder.
+        the bytes of the wanted atoms and frames are read (docs/remote.md). A topology may be an
+        object, too; it is downloaded to the cache folder. In names of files and in buckets, `*` and
+        `[…]` are wildcards: what matches is in natural order, dumps of LAMMPS in that of their
+        steps.
     continuous
         Whether to drop frames that overlap with a later file, after a simulation was continued
         (`gmx mdrun -noappend`) or restarted. Files are sorted by their first times; from the first
@@ -327,8 +331,7 @@ def _unread_frames(named: "NamedFiles", info: FormatInfo) -> list[Message]:
     path, at = named.topology, named.topology_at
     if path is None or at is None or path in named.paths:
         return []
-    is_dump_first = "without_time" in info.write_options and is_dump(at)
-    if not is_dump_first and at.suffix.lower() not in info.suffixes:
+    if not begins_as(info, at) and at.suffix.lower() not in info.suffixes:
         return []
     fix = f"tj.open({str(path)!r}, {str(path)!r}, …)"
     text = f"frames of {path} are not read, as it is given as the topology"
@@ -384,7 +387,7 @@ def opened_names(
 ) -> NamedFiles:
     """Open the objects among topology and trajectories, and download the topology if it is one.
 
-    A URL of a trajectory may have wildcards, `s3://bucket/run.*.xtc`.
+    The name of a trajectory may have wildcards, `run.*.xtc` or `s3://bucket/run.*.xtc`.
 
     Raises
     ------
@@ -456,11 +459,14 @@ def is_hdf5(path: Path, objects: "Mapping[Path, RemoteFile]") -> bool:
 def _expanded(
     names: Sequence[TrajectoryName], options: StorageOptions | None, *, allow_http: bool
 ) -> list[TrajectoryName]:
-    """Return names with the objects that match a pattern in its place."""
+    """Return names with the files or objects that match a pattern in its place."""
     found: list[TrajectoryName] = []
     for name in names:
-        if isinstance(name, tuple) or not remote.is_url(name):
+        if isinstance(name, tuple):
             found.append(name)
+            continue
+        if not remote.is_url(name):
+            found += matching_files(os.fspath(name))
             continue
         from trajet.remote.listing import is_pattern, matching
 
@@ -737,10 +743,17 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
         # where it reads none.
         opened = open(group.topology, *group.paths, time_step=group.time_step or 1.0)
     if same:
-        now = opened.source.read([group.frame], group.indices, None)
-        same = _has_times_of(opened, group) and np.array_equal(
-            now.positions[0], group.positions, equal_nan=True
-        )
+        candidates = [opened]
+        if known is None and any(info.holds_origin for info in formats_of(opened.format)):
+            # Readers of MDAnalysis give positions from the corner of the cell, or as stored.
+            candidates.insert(0, opened._transformed(from_origin))
+        for opened in candidates:
+            now = opened.source.read([group.frame], group.indices, None)
+            same = _has_times_of(opened, group) and np.array_equal(
+                now.positions[0], group.positions, equal_nan=True
+            )
+            if same:
+                break
     if not same:
         where = str(group.paths[0].absolute())
         if len(group.paths) > 1:

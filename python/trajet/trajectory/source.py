@@ -179,7 +179,7 @@ class FrameSource:
         """
         found = of_universe(universe)
         assert found.positions is not None
-        made = FrameSource(self.files, self.structure.of(found.topology), None)
+        made = FrameSource(self.files, self.structure.of(found.topology), None, self.transforms)
         made.universe, made.first = universe, (found.positions, box)
         return made
 
@@ -423,6 +423,7 @@ class FrameSource:
             None if vectors is None else vectors.reshape(-1, 3, 3),
             tuple(self.transform_messages([got["counts"]])),
             got["periodic"],
+            got["origins"],
         )
 
     def blocks(
@@ -451,7 +452,8 @@ class FrameSource:
             messages: tuple[Message, ...] = ()
             while begin < n_frames:
                 several = pool.array()[: min(count, n_frames - begin)]
-                times, steps, here, cells, boxes, periodic = parts.read(begin, several)
+                got = parts.read(begin, several)
+                times, steps, here, cells, boxes, periodic, origins = got
                 vectors = None if boxes is None else boxes.reshape(-1, 3, 3)
                 if self.transforms:
                     messages = tuple(self.transform_messages([parts.counts()]))
@@ -468,6 +470,7 @@ class FrameSource:
                         vectors=None if vectors is None else vectors[of],
                         messages=messages,
                         periodic=periodic[of],
+                        origins=None if origins is None else origins[of],
                     )
                 begin, count = begin + len(several), min(2 * count, most)
                 # Otherwise the pool would not give this array again.

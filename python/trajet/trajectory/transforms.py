@@ -619,6 +619,11 @@ def _wrap(
     return Step("wrap", arguments, words, messages, unknown=unknown)
 
 
+def from_origin(_: FrameSource) -> list[Step]:
+    """Return the step after which positions are those from the corner of the cell, and it at 0."""
+    return [Step("subtract_origin", {}, {"transform": "subtract_origin"})]
+
+
 def _fit(
     source: FrameSource,
     atoms: Chosen,

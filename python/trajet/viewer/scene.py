@@ -278,7 +278,7 @@ class Scene:
         positions, metadata = self._cursors[stored].read(number)
         data, origin, quantum = quantised(positions) if self._quantise else plain(positions)
         vectors = metadata.box.vectors if metadata.box.exists else np.zeros((3, 3))
-        corner = np.zeros(3)
+        corner = metadata.box.origin
         if not stored and self.has_repaired and metadata.box.exists:
             # The corner of a periodic cell is arbitrary: the first layer is in its centre.
             corner = centre(self._of_first(positions)) - vectors.sum(axis=0) / 2

@@ -40,23 +40,30 @@ impl Chain {
         if self.clock.is_some() {
             return Vec::new();
         }
-        let mut found: Vec<(String, &Path, usize)> = Vec::new();
+        self.on_files(|reader| unstated(reader).into_iter().collect())
+    }
+
+    /// Returns messages on files, with the first file of each and the number of others that have the same.
+    fn on_files(&self, of_file: impl Fn(&Arc<dyn Reader>) -> Vec<Message>) -> Vec<Message> {
+        let mut found: Vec<(Message, &Path, usize)> = Vec::new();
         for segment in &self.segments {
-            let Some(why) = unstated(&segment.reader) else { continue };
-            match found.iter_mut().find(|(other, ..)| *other == why) {
-                Some((.., n)) => *n += 1,
-                None => found.push((why, segment.reader.source().path(), 1)),
+            for message in of_file(&segment.reader) {
+                match found.iter_mut().find(|(other, ..)| *other == message) {
+                    Some((.., n)) => *n += 1,
+                    None => found.push((message, segment.reader.source().path(), 1)),
+                }
             }
         }
-        let message = |(why, path, n): (String, &Path, usize)| {
-            let files = match (self.segments.len(), n) {
-                (1, _) => String::new(),
-                (_, 1) => format!("{}: ", path.display()),
-                _ => format!("{} and {} further files: ", path.display(), n - 1),
-            };
-            Code::NoTimes.message_with_fix(format!("{files}{why}"))
+        let with_files = |(message, path, n): (Message, &Path, usize)| {
+            let path = path.display();
+            match (self.segments.len(), n) {
+                (1, _) => message,
+                (_, 1) => message.prefixed(format!("{path}: ")),
+                (_, 2) => message.prefixed(format!("{path} and another file: ")),
+                _ => message.prefixed(format!("{path} and {} further files: ", n - 1)),
+            }
         };
-        found.into_iter().map(message).collect()
+        found.into_iter().map(with_files).collect()
     }
 
     /// Returns the fields that parts with some of these atoms omit, with the names of the parts; empty if no
@@ -69,16 +76,11 @@ impl Chain {
     /// Returns messages for the user: on the chain, then on each file.
     pub fn messages(&self) -> Vec<Message> {
         let mut messages = self.chain_messages();
-        for segment in &self.segments {
-            let reader = &segment.reader;
-            if self.segments.len() == 1 {
-                messages.extend(reader.all_messages());
-                continue;
-            }
-            let path = format!("{}: ", reader.source().path().display());
-            let of_file = cut(reader).into_iter().chain(reader.all_messages());
-            messages.extend(of_file.map(|message| message.prefixed(&path)));
-        }
+        let is_alone = self.segments.len() == 1;
+        messages.extend(self.on_files(|reader| {
+            let cut = if is_alone { None } else { cut(reader) };
+            cut.into_iter().chain(reader.all_messages()).collect()
+        }));
         messages
     }
 
@@ -94,17 +96,12 @@ impl Chain {
             None => messages.extend(self.unstated_times()),
         }
         let made_again = self.messages_made_again(copied_to);
-        for segment in &self.segments {
-            let reader = &segment.reader;
+        messages.extend(self.on_files(|reader| {
             let own = reader.messages().into_iter().filter(|message| !made_again.contains(message));
-            let own = cut(reader).into_iter().chain(own);
-            if self.segments.len() == 1 {
-                messages.extend(own);
-            } else {
-                let path = format!("{}: ", reader.source().path().display());
-                messages.extend(own.map(|message| message.prefixed(&path)));
-            }
-            messages.extend_from_slice(reader.stored_messages());
+            cut(reader).into_iter().chain(own).collect()
+        }));
+        for segment in &self.segments {
+            messages.extend_from_slice(segment.reader.stored_messages());
         }
         kept(messages)
     }

@@ -37,10 +37,11 @@ fn name(reader: &Arc<dyn Reader>) -> String {
 }
 
 /// Returns why the times of a file are not those of a simulation; `None` if it states them.
-pub(super) fn unstated(reader: &Arc<dyn Reader>) -> Option<String> {
+pub(super) fn unstated(reader: &Arc<dyn Reader>) -> Option<Message> {
     let all_equal = || match reader.index().times() {
         [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|time| time == first) => {
-            Some(format!("all {} frames have the time {} ps", rest.len() + 1, text(*first)))
+            let why = format!("all {} frames have the time {} ps", rest.len() + 1, text(*first));
+            Some(Code::NoTimes.message_with_fix(why))
         }
         _ => None,
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use trajet_formats::{Atoms, FrameInfo, FrameMeta, Snapshot, memory};
+use trajet_formats::{Atoms, FrameInfo, FrameMeta, NO_ORIGIN, Snapshot, memory};
 
 use super::{Chain, Segment};
 use crate::reader::ReadRequest;
@@ -204,6 +204,7 @@ impl Chain {
             if let Some(positions) = &mut whole.positions {
                 let positions = positions.as_flattened_mut();
                 self.transform(&**prepared, number, positions, &mut info, scratch)?;
+                whole.origin = if self.rotates() { NO_ORIGIN } else { info.origin };
             }
             match prepared.columns() {
                 Some(columns) => {
@@ -233,6 +234,6 @@ impl Chain {
             (into.velocities, into.forces) = (None, None);
             (into.cell, into.vectors) = ([f64::NAN; 6], None);
         }
-        Ok(FrameInfo { time, step, cell, turned, periodic })
+        Ok(FrameInfo { time, step, cell, turned, periodic, origin: raw.origin() })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use trajet_formats::PERIODIC;
+use trajet_formats::{NO_ORIGIN, PERIODIC};
 
 use super::*;
 use crate::chain::tests::{of_times, plain};
@@ -204,7 +204,14 @@ impl TaskFrames for ZeroFrames<'_> {
         change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
     ) -> T {
         let cell = [f64::NAN; 6];
-        let mut info = FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC };
+        let mut info = FrameInfo {
+            time: 0.0,
+            step: 0,
+            cell,
+            turned: None,
+            periodic: PERIODIC,
+            origin: NO_ORIGIN,
+        };
         change(&mut self.frames[at], &mut info)
     }
 }

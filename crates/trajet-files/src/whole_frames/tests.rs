@@ -8,7 +8,7 @@ use std::sync::Arc;
 use trajet_formats::codec::{Headed, HeaderError, Mark};
 use trajet_formats::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FormatOptions, FrameMeta, Identity, PERIODIC, Raw,
+    Atoms, DecodeError, Field, Format, FormatOptions, FrameMeta, Identity, NO_ORIGIN, PERIODIC, Raw,
 };
 
 use super::Reader;
@@ -76,7 +76,8 @@ impl FrameFormat for Toy {
         let reported_box = ([f64::NAN; 6], None, PERIODIC);
         let (time, step) = (Some(mark.time), Some(mark.step));
         let (n_atoms, identity) = (mark.n_atoms, Identity::default());
-        Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })
+        let (has_field, origin) = (true, NO_ORIGIN);
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, origin, has_field, identity })
     }
 
     fn raw(_: &[u8], (): &(), _: usize, _: f64, _: i64) -> Result<Raw, DecodeError> {

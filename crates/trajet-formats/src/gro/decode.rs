@@ -12,8 +12,8 @@ use crate::text::{LineFault, Lines, words};
 use crate::time::TitleTime;
 use crate::trr::{self, Reals};
 use crate::{
-    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, ReportedBox,
-    cell_from_vectors, memory, turned_vectors,
+    Code, DecodeError, Field, Format, FormatOptions, Message, NO_ORIGIN, PERIODIC, Raw,
+    ReportedBox, cell_from_vectors, memory, turned_vectors,
 };
 
 /// The format GRO.
@@ -73,7 +73,8 @@ impl FrameFormat for Gro {
         let Decoded { n_atoms, title, vectors, identity } = decoded;
         let time = has_times.then(|| title.time.unwrap_or(f64::NAN));
         let reported_box = reported_box(&vectors);
-        Ok(DecodedFrame { n_atoms, time, step: title.step, reported_box, has_field, identity })
+        let (step, origin) = (title.step, NO_ORIGIN);
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, origin, has_field, identity })
     }
 
     fn raw(frame: &[u8], _: &bool, n: usize, at: f64, step: i64) -> Result<Raw, DecodeError> {

@@ -49,6 +49,10 @@ pub struct Frame {
     pub forces: Option<Stored>,
     /// Time and box in the file's own units, if known.
     pub own: Option<OwnFrame>,
+    /// The corner (Å) at which the cell begins in the format from which the frame comes. H5MD has no place for it, and
+    /// digests of frames leave it out.
+    #[serde(skip)]
+    pub origin: [f64; 3],
 }
 
 impl Frame {

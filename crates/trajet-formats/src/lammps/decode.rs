@@ -10,13 +10,13 @@ use super::options::Options;
 use super::scan::{SHORTEST_LINE, Scan};
 use super::units::Units;
 use crate::cell::reported_box;
-use crate::frame_format::{DecodedFrame, FrameFormat};
+use crate::frame_format::{DecodedFrame, FrameFormat, no_unit};
 use crate::identity::Identity;
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::{
-    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Periodic, Raw, Values,
-    cell_from_vectors, h5md, memory,
+    Code, DecodeError, Field, Format, FormatOptions, Message, NO_ORIGIN, PERIODIC, Periodic, Raw,
+    Values, cell_from_vectors, h5md, memory,
 };
 
 /// LAMMPS dumps.
@@ -89,6 +89,11 @@ impl Shared {
         self.units.map_or(1.0, Units::length)
     }
 
+    /// Returns the corner (Å) at which the cell begins; zero if there is no cell.
+    fn origin(&self, bounds: &Bounds) -> [f64; 3] {
+        self.cell(bounds).map_or(NO_ORIGIN, |_| bounds.origin.map(|x| x * self.length()))
+    }
+
     /// Returns box vectors in Å and the directions in which they are periodic; `None` if there is none.
     fn cell(&self, bounds: &Bounds) -> Option<([f64; 9], Periodic)> {
         let periodic = bounds.periodic.unwrap_or(PERIODIC);
@@ -148,6 +153,11 @@ impl FrameFormat for Lammps {
         shared.has_times()
     }
 
+    fn missing_times(shared: &Shared) -> Code {
+        // Without units there is another warning.
+        if shared.units.is_some() { Code::UnknownTimes } else { Code::NoTimes }
+    }
+
     fn time(shared: &Shared, number: u64, found: f64, step: i64) -> f64 {
         if shared.has_times() { shared.time(found, step) } else { number as f64 }
     }
@@ -189,7 +199,8 @@ impl FrameFormat for Lammps {
         let time = shared.has_times().then(|| shared.time(time.unwrap_or(f64::NAN), step));
         let reported_box = reported_box(shared.cell(&snapshot.bounds));
         let (n_atoms, identity) = (snapshot.n_atoms, Identity::default());
-        Ok(DecodedFrame { n_atoms, time, step: Some(step), reported_box, has_field, identity })
+        let (step, origin) = (Some(step), shared.origin(&snapshot.bounds));
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, origin, has_field, identity })
     }
 
     fn raw(
@@ -233,6 +244,7 @@ impl FrameFormat for Lammps {
             velocities: stored(Field::Velocities)?,
             forces: stored(Field::Forces)?,
             own: cell.and_then(|(v, periodic)| h5md::OwnFrame::of_open_box(at, v, periodic)),
+            origin: shared.origin(&snapshot.bounds),
         })))
     }
 }
@@ -244,6 +256,7 @@ fn other_frame() -> DecodedFrame {
         time: None,
         step: None,
         reported_box: reported_box(None),
+        origin: NO_ORIGIN,
         has_field: false,
         identity: Identity::default(),
     }
@@ -326,8 +339,14 @@ impl<'a> Snapshot<'a> {
     fn new(frame: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = HeadReader::default();
         let mut lines = Lines::new(frame);
+        // Blank lines between frames belong to the later one.
+        let mut is_ahead = true;
         loop {
             let line = lines.next().ok_or_else(|| ends(&lines))?;
+            if is_ahead && line.trim_ascii().is_empty() {
+                continue;
+            }
+            is_ahead = false;
             let locate = |fault| in_line(lines.number(), fault);
             if !reader.line(line).map_err(locate)? {
                 continue;
@@ -358,8 +377,12 @@ impl<'a> Snapshot<'a> {
         Ok(())
     }
 
+    /// Returns the error for columns that are missing, or named twice.
     fn in_columns(&self, fault: LineFault) -> DecodeError {
-        in_line(self.lines.number(), fault)
+        let what = in_line(self.lines.number(), fault).to_string();
+        let remedy =
+            "write the dump again with columns id x y z, and others that are needed, each once";
+        DecodeError::Options { what, remedy }
     }
 
     /// Calls `take` with the number of each atom and the text that begins with its line. It returns the length of the
@@ -386,7 +409,8 @@ impl<'a> Snapshot<'a> {
             };
             text = text.get(len + 1..).unwrap_or_default();
         }
-        Ok(text.is_empty())
+        // Blank lines behind the last frame.
+        Ok(text.trim_ascii().is_empty())
     }
 
     /// Returns the fault of a frame with more or fewer lines than it claims.
@@ -451,10 +475,7 @@ impl<'a> Snapshot<'a> {
         let Some(wanted) = self.columns.of_field(field).map_err(in_columns)? else {
             return Ok(None);
         };
-        let units = shared.units.ok_or_else(|| {
-            let what = format!("{} have a unit, which it does not name", field.name());
-            DecodeError::Options { what, remedy: NAME_UNITS }
-        })?;
+        let units = shared.units.ok_or_else(|| no_unit(field, NAME_UNITS))?;
         let factor = if field == Field::Forces { units.force() } else { units.velocity() };
         Ok(Some(Vectors { wanted, factor, bounds: None, is_scaled: false }))
     }

@@ -19,13 +19,22 @@ pub struct Scan {
     head: HeadReader,
     /// The lines of atoms that are left; `None` before the first one.
     atoms_left: Option<usize>,
+    /// Whether all lines of the frame so far are blank.
+    is_blank: bool,
     /// The units that the first snapshot names which names any.
     units: Option<Units>,
 }
 
 impl Scan {
     fn at(start: u64, units: Option<Units>) -> Self {
-        Scan { start, line: 1, head: HeadReader::default(), atoms_left: None, units }
+        Scan {
+            start,
+            line: 1,
+            head: HeadReader::default(),
+            atoms_left: None,
+            is_blank: true,
+            units,
+        }
     }
 
     /// Takes a line with an end; returns whether it ends the frame.
@@ -69,7 +78,8 @@ impl FrameScan for Scan {
         let mut reader = HeadReader::default();
         let mut lines = Lines::new(first);
         while let Some(line) = lines.next() {
-            if reader.line(line).map_err(|fault| in_line(lines.number(), fault))? {
+            let is_blank = line.trim_ascii().is_empty();
+            if !is_blank && reader.line(line).map_err(|fault| in_line(lines.number(), fault))? {
                 break;
             }
         }
@@ -77,11 +87,15 @@ impl FrameScan for Scan {
     }
 
     fn line(&mut self, line: &ScannedLine<'_>) -> Result<Option<FoundFrame>, DecodeError> {
+        self.is_blank &= line.text.trim_ascii().is_empty();
         // A last line without an end may lack digits.
         if !line.is_ended {
             return Ok(None);
         }
-        let is_last = self.take(line.text).map_err(|fault| in_line(self.line, fault))?;
+        let is_last = match self.is_blank {
+            true => false,
+            false => self.take(line.text).map_err(|fault| in_line(self.line, fault))?,
+        };
         self.line += 1;
         if !is_last {
             return Ok(None);
@@ -99,9 +113,12 @@ impl FrameScan for Scan {
     }
 
     fn finish(self, size: u64) -> Result<ScanEnd, DecodeError> {
+        if self.is_blank && self.start > 0 {
+            return Ok(ScanEnd { is_blank: true, ..ScanEnd::default() });
+        }
         let left = self.atoms_left.or(self.head.head.n_atoms).unwrap_or(1) as u64;
         let lacks = left.saturating_mul(SHORTEST_LINE as u64);
         let cut = (self.start < size).then_some((self.start, lacks));
-        Ok(ScanEnd { last: None, cut })
+        Ok(ScanEnd { cut, ..ScanEnd::default() })
     }
 }

@@ -9,7 +9,6 @@ use crate::{CannotHold, Field, Periodic};
 /// Encoder of dumps.
 #[derive(Debug)]
 pub struct Encoder {
-    checks: WriteChecks,
     frames: TextFrames,
 }
 
@@ -19,18 +18,16 @@ impl Encoder {
     /// # Errors
     /// [`CannotHold`].
     pub fn new(plan: &Plan<'_>) -> Result<Encoder, CannotHold> {
-        let mut checks = WriteChecks::new(Format::Lammps, plan, None)?;
-        checks.no_room(None);
         let factors = [1.0, 1.0 / Units::Real.velocity(), 1.0 / Units::Real.force()];
-        let frames =
-            TextFrames::new(&checks, "type", "1", |names| names.split(' ').count(), factors)?;
-        Ok(Encoder { checks, frames })
+        let n_columns = |names: &str| names.split(' ').count();
+        let frames = TextFrames::new(Format::Lammps, plan, "type", "1", n_columns, factors)?;
+        Ok(Encoder { frames })
     }
 }
 
 impl writer::Encoder for Encoder {
     fn checks(&self) -> &WriteChecks {
-        &self.checks
+        &self.frames.checks
     }
 
     fn frame(
@@ -40,7 +37,7 @@ impl writer::Encoder for Encoder {
         workspace: &mut Workspace,
         out: &mut Vec<u8>,
     ) -> Result<(), CannotHold> {
-        let checks = &self.checks;
+        let checks = &self.frames.checks;
         if !checks.options.without_time {
             if number == 0 {
                 out.extend(b"ITEM: UNITS\nreal\n");
@@ -52,28 +49,35 @@ impl writer::Encoder for Encoder {
         let (step, n_atoms) = (frame.step(), checks.n_atoms);
         out.extend(format!("ITEM: TIMESTEP\n{step}\nITEM: NUMBER OF ATOMS\n{n_atoms}\n").bytes());
         match checks.periodic_box(number, frame)? {
-            Some((vectors, periodic)) => put_box(&vectors, periodic, out),
+            Some((vectors, periodic)) => put_box(&vectors, frame.origin(), periodic, out),
             None => put_bounds(frame, workspace, out),
         }
-        out.extend(format!("ITEM: ATOMS id {}", self.frames.names).bytes());
+        // Numbers are those of the topology, if it has some.
+        let (names, is_numbered) = (&self.frames.names, !self.frames.names.starts_with("id "));
+        let id = if is_numbered { "id " } else { "" };
+        out.extend(format!("ITEM: ATOMS {id}{names}").bytes());
         let columns = [" x y z", " vx vy vz", " fx fy fz"];
-        for field in self.frames.written(checks, frame) {
+        for field in self.frames.written(frame) {
             out.extend(columns[field as usize].bytes());
         }
         out.push(b'\n');
-        self.frames.put_atoms(checks, number, frame, true, out)
+        self.frames.put_atoms(number, frame, is_numbered, out)
     }
 }
 
 /// Returns a time in fs, from which a reader gets the same time in ps if double precision can hold it.
 fn femtoseconds(time: f64) -> f64 {
-    let near = time * 1e3;
-    let all = [near, near.next_up(), near.next_down()];
-    all.into_iter().find(|&fs| Units::Real.picoseconds(fs) == time).unwrap_or(near)
+    near(time * 1e3, |fs| Units::Real.picoseconds(fs) == time)
+}
+
+/// Returns a number, or one of its neighbours, for which a condition holds; the number itself if it holds for none.
+fn near(number: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    let all = [number, number.next_up(), number.next_down()];
+    all.into_iter().find(|&one| holds(one)).unwrap_or(number)
 }
 
 /// Appends the bounds of a box: three vectors if it is turned, else edges and tilt factors.
-fn put_box(vectors: &[f64; 9], periodic: Periodic, out: &mut Vec<u8>) {
+fn put_box(vectors: &[f64; 9], origin: [f64; 3], periodic: Periodic, out: &mut Vec<u8>) {
     let flags = periodic.map(|is| if is { "pp" } else { "ff" }).join(" ");
     let [ax, _, _, bx, by, _, cx, cy, cz] = *vectors;
     // A direction that is not periodic may have no extent.
@@ -81,14 +85,23 @@ fn put_box(vectors: &[f64; 9], periodic: Periodic, out: &mut Vec<u8>) {
     let is_upright = [vectors[1], vectors[2], vectors[5]] == [0.0; 3];
     if !is_upright || !(0..3).all(has_extent) {
         let [a, b, c] =
-            [0, 1, 2].map(|k| [vectors[3 * k], vectors[3 * k + 1], vectors[3 * k + 2], 0.0]);
+            [0, 1, 2].map(|k| [vectors[3 * k], vectors[3 * k + 1], vectors[3 * k + 2], origin[k]]);
         put_rows(&format!("abc origin {flags}"), &[a, b, c], out);
     } else if [bx, cx, cy] == [0.0; 3] {
-        put_rows(&flags, &[[0.0, ax], [0.0, by], [0.0, cz]], out);
+        // Readers subtract: they get back the same edge.
+        let row = |k: usize, edge: f64| {
+            [origin[k], near(origin[k] + edge, |high| high - origin[k] == edge)]
+        };
+        put_rows(&flags, &[row(0, ax), row(1, by), row(2, cz)], out);
     } else {
         let (low, high) = (0_f64.min(bx).min(cx).min(bx + cx), 0_f64.max(bx).max(cx).max(bx + cx));
-        let y = [0_f64.min(cy), by + 0_f64.max(cy), cx];
-        put_rows(&format!("xy xz yz {flags}"), &[[low, ax + high, bx], y, [0.0, cz, cy]], out);
+        let [x, y, z] = origin;
+        let rows = [
+            [x + low, x + (ax + high), bx],
+            [y + 0_f64.min(cy), y + (by + 0_f64.max(cy)), cx],
+            [z, z + cz, cy],
+        ];
+        put_rows(&format!("xy xz yz {flags}"), &rows, out);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
 use crate::time::TitleTime;
 use crate::{
-    Code, DecodeError, Field, Format, FormatOptions, Message, PERIODIC, Raw, memory,
+    Code, DecodeError, Field, Format, FormatOptions, Message, NO_ORIGIN, PERIODIC, Raw, memory,
     vectors_from_cell,
 };
 
@@ -74,7 +74,8 @@ impl FrameFormat for Pdb {
         let reported_box = (cell.unwrap_or(first.cell).unwrap_or([f64::NAN; 6]), None, PERIODIC);
         let time = first.has_time.then(|| title.time.unwrap_or(f64::NAN));
         let step = title.step.filter(|_| first.has_time);
-        Ok(DecodedFrame { n_atoms, time, step, reported_box, has_field: true, identity })
+        let (has_field, origin) = (true, NO_ORIGIN);
+        Ok(DecodedFrame { n_atoms, time, step, reported_box, origin, has_field, identity })
     }
 
     fn raw(frame: &[u8], first: &First, n: usize, _: f64, _: i64) -> Result<Raw, DecodeError> {

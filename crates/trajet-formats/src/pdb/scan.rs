@@ -190,14 +190,17 @@ impl FrameScan for Scan {
             }
         };
         if is_cut {
-            return Ok(ScanEnd { last: None, cut: Some((self.start, 1)) });
+            return Ok(ScanEnd { cut: Some((self.start, 1)), ..ScanEnd::default() });
         }
         match self.end {
             Some(end) if self.is_line_cut => {
                 let last = Some(self.complete(end)?);
-                Ok(ScanEnd { last, cut: Some((end, 1)) })
+                Ok(ScanEnd { last, cut: Some((end, 1)), ..ScanEnd::default() })
             }
-            _ => Ok(ScanEnd { last: Some(self.complete(size)?), cut: None }),
+            _ => {
+                let last = Some(self.complete(size)?);
+                Ok(ScanEnd { last, ..ScanEnd::default() })
+            }
         }
     }
 }
@@ -221,7 +224,7 @@ mod tests {
             found.extend(scan.line(&line)?);
             start = end;
         }
-        let ScanEnd { last, cut } = scan.finish(text.len() as u64)?;
+        let ScanEnd { last, cut, .. } = scan.finish(text.len() as u64)?;
         found.extend(last);
         let of = |frame: &FoundFrame| &text[frame.start as usize..frame.end as usize];
         Ok((found.iter().map(of).collect(), cut.map(|(start, _)| start as usize)))

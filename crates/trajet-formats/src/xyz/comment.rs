@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::properties::Properties;
+use crate::NO_ORIGIN;
 use crate::text::{LineFault, Lines, decimal, integer, quoted, words};
 
 /// The key and the value by which comments name the program that wrote them.
@@ -16,6 +17,8 @@ pub struct Comment {
     pub lattice: Option<[f64; 9]>,
     /// The directions that are periodic, if the comment states them.
     pub periodic: Option<[bool; 3]>,
+    /// The corner at which the cell begins, Å; zero if the comment states none.
+    pub origin: [f64; 3],
     /// The columns of the atoms.
     pub properties: Properties,
     /// The time, as stated.
@@ -45,6 +48,7 @@ impl Comment {
     const PLAIN: Comment = Comment {
         lattice: None,
         periodic: None,
+        origin: NO_ORIGIN,
         properties: Properties::PLAIN,
         time: None,
         step: None,
@@ -85,6 +89,8 @@ impl Comment {
             match &name[..] {
                 b"lattice" => comment.lattice = Some(numbers(value)?),
                 b"properties" => comment.properties = Properties::parse(value)?,
+                // Also a word of users, which may be anything.
+                b"origin" => comment.origin = decimals(value).unwrap_or(NO_ORIGIN),
                 b"pbc" => comment.periodic = Some(flags(value)?),
                 b"time" => comment.time = Some(time(value)?),
                 b"timestep" | b"step" => comment.step = integer(value),
@@ -233,10 +239,15 @@ fn array(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(separates).filter(|word| !word.is_empty())
 }
 
+/// Returns `N` finite numbers; `None` if there are others.
+fn decimals<const N: usize>(value: &[u8]) -> Option<[f64; N]> {
+    let found: Option<Vec<f64>> = array(value).map(decimal).collect();
+    found?.try_into().ok().filter(|found: &[f64; N]| found.iter().all(|x| x.is_finite()))
+}
+
 /// Returns the nine numbers of a lattice.
 fn numbers(value: &[u8]) -> Result<[f64; 9], LineFault> {
-    let found: Option<Vec<f64>> = array(value).map(decimal).collect();
-    found.and_then(|found| found.try_into().ok()).ok_or_else(|| {
+    decimals(value).ok_or_else(|| {
         let found = quoted(value);
         LineFault::new(
             0,

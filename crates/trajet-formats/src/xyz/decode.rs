@@ -9,7 +9,7 @@ use super::properties::Properties;
 use super::row::{first_word, name_and_vector};
 use super::scan::Scan;
 use crate::cell::reported_box;
-use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor};
+use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor, no_unit};
 use crate::identity::{Identity, Labels, difference, word};
 use crate::lines::LineFormat;
 use crate::text::LineFault;
@@ -158,8 +158,7 @@ impl FrameFormat for Xyz {
         let head = shared.head(frame)?;
         let vectors = match (head.column(field), shared.factor(field)) {
             (Some(_), None) => {
-                let what = format!("its {} have no unit", field.name());
-                return Err(DecodeError::Options { what, remedy: name_unit(field) });
+                return Err(no_unit(field, name_unit(field)));
             }
             (column, factor) => column.zip(factor),
         };
@@ -209,6 +208,7 @@ impl FrameFormat for Xyz {
             time,
             step: comment.step,
             reported_box: reported_box(head.cell()?),
+            origin: head.origin(),
             has_field: vectors.is_some(),
             identity,
         })
@@ -249,6 +249,7 @@ impl FrameFormat for Xyz {
             velocities: stored(Field::Velocities)?,
             forces: stored(Field::Forces)?,
             own: cell.and_then(|(v, periodic)| h5md::OwnFrame::of_open_box(at, v, periodic)),
+            origin: head.origin(),
         })))
     }
 

@@ -5,7 +5,7 @@ use super::properties::Properties;
 use super::row::is_blank;
 use crate::lines::{LINE_BYTES, in_line};
 use crate::text::{LineFault, Lines, decimal, integer, quoted};
-use crate::{DecodeError, Field, Periodic, cell_from_vectors};
+use crate::{DecodeError, Field, NO_ORIGIN, Periodic, cell_from_vectors};
 
 /// The bytes of the shortest line of an atom, with its end.
 pub(super) const SHORTEST_LINE: usize = b"0 0 0\n".len();
@@ -157,6 +157,12 @@ impl<'a> Head<'a> {
             Field::Velocities => velocities,
             Field::Forces => forces,
         }
+    }
+
+    /// Returns the corner (Å) at which the cell begins.
+    pub(super) fn origin(&self) -> [f64; 3] {
+        let has_cell = self.comment.periodic().contains(&true);
+        if has_cell { self.comment.origin } else { NO_ORIGIN }
     }
 
     /// Returns the vectors of the cell, row by row in Å, and the directions in which they are periodic; `None` if there

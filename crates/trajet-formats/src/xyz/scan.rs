@@ -136,13 +136,14 @@ impl FrameScan for Scan {
     fn finish(self, size: u64) -> Result<ScanEnd, DecodeError> {
         if self.is_blank && self.number > 0 {
             let last = self.whole.map(|frame| FoundFrame { end: size, ..frame });
-            return Ok(ScanEnd { last, cut: None });
+            return Ok(ScanEnd { last, ..ScanEnd::default() });
         }
         let lines = match self.next {
             Next::Count | Next::Comment => 1,
             Next::Atoms(n) => n as u64,
         };
         let lacks = lines.saturating_mul(SHORTEST_LINE as u64).max(1);
-        Ok(ScanEnd { last: self.whole, cut: Some((self.frame.start, lacks)) })
+        let cut = Some((self.frame.start, lacks));
+        Ok(ScanEnd { last: self.whole, cut, ..ScanEnd::default() })
     }
 }

@@ -1,8 +1,8 @@
 //! Wraps groups into the cell, along the directions in which it is periodic.
 //!
 //! **At the faces.** A position that is moved is rounded to `f32`, which may take it over a face. A centre outside of
-//! the cell by less than that rounding (2⁻²² of the cell's size) therefore stays where it is, and one that is moved is
-//! moved so far inside that it stays there: wrapping twice is wrapping once.
+//! the cell by less than that rounding (2⁻²² of the largest coordinates in the cell) therefore stays where it is, and one
+//! that is moved is moved so far inside that it stays there: wrapping twice is wrapping once.
 
 use trajet_simd::{InstructionSet, multiversion};
 
@@ -81,8 +81,8 @@ fn wrap_groups_of(
 
 /// A region that has one image of every point.
 trait Region {
-    /// Returns integers along the box vectors that bring a point into the region; for a point that is not finite, numbers
-    /// that are not countable.
+    /// Returns integers along the box vectors that bring a point, relative to the origin of the cell, into the region; for
+    /// a point that is not finite, numbers that are not countable.
     fn shift(&self, point: Vector) -> Vector;
 }
 
@@ -96,7 +96,8 @@ fn wrap(
 ) -> Unplaced {
     let mut found = None;
     for group in 0..groups.len() {
-        let shift = region.shift(groups.centre(group, weights, positions));
+        let centre = groups.centre(group, weights, positions);
+        let shift = region.shift(minus(centre, cell.origin()));
         if shift == [0.0; 3] {
             continue;
         }
@@ -111,9 +112,11 @@ fn wrap(
     found
 }
 
-/// Returns the largest coordinate of a corner of the cell along each axis.
+/// Returns a bound for the coordinates of the corners of the cell along each axis.
 fn reach(cell: &Cell) -> Vector {
-    [0, 1, 2].map(|axis| cell.vectors().iter().map(|v| v[axis].abs()).sum())
+    let origin = cell.origin();
+    let extent = |axis: usize| cell.vectors().iter().map(|v| v[axis].abs()).sum::<f64>();
+    [0, 1, 2].map(|axis| origin[axis].abs() + extent(axis))
 }
 
 /// Returns whether a coordinate in units of the cell is from 0 to 1 up to `rounding`.

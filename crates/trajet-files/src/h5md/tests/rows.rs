@@ -25,6 +25,7 @@ fn frame(step: i64, moves: bool) -> Frame {
         velocities: velocities.and_then(|values| stored(values, 1.0)),
         forces: None,
         own: None,
+        origin: NO_ORIGIN,
     }
 }
 

@@ -252,6 +252,30 @@ fn turned_cells_have_no_rectangular_shape() {
 }
 
 #[test]
+fn cells_are_wrapped_from_their_origin() {
+    // All numbers are exact, and no point is on a face.
+    let cells = [[80.0, 80.0, 80.0, 90.0, 90.0, 90.0], [80.0, 80.0, 80.0, 60.0, 60.0, 90.0]];
+    let points: Vec<[f32; 3]> =
+        (-4..4_i8).map(|k| [1.0, 2.0, 4.0].map(|by| f32::from(k) * 37.25 / by + 0.5)).collect();
+    let groups = groups_of(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    let alone = Groups { starts: (0..=8).collect(), members: groups.members.clone() };
+    for cell in cells.map(|cell| Cell::new(cell).unwrap()) {
+        for (shape, groups) in SHAPES.iter().flat_map(|&shape| [(shape, &groups), (shape, &alone)])
+        {
+            let expected = wrapped(&cell, shape, groups, None, &points);
+            let origin = [-64.0, 256.0, 16.0_f32];
+            let shift = |points: &[[f32; 3]]| -> Vec<[f32; 3]> {
+                points.iter().map(|p| [0, 1, 2].map(|k| p[k] + origin[k])).collect()
+            };
+            let moved = cell.clone().with_origin(origin.map(f64::from));
+            let found = wrapped(&moved, shape, groups, None, &shift(&points));
+            let far = |(a, b): (&[f32; 3], &[f32; 3])| (0..3).any(|k| (a[k] - b[k]).abs() > 1e-4);
+            assert!(!found.iter().zip(&shift(&expected)).any(far), "{shape:?} {found:?}");
+        }
+    }
+}
+
+#[test]
 fn a_rhombic_dodecahedron_is_wrapped_into_three_shapes() {
     let cell = Cell::new([80.0, 80.0, 80.0, 60.0, 60.0, 90.0]).unwrap();
     let groups = groups_of(&[0]);

@@ -96,6 +96,11 @@ pub(super) fn of(
     let columns = |layout: &Layout| (layout.name.has_molecules(), layout.name.has_charges());
     let names: Vec<_> = fitting.iter().map(|layout| layout.name.name()).collect();
     let reason = match &fitting[..] {
+        [only] if only.may_be_other(section, header, kind)? => format!(
+            "its {n_columns} columns fit atom style {0}, and others that are not read, such as sphere and dpd: if it \
+             is {0}, say so, with format_options={{\"lammps\": {{\"atom_style\": \"{0}\"}}}}",
+            names[0]
+        ),
         [first, rest @ ..] if rest.iter().all(|other| columns(other) == columns(first)) => {
             return Ok(*first);
         }
@@ -130,6 +135,27 @@ fn style_in_comment(section: &Section<'_>) -> Result<Option<AtomStyle>, Topology
 }
 
 impl Layout {
+    /// Returns whether the lines may be those of a style that is not read: `sphere` and others have `type`, diameter and
+    /// density in the places of molecule, type and charge, `dpd` and `mdpd` a temperature or density in that of the charge.
+    /// None of these is below zero.
+    fn may_be_other(
+        &self,
+        section: &Section<'_>,
+        header: &Header,
+        kind: impl Fn(&[u8]) -> Option<u32> + Copy,
+    ) -> Result<bool, TopologyError> {
+        let has_molecules = self.name.has_molecules();
+        let has_bonds = header.n_bonds.is_some_and(|n| n > 0);
+        let types = 1..=i64::from(header.n_types()?);
+        let mut may_be = self.name.has_charges() && !(has_molecules && has_bonds);
+        section.each(|entry| {
+            let (row, _) = self.row(entry, kind)?;
+            may_be &= row.charge >= 0.0 && (!has_molecules || types.contains(&row.molecule));
+            Ok(())
+        })?;
+        Ok(may_be)
+    }
+
     /// Returns the numbers in a line, and the position.
     ///
     /// # Errors

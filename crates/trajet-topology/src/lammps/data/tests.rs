@@ -95,7 +95,13 @@ fn the_style_is_stated_or_the_only_one_that_fits() {
     assert_eq!(charges(rows("5 1 -0.5")(" # mine", &none, "")), Ok(Some(vec![-0.5; 3])));
     // 1 may be a molecule or a type, 0.5 no type, 9 no type of two, and charged atoms have no bonds.
     assert_eq!(line_of(rows("1 1")("", &none, "")), 14);
-    assert_eq!(charges(rows("1 0.5")("", &none, "")), Ok(Some(vec![0.5; 3])));
+    // A charge, or the temperature of `dpd`; molecule, type and charge, or type, diameter and density of `sphere`.
+    assert_eq!(line_of(rows("1 0.5")("", &none, "")), 14);
+    assert_eq!(line_of(rows("1 2 0.5")("", &none, "")), 14);
+    assert_eq!(charges(rows("1 2 0.5")("", &of(AtomStyle::Full), "")), Ok(Some(vec![0.5; 3])));
+    for (columns, bonds) in [("3 2 0.5", ""), ("0 2 0.5", ""), ("1 2 0.5", "1 bonds\n")] {
+        assert_eq!(charges(rows(columns)("", &none, bonds)), Ok(Some(vec![0.5; 3])));
+    }
     assert_eq!(charges(rows("1 -1")("", &none, "")), Ok(Some(vec![-1.0; 3])));
     assert_eq!(charges(rows("9 1")("", &none, "")), Ok(None));
     assert_eq!(charges(rows("1 1")("", &none, "1 bonds\n")), Ok(None));
