@@ -208,8 +208,6 @@ def along(
         beside = 0.6 + max(0.0, (min(_FEW_BARS, room) - len(values)) / 2)
         inches *= (np.ptp(places.x) + 1) / (np.ptp(places.x) + 2 * beside)
     x_label = "" if by_name else "residue" if by_number else _kind(elements, labels)
-    if elements.kind == "numbers":
-        x_label = "neighbours"
     if is_bars or by_number is None or places.chains:
         has_names = not by_number or is_bars
         if name_places(axes.xaxis, elements, inches, places, has_names=has_names):
@@ -232,6 +230,8 @@ def along(
 
 def _kind(elements: ResultAxis, labels: Sequence[str]) -> str:
     """Return what elements are, with the residue that atoms have in common: "atom of ALA1"."""
+    if elements.kind == "numbers":
+        return "neighbours"
     kind, owners = elements.kind.removesuffix("s"), {label.rpartition(":")[0] for label in labels}
     has_owner = kind == "atom" and len(owners) == 1 and "" not in owners
     return f"{kind} of {owners.pop()}" if has_owner else kind
