@@ -142,8 +142,8 @@ slow = {"concurrent.futures", "csv", "html", "logging", "numpy.ma", "shutil", "s
 print(sorted(slow & set(sys.modules)))
 print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
 """
-    names = ("as_json", "axes", "columns", "report", "summary", "table", "times")
-    modules = [f"trajet.result.{name}" for name in names]
+    names = ("as_json", "axes", "columns", "frame_masks", "joining", "report")
+    modules = [f"trajet.result.{name}" for name in (*names, "summary", "table", "times")]
     assert run(code, str(adk.psf), str(adk.xtc)).splitlines()[-2:] == ["[]", f"{modules}"]
 
 

@@ -4,7 +4,7 @@ import re
 
 from trajet.series_files.rows import Numbers, Rows, TextFile
 
-_VALUE = re.compile(r"([A-Za-z0-9][^=]*?)\s*=\s*([^\s=]+)")
+_VALUE = re.compile(r"([A-Za-z0-9][^=]*?)\s*=\s*([^=\s]+)")
 _REGION = re.compile(r"\|\s*TI region\s+(\d+)")
 # What stands before means and fluctuations, which have the form of energies.
 _SUMMARY = re.compile(r"\s+(A V E R A G E S|R M S|DV/DL, AVERAGES)")
