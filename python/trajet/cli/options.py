@@ -1,6 +1,5 @@
 """Options that several commands share, and their values."""
 
-import csv
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -294,6 +293,8 @@ def _frame_numbers(
     """Return the numbers in the column `frame` of a table."""
     if value is None:
         return None
+    import csv
+
     with open(value, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
         try:

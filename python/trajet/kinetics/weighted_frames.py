@@ -78,7 +78,8 @@ class WeightedFrames:
 
     def shares(self, states: NDArray[np.int64], n_states: int) -> NDArray[np.float64]:
         """Return the weight per frame in each state, given that of each frame; -1 for none."""
-        (shares,) = self._of_groups(states, n_states, np.zeros(len(states), np.int64))
+        groups = np.zeros(len(states), np.int64)
+        shares: NDArray[np.float64] = self._of_groups(states, n_states, groups)[0]
         return shares
 
     def _of_groups(
