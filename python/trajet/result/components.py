@@ -258,9 +258,7 @@ class PrincipalComponents(Table):
             begins[1:] |= np.diff(some["resid"].astype(np.int64)) > 1
         moved = self.components[component] * np.sqrt(self.variances[component])
         share = 100 * self.variances[component] / self.variances.sum()
-        look = plots.Look(
-            title=f"component {component + 1}, {share:.1f} %, arrows of {scale:g} σ"
-        )
+        look = plots.Look(title=f"component {component + 1}, {share:.1f} %, arrows of {scale:g} σ")
         atoms = self.mean[chosen], moved[chosen]
         return plots.for_user(
             lambda: plots.porcupine(*atoms, scale, np.flatnonzero(begins), ax, look), ax, None
