@@ -207,7 +207,8 @@ def along(
         room = room_for(0.93 * inches, max(map(len, labels), default=0) + _BETWEEN)
         beside = 0.6 + max(0.0, (min(_FEW_BARS, room) - len(values)) / 2)
         inches *= (np.ptp(places.x) + 1) / (np.ptp(places.x) + 2 * beside)
-    x_label = "" if by_name else "residue" if by_number else _kind(elements, labels)
+    is_named = by_name and elements.kind != "numbers"
+    x_label = "" if is_named else "residue" if by_number else _kind(elements, labels)
     if is_bars or by_number is None or places.chains:
         has_names = not by_number or is_bars
         if name_places(axes.xaxis, elements, inches, places, has_names=has_names):
