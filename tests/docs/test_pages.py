@@ -151,6 +151,14 @@ PAGES = {
     "statistics": Page(makes=("convergence.png", "rmsd.png", "rmsd.json"), check=_statistics),
     "store": Page(makes=("links/run@protein.xtc",), is_one_script=False),
     "topology": Page(check=_topology),
+    "transport": Page(
+        needs={
+            **{path.name: path for path in trajet.samples.molten_salt().files},
+            "water.prmtop": datafiles.PRM_NCBOX,
+            "water.ncdf": datafiles.TRJ_NCBOX,
+        },
+        makes=("conductivity.png", "dielectric.png", "spectrum.png"),
+    ),
     "trajectories": Page(makes=("repaired.xtc", "ca.pdb", "run.trr", "frame10.pdb", "shifted.dcd")),
 }
 
