@@ -212,8 +212,7 @@ def test_bad_input_is_refused(adk: Adk, atoms: tj.Selection, tmp_path: Path) -> 
         tj.cluster_rmsd(atoms, method="kcenters", n_clusters=3, max_memory=50_000)
     positions = atoms.read([0, 1, 2]).positions.copy()
     positions[1, 4] = np.nan
-    path = tj.write(tmp_path / "nan.dcd", positions)
+    tj.write(tmp_path / "nan.dcd", positions)
     bad = tj.open(None, tmp_path / "nan.dcd").select(range(N_ATOMS))
-    assert path
-    with raises(tj.FrameError):
+    with raises(tj.AnalysisError):
         tj.cluster_rmsd(bad, method="kcenters", n_clusters=2)
