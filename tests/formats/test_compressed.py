@@ -124,7 +124,8 @@ def test_cut_anywhere(pack: str, tmp_path: Path) -> None:
             continue
         n_whole.add(traj.n_frames)
         assert same_bits(traj.read().positions, expected[: traj.n_frames])
-    assert {1, 2, 3, 4} <= n_whole
+    # A block of zstd has all of its bytes or none.
+    assert len(n_whole) >= (4 if pack == "gzip members" else 2)
     file.write_bytes(data[:-1])
     with raises(tj.TruncatedError):
         tj.open(None, file)
@@ -155,17 +156,17 @@ def test_requests(pack: str, long_dump: Path) -> None:
     traj, size = tj.open(None, file), file.stat().st_size
     atoms = traj.select(range(900))
     report = tj.rmsd(atoms, reference=0, pool=tj.LocalPool(threads=1, task_frames=10**9)).report
-    assert report["bytes_read"] <= size + traj.read(frames=[0]).positions.size * 24
+    # The reference is read before.
+    assert report["bytes_read"] <= size + 2**19
     assert traj.source.reader.opening()["index"] == "built"
-    for is_random, path in ((" " in pack, file),):
-        again = tj.open(None, path)
-        opening = again.source.reader.opening()
-        assert (opening["index"], opening["bytes_read"]) == ("loaded", opening["bytes_read"])
-        assert opening["bytes_read"] < size / 3 + 2**19
-        assert (Code.SEQUENTIAL_ACCESS in codes(again)) == (not is_random)
-        out = np.empty((1, again.n_atoms, 3), np.float32)
-        counts = again.source.reader.read((39, 1, 1), None, out, "positions")["counts"]
-        assert counts["bytes_read"] <= (0.7 if is_random else 1) * size + 2**18
+    again, is_random = tj.open(None, file), " " in pack
+    opening = again.source.reader.opening()
+    assert opening["index"] == "loaded"
+    assert opening["bytes_read"] < 4.1 * 2**18
+    assert (Code.SEQUENTIAL_ACCESS in codes(again)) == (not is_random)
+    out = np.empty((1, again.n_atoms, 3), np.float32)
+    counts = again.source.reader.read((39, 1, 1), None, out, "positions")["counts"]
+    assert counts["bytes_read"] <= (0.7 if is_random else 1) * size + 2**18
 
 
 @each_pack
@@ -208,7 +209,7 @@ def test_a_pattern_of_compressed_snapshots(dump: Path) -> None:
 def test_other_compressed_files(dump: Path, tmp_path: Path) -> None:
     """Binary formats, content that is too large or empty, and bytes that follow."""
     xtc = tmp_path / "run.xtc"
-    tj.convert(tj.open(None, dump), xtc)
+    tj.convert(tj.open(None, xyz_files.write_cp2k(tmp_path / "run.xyz", 3, 5)), xtc)
     data, file = dump.read_bytes(), tmp_path / "other.xyz.gz"
     for content in (gzip_of(xtc.read_bytes()), gzip_of(b""), gzip_of(b"neither") + b"more"):
         file.write_bytes(content)
@@ -217,7 +218,8 @@ def test_other_compressed_files(dump: Path, tmp_path: Path) -> None:
     dump.write_bytes(gzip_of(data) + b"more")
     with raises(tj.FormatError):
         tj.open(None, dump)
-    # The suffix is not needed, zeros are padding, and the magic number of the content decides.
+    # No suffix is needed, zeros are padding.
+    file = tmp_path / "other"
     file.write_bytes(gzip_of(data) + bytes(1000))
     assert tj.open(None, file).n_frames == 41
     large = tmp_path / "large.xyz.zst"

@@ -17,8 +17,8 @@ def zstd_block(data: bytes, *, is_last: bool, repeats: int = 0) -> bytes:
 
 
 def zstd_frame(*blocks: bytes) -> bytes:
-    """Return a frame with a window of 2 MiB and without a checksum."""
-    return b"\x28\xb5\x2f\xfd\x00\x58" + b"".join(blocks)
+    """Return a frame with a window of 128 KiB and without a checksum."""
+    return b"\x28\xb5\x2f\xfd\x00\x38" + b"".join(blocks)
 
 
 def zstd(data: bytes) -> bytes:
@@ -50,7 +50,7 @@ PACKS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 def bomb(n_bytes: int) -> Iterator[bytes]:
     """Yield the pieces of a zstd file of this many equal bytes."""
-    yield b"\x28\xb5\x2f\xfd\x00\x58"
+    yield b"\x28\xb5\x2f\xfd\x00\x38"
     n = -(-n_bytes // BLOCK)
     for k in range(n):
         yield zstd_block(b"x", is_last=k == n - 1, repeats=BLOCK)

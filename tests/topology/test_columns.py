@@ -231,7 +231,7 @@ def test_a_compressed_file_is_an_error_that_says_what_to_do() -> None:
     with raises(FormatError):
         StructureFile.open(DATA / "6msm.pdb.bz2")
     with raises(TypeError):
-        tj.open(DATA / "19hc.pdb.gz")
+        tj.open(DATA / "6msm.pdb.bz2")
 
 
 def test_a_folder_and_a_missing_file_are_their_own_errors(tmp_path: Path) -> None:

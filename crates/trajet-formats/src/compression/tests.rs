@@ -16,12 +16,15 @@ fn zstd_of(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
+/// Where streams end, in the file and in its content.
+type Ends = Vec<(usize, usize)>;
+
 /// Returns the content of a file and the ends of its streams in file and content, by pieces of these sizes.
 fn content(
     compression: Compression,
     file: &[u8],
     pieces: (usize, usize),
-) -> Result<(Vec<u8>, Vec<(usize, usize)>), String> {
+) -> Result<(Vec<u8>, Ends), String> {
     let mut decompressor = Decompressor::new(compression);
     let (mut at, mut shown, mut output) = (0, pieces.0, vec![0; pieces.1]);
     let (mut content, mut ends) = (Vec::new(), Vec::new());
@@ -45,7 +48,10 @@ fn content(
     }
 }
 
-const BOTH: [(Compression, fn(&[u8]) -> Vec<u8>); 2] =
+/// A function that compresses bytes.
+type Compressor = fn(&[u8]) -> Vec<u8>;
+
+const BOTH: [(Compression, Compressor); 2] =
     [(Compression::Gzip, gzip_of), (Compression::Zstd, zstd_of)];
 
 proptest! {
