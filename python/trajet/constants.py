@@ -4,6 +4,7 @@ P. J. Mohr, D. B. Newell, B. N. Taylor and E. Tiesinga, Rev. Mod. Phys. 97, 0250
 doi:10.1103/RevModPhys.97.025002.
 """
 
+AVOGADRO = 6.02214076e23
 BOLTZMANN = 1.380649e-23
 ELEMENTARY_CHARGE = 1.602176634e-19
 SPEED_OF_LIGHT = 299_792_458.0

@@ -5,6 +5,7 @@
 //! keep both. Cursors stay where a read has ended, one for each thread that reads, so that frames that are read in
 //! order are uncompressed once.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::compression::{Compression, Decompressor, INPUT_BYTES, Step, max_content};
 use trajet_formats::memory;
 
-use crate::source::Source;
 use crate::{Error, Meter};
 
 /// Bytes of the file that are read at a time; an object in remote storage is read in larger requests.
@@ -46,6 +46,24 @@ impl Layout {
         let last = self.streams.last().unwrap_or(&(0, 0));
         ascends && last.0 < stored && last.1 <= self.size
     }
+}
+
+/// The bytes of a file as they are stored.
+pub(crate) trait StoredBytes {
+    fn path(&self) -> &Path;
+
+    /// Returns whether the file is in remote storage.
+    fn is_remote(&self) -> bool;
+
+    /// Returns the size of the file, in bytes, when it was opened.
+    fn stored_size(&self) -> u64;
+
+    /// Fills `buffer` with the bytes of the file from `offset` on, in one request.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
+    /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`].
+    fn read_stored(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error>;
 }
 
 /// The content of a compressed file.
@@ -82,8 +100,8 @@ impl Cursor {
     }
 
     /// Reads further bytes of the file; returns whether there were any.
-    fn refill(&mut self, source: &Source, meter: &mut Meter) -> Result<bool, Error> {
-        let request = if source.remote().is_some() { REMOTE_REQUEST } else { REQUEST };
+    fn refill(&mut self, source: &dyn StoredBytes, meter: &mut Meter) -> Result<bool, Error> {
+        let request = if source.is_remote() { REMOTE_REQUEST } else { REQUEST };
         let n = (source.stored_size() - self.end).min(request as u64) as usize;
         if n == 0 {
             return Ok(false);
@@ -132,10 +150,10 @@ impl Compressed {
     /// Fills `buffer` with the content from `offset` on; returns the number of bytes, fewer only at its end.
     ///
     /// # Errors
-    /// [`Error::Compressed`], [`Error::Interrupted`]; as [`Source::read_stored`].
+    /// [`Error::Compressed`], [`Error::Interrupted`]; as [`StoredBytes::read_stored`].
     pub(crate) fn read(
         &self,
-        source: &Source,
+        source: &dyn StoredBytes,
         offset: u64,
         buffer: &mut [u8],
         meter: &mut Meter,
@@ -186,7 +204,7 @@ impl Compressed {
     /// Fills `buffer` with the content that follows a cursor, and moves it; returns the number of bytes.
     fn advance(
         &self,
-        source: &Source,
+        source: &dyn StoredBytes,
         cursor: &mut Cursor,
         buffer: &mut [u8],
         meter: &mut Meter,
@@ -237,7 +255,7 @@ impl Compressed {
         }
     }
 
-    fn damaged(&self, source: &Source, at: u64, why: String) -> Error {
+    fn damaged(&self, source: &dyn StoredBytes, at: u64, why: String) -> Error {
         let (path, compression) = (source.path().to_owned(), self.compression.name());
         Error::Compressed { path, compression, at, why }
     }

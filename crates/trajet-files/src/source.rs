@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use trajet_formats::compression::Compression;
 use trajet_formats::{memory, xxh3_64};
 
-use crate::compressed::{Compressed, Layout};
+use crate::compressed::{Compressed, Layout, StoredBytes};
 use crate::remote::{Remote, RemoteOptions};
 use crate::{Error, Meter, Stamp};
 
@@ -377,7 +377,7 @@ impl Source {
     /// Fills `buffer` with the content from `offset` on, in one request if the file is not compressed.
     ///
     /// # Errors
-    /// As [`Source::read_stored`]; [`Error::Compressed`].
+    /// As [`StoredBytes::read_stored`]; [`Error::Compressed`].
     pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
         let Some(content) = &self.compressed else {
             return self.read_stored(offset, buffer, meter);
@@ -413,43 +413,6 @@ impl Source {
         Error::Io { path: self.path.clone(), doing, source }
     }
 
-    /// Fills `buffer` with the bytes of the file from `offset` on, in one request.
-    ///
-    /// # Errors
-    /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
-    /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`].
-    pub(crate) fn read_stored(
-        &self,
-        offset: u64,
-        buffer: &mut [u8],
-        meter: &mut Meter,
-    ) -> Result<(), Error> {
-        let pooled;
-        let file = match &self.handle {
-            FileHandle::Own(file) => file,
-            FileHandle::Pooled { handles, stamp, absolute, opening } => {
-                pooled = match handles.get(self.number) {
-                    Some(file) => file,
-                    None => {
-                        let _guard = meter.lock(opening);
-                        match handles.get(self.number) {
-                            Some(file) => file,
-                            None => self.open_again(handles, stamp, absolute, meter)?,
-                        }
-                    }
-                };
-                &*pooled
-            }
-            FileHandle::Remote(remote) => return remote.read_at(&self.path, offset, buffer, meter),
-        };
-        let begin = Instant::now();
-        let result = read_exact_at(file, buffer, offset);
-        meter.read_ns += begin.elapsed().as_nanos() as u64;
-        meter.requests += 1;
-        meter.bytes_read += buffer.len() as u64;
-        result.map_err(|source| self.read_fault(source))
-    }
-
     /// Reopens the file and checks that it is still the same. It may have grown.
     fn open_again(
         &self,
@@ -478,6 +441,47 @@ impl Source {
         let taken = begin.elapsed().as_nanos() as u64;
         meter.open_ns += taken.saturating_sub(meter.read_ns - reading);
         Ok(file)
+    }
+}
+
+impl StoredBytes for Source {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn is_remote(&self) -> bool {
+        self.remote().is_some()
+    }
+
+    fn stored_size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_stored(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
+        let pooled;
+        let file = match &self.handle {
+            FileHandle::Own(file) => file,
+            FileHandle::Pooled { handles, stamp, absolute, opening } => {
+                pooled = match handles.get(self.number) {
+                    Some(file) => file,
+                    None => {
+                        let _guard = meter.lock(opening);
+                        match handles.get(self.number) {
+                            Some(file) => file,
+                            None => self.open_again(handles, stamp, absolute, meter)?,
+                        }
+                    }
+                };
+                &*pooled
+            }
+            FileHandle::Remote(remote) => return remote.read_at(&self.path, offset, buffer, meter),
+        };
+        let begin = Instant::now();
+        let result = read_exact_at(file, buffer, offset);
+        meter.read_ns += begin.elapsed().as_nanos() as u64;
+        meter.requests += 1;
+        meter.bytes_read += buffer.len() as u64;
+        result.map_err(|source| self.read_fault(source))
     }
 }
 

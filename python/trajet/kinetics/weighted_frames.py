@@ -6,7 +6,6 @@ metadynamics, V is corrected for its offset: P. Tiwary and M. Parrinello, J. Phy
 (2015), doi:10.1021/jp504920s.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
@@ -14,6 +13,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trajet import constants
 from trajet.checked_numbers import checked_numbers
 from trajet.kinetics.coordinates import Coordinate
 from trajet.messages import Code, Message
@@ -27,8 +27,7 @@ from trajet.uncertainty.log_ratios import log_ratios
 FrameNumbers: TypeAlias = ArrayLike | Table | EnsembleResult[Table] | Sequence[ArrayLike | Table]
 Units: TypeAlias = Literal["kJ/mol", "kcal/mol", "kT"]
 
-# The gas constant, kJ/mol/K (CODATA 2018), and kJ of a kcal.
-_GAS_CONSTANT = 8.31446261815324e-3
+# kJ of a kcal.
 _KJ_PER_KCAL = 4.184
 # Most blocks of all runs together, as `trajet.analysis.block_errors` has them.
 _MAX_BLOCKS = 127
@@ -44,12 +43,11 @@ def thermal_energy(temperature: float, units: str) -> float:
     ValueError
         If there are no such units, or the temperature is not positive.
     """
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise ValueError(f"temperature must be above 0 K, not {temperature!r}")
+    energy = constants.thermal_energy(temperature) * constants.AVOGADRO / 1000
     if units not in get_args(Units):
         raise ValueError(f"units are {', '.join(map(repr, get_args(Units)))}, not {units!r}")
     per_unit = {"kJ/mol": 1.0, "kcal/mol": _KJ_PER_KCAL}
-    return _GAS_CONSTANT * temperature / per_unit[units] if units in per_unit else 1.0
+    return energy / per_unit[units] if units in per_unit else 1.0
 
 
 @dataclass(frozen=True)
