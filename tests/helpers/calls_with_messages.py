@@ -499,7 +499,7 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.TIMES_STEP_BACK: lambda m: tj.open(None, m.trr("back.trr", [0, 1, 0, 1])),
     Code.GIVEN_TIMES: lambda m: tj.open(None, m.trr("given.trr", [0, 1]), time_step=2),
     Code.UNKNOWN_TIMES: lambda m: tj.open(
-        None, m.text("no-times.lammpstrj", f"ITEM: UNITS\nreal\n{_DUMP}")
+        None, m.text("no-times.lammpstrj", f"ITEM: UNITS\nreal\n{_DUMP}{_DUMP}")
     ),
     Code.NO_TIMES: lambda m: tj.open(None, m.untimed("untimed.gro")),
     Code.REPEATED_TIMES: lambda m: m.series(0, 1, 2, 2),

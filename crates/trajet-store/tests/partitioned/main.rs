@@ -53,6 +53,7 @@ fn h5md_frame() -> impl Strategy<Value = Vec<Timed>> {
             velocities: moves.then(|| stored(0.25)),
             forces: None,
             own: moves.then_some(own),
+            origin: trajet_formats::NO_ORIGIN,
         };
         vec![(Raw::H5md(Box::new(frame)), 3.5, 7)]
     })
