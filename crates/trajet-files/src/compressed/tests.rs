@@ -2,6 +2,7 @@ use flate2::{Compress, FlushCompress};
 use proptest::prelude::*;
 
 use super::*;
+use crate::source::Source;
 
 /// Returns bytes of which no two ranges are alike.
 fn plain(n: usize) -> Vec<u8> {
