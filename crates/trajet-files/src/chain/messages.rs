@@ -43,12 +43,14 @@ impl Chain {
         self.on_files(|reader| unstated(reader).into_iter().collect())
     }
 
-    /// Returns messages on files, with the first file of each and the number of others that have the same.
+    /// Returns messages on files, with the first file of each and the number of others that have the same. All files
+    /// with cut frames are named.
     fn on_files(&self, of_file: impl Fn(&Arc<dyn Reader>) -> Vec<Message>) -> Vec<Message> {
         let mut found: Vec<(Message, &Path, usize)> = Vec::new();
         for segment in &self.segments {
             for message in of_file(&segment.reader) {
-                match found.iter_mut().find(|(other, ..)| *other == message) {
+                let is_shared = message.code != Code::CutFrame;
+                match found.iter_mut().find(|(other, ..)| is_shared && *other == message) {
                     Some((.., n)) => *n += 1,
                     None => found.push((message, segment.reader.source().path(), 1)),
                 }
