@@ -143,7 +143,8 @@ print(sorted(slow & set(sys.modules)))
 print(sorted(name for name in sys.modules if name.startswith("trajet.result.")))
 """
     names = ("as_json", "axes", "columns", "frame_masks", "joining", "report")
-    modules = [f"trajet.result.{name}" for name in (*names, "summary", "table", "times")]
+    further = ("scalars", "summary", "table", "times")
+    modules = [f"trajet.result.{name}" for name in (*names, *further)]
     assert run(code, str(adk.psf), str(adk.xtc)).splitlines()[-2:] == ["[]", f"{modules}"]
 
 

@@ -391,7 +391,8 @@ class Table(Messages, Hinted):
         Such as `diffusion_cm2_per_s` and its error, lifetimes, exponents, or numbers of clusters.
         A number that is not known is NaN. They are in JSON files and in the report, too.
         """
-        return scalars_of(self._scalars())
+        found = self._scalars()
+        return scalars_of(found) if found else {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write NPZ or JSON, which `trajet.load` restores, or CSV with all digits.
