@@ -60,7 +60,8 @@ class FormatOptions(TypedDict, total=False):
 
 # The format whose files the HDF5 library reads and writes.
 (HDF5,) = (info for info in FORMATS.values() if info.frames_from == "library")
-_DUMPS = FORMATS["LAMMPS"]
+# Dumps of LAMMPS.
+(_DUMPS,) = (info for info in FORMATS.values() if b"ITEM: " in info.magic)
 # Formats whose options are those of topologies, too.
 OF_TOPOLOGIES = frozenset({"lammps", "xyz"})
 # Suffixes of the files that are written.

@@ -90,7 +90,9 @@ def _region(_: click.Context, param: click.Parameter, value: str | None) -> Regi
     callback=_series,
     help="A result with the bias of each frame, in its unit: weights are exp(bias / kT).",
 )
-@click.option("--basin", type=click.IntRange(0), metavar="N", help="The basin whose frames are written.")
+@click.option(
+    "--basin", type=click.IntRange(0), metavar="N", help="The basin whose frames are written."
+)
 @click.option(
     "--frames-file",
     callback=path_to((".csv",)),

@@ -8,8 +8,6 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trajet.result.columns import column_name
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -230,12 +228,6 @@ class Axis:
         if self.period is None or self.edges is None:
             return False
         return bool(np.isclose(self.edges[-1] - self.edges[0], self.period))
-
-    def names_in_files(self) -> Mapping[str, str]:
-        """Return the names in files of the columns that files have."""
-        if self.quantity:
-            return {"centre": column_name(self.quantity, self.units)}
-        return self.of_kind.files
 
     @cached_property
     def of_kind(self) -> Kind:

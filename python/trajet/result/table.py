@@ -974,12 +974,14 @@ class Table(Messages, Hinted):
         rows, names = self._row_axes(), self.names()
         # Views, which take no memory on a grid.
         places = np.meshgrid(*(np.arange(len(one)) for one in rows), indexing="ij", copy=False)
-        columns: Columns = [
-            (in_files, axis[name][at].ravel())
-            for axis, at in zip(rows, places, strict=True)
-            for name, in_files in axis.names_in_files().items()
-            if name in axis.columns
-        ]
+        columns: Columns = []
+        for axis, at in zip(rows, places, strict=True):
+            in_files = axis.of_kind.files
+            if axis.quantity:
+                in_files = {"centre": column_name(axis.quantity, axis.units)}
+            for column, name in in_files.items():
+                if column in axis.columns:
+                    columns.append((name, axis[column][at].ravel()))
         if self.has_frames:
             # The shortest decimals that give the stored times back.
             inputs = analysis_of(self.report).get("inputs", ())

@@ -111,7 +111,7 @@ def read_series(
     >>> series = tj.read_series("rmsd.csv")
     >>> series.columns, series.units
     (('rmsd',), 'Å')
-    >>> tj.gyration(traj.select("protein"), frames=series.at(traj)["rmsd"] < 2).frames.max()
+    >>> tj.end_to_end(traj.select("protein"), frames=series.at(traj)["rmsd"] < 2).frames.max()
     np.int64(16)
     """
     begin = perf_counter()
