@@ -61,8 +61,7 @@ pub(crate) trait StoredBytes {
     /// Fills `buffer` with the bytes of the file from `offset` on, in one request.
     ///
     /// # Errors
-    /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
-    /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`].
+    /// Those of [`read_at`](crate::source::Source::read_at), but for [`Error::Compressed`].
     fn read_stored(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error>;
 }
 

@@ -377,7 +377,9 @@ impl Source {
     /// Fills `buffer` with the content from `offset` on, in one request if the file is not compressed.
     ///
     /// # Errors
-    /// As [`StoredBytes::read_stored`]; [`Error::Compressed`].
+    /// [`Error::Io`], also if the file has become shorter; [`Error::Changed`] if it had to be reopened and has
+    /// changed, or if an object was replaced; [`Error::Remote`]; [`Error::Interrupted`]; [`Error::Compressed`] if the
+    /// compressed content is damaged or ends too early.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8], meter: &mut Meter) -> Result<(), Error> {
         let Some(content) = &self.compressed else {
             return self.read_stored(offset, buffer, meter);
