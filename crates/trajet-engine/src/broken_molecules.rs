@@ -132,7 +132,7 @@ impl BrokenSummary {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use trajet_formats::{FrameInfo, NO_ORIGIN, PERIODIC};
+    use trajet_formats::FrameInfo;
 
     use super::*;
 
@@ -153,14 +153,7 @@ mod tests {
             let x = if kind == 0 { [1.0, 2.0, 3.0] } else { [1.0, 19.5, 18.5] };
             let x = if kind == 2 { [1.0, 2.0, 20.5] } else { x };
             block.frame_mut(i).copy_from_slice(&[x[0], 1.0, 1.0, x[1], 1.0, 1.0, x[2], 1.0, 1.0]);
-            let info = FrameInfo {
-                time: 0.0,
-                step: 0,
-                cell,
-                turned: None,
-                periodic: PERIODIC,
-                origin: NO_ORIGIN,
-            };
+            let info = FrameInfo::of_periodic(0.0, 0, cell, None);
             block.meta.push((first + i) as u64, info);
         }
         block

@@ -122,7 +122,7 @@ impl CellSummary {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use trajet_formats::{FrameInfo, NO_ORIGIN};
+    use trajet_formats::FrameInfo;
 
     use super::*;
 
@@ -132,14 +132,7 @@ mod tests {
         let mut block = Block::default();
         block.reset(cells.len(), 1).unwrap();
         for (i, &cell) in cells.iter().enumerate() {
-            let info = FrameInfo {
-                time: 0.0,
-                step: 0,
-                cell,
-                turned: None,
-                periodic: PERIODIC,
-                origin: NO_ORIGIN,
-            };
+            let info = FrameInfo::of_periodic(0.0, 0, cell, None);
             block.meta.push((first + i) as u64, info);
         }
         block

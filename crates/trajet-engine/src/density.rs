@@ -301,14 +301,7 @@ mod tests {
                 let mut block = Block::default();
                 block.reset(1, atoms.len()).unwrap();
                 block.positions = atoms.iter().flat_map(|&(p, _)| p).collect();
-                let info = trajet_formats::FrameInfo {
-                    time: 0.0,
-                    step: 0,
-                    cell: [f64::NAN; 6],
-                    turned: None,
-                    periodic: trajet_formats::PERIODIC,
-                    origin: trajet_formats::NO_ORIGIN,
-                };
+                let info = trajet_formats::FrameInfo::of_periodic(0.0, 0, [f64::NAN; 6], None);
                 block.meta.push(0, info);
                 let mut state = Analysis::empty(&analysis).unwrap();
                 analysis.absorb(&block, &mut FrameArrays::default(), &mut state).unwrap();

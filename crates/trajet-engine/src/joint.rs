@@ -417,7 +417,7 @@ mod tests {
     use crate::tree::Merger;
     use crate::{Analysis, Array, Finished, FrameBuffer};
     use proptest::prelude::*;
-    use trajet_formats::Numbers;
+    use trajet_formats::{FrameInfo, Numbers};
 
     const N_ATOMS: usize = 2500;
 
@@ -509,15 +509,8 @@ mod tests {
                         for (x, atom) in block.frame_mut(i).chunks_exact_mut(3).zip(atoms) {
                             x.copy_from_slice(&[frame as f32, atom as f32, 1.0]);
                         }
-                        let cell = [f64::NAN; 6];
-                        let info = trajet_formats::FrameInfo {
-                            time: frame as f64 / 2.0,
-                            step: 0,
-                            cell,
-                            turned: None,
-                            periodic: trajet_formats::PERIODIC,
-                            origin: trajet_formats::NO_ORIGIN,
-                        };
+                        let time = frame as f64 / 2.0;
+                        let info = FrameInfo::of_periodic(time, 0, [f64::NAN; 6], None);
                         block.meta.push(frame as u64, info);
                     }
                     assert!(fold.absorb(&mut [block], &mut out).is_ok());

@@ -7,8 +7,8 @@ use trajet_formats::dcd::head::{self, CELL_BYTES, Head, Layout, Order};
 use trajet_formats::dcd::{Cell, CellForm, FOURTH, Frame};
 use trajet_formats::time::text;
 use trajet_formats::{
-    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, NO_ORIGIN, PERIODIC, Raw,
-    TimePrecision, memory, messages, turned_vectors,
+    Atoms, Code, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory,
+    messages, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -114,14 +114,10 @@ impl Reader {
             })?,
             None => ([f64::NAN; 6], None),
         };
-        Ok(FrameInfo {
-            time: (frame as f64 + first) * head.time_step(),
-            step: head.first_step() + frame as i64 * head.steps(),
-            cell,
-            turned: vectors.and_then(|vectors| turned_vectors(&vectors, 1.0)),
-            periodic: PERIODIC,
-            origin: NO_ORIGIN,
-        })
+        let time = (frame as f64 + first) * head.time_step();
+        let step = head.first_step() + frame as i64 * head.steps();
+        let turned = vectors.and_then(|vectors| turned_vectors(&vectors, 1.0));
+        Ok(FrameInfo::of_periodic(time, step, cell, turned))
     }
 
     /// Checks that the record marker at byte `at` of the frame gives a length of `length` bytes.

@@ -11,8 +11,7 @@ use trajet_formats::ncdf::decode::scaled;
 use trajet_formats::ncdf::head::{self, Head, Slab};
 use trajet_formats::ncdf::{Frame, Further, KJ_PER_KCAL, Layout, Located, Stored};
 use trajet_formats::{
-    Code, DecodeError, Field, Format, FrameInfo, Message, NO_ORIGIN, PERIODIC, Raw, TimePrecision,
-    memory,
+    Code, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, memory,
 };
 
 use crate::indexed::Indexed;
@@ -251,14 +250,7 @@ impl Reader {
         if field == Field::Forces {
             out.as_flattened_mut().iter_mut().for_each(|force| *force *= KJ_PER_KCAL);
         }
-        Ok(FrameInfo {
-            time,
-            step: frame as i64,
-            cell,
-            turned: None,
-            periodic: PERIODIC,
-            origin: NO_ORIGIN,
-        })
+        Ok(FrameInfo::of_periodic(time, frame as i64, cell, None))
     }
 }
 

@@ -10,8 +10,8 @@ use trajet_formats::xtc::decode::{self, DecodeCost, Decoded, Memory};
 use trajet_formats::xtc::head::{self, ANGSTROM_PER_NM, Head, Xtc};
 use trajet_formats::xtc::{Frame, Positions};
 use trajet_formats::{
-    Atoms, DecodeError, Field, Format, FrameInfo, Message, NO_ORIGIN, PERIODIC, Raw, TimePrecision,
-    cell_from_vectors, memory, turned_vectors,
+    Atoms, DecodeError, Field, Format, FrameInfo, Message, Raw, TimePrecision, cell_from_vectors,
+    memory, turned_vectors,
 };
 
 use crate::indexed::Indexed;
@@ -163,8 +163,7 @@ impl reader::Reader for Reader {
         let (vectors, scale) = (head.vectors.map(f64::from), f64::from(ANGSTROM_PER_NM));
         let cell = cell_from_vectors(&vectors, scale);
         let turned = turned_vectors(&vectors, scale);
-        let info = FrameInfo { time, step, cell, turned, periodic: PERIODIC, origin: NO_ORIGIN };
-        Ok((info, cost))
+        Ok((FrameInfo::of_periodic(time, step, cell, turned), cost))
     }
 
     fn whole_raw(&self, frames: &Frames, at: usize, scratch: &mut Scratch) -> Result<Raw, Error> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Periodic;
+use crate::{NO_ORIGIN, PERIODIC, Periodic};
 
 /// A vector field that a frame may hold: one vector per atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,4 +79,16 @@ pub struct FrameInfo {
     pub periodic: Periodic,
     /// The corner (Å) at which the cell begins; zero if the format states none.
     pub origin: [f64; 3],
+}
+
+impl FrameInfo {
+    /// Returns that of a frame whose cell is periodic in all directions and begins at zero.
+    pub fn of_periodic(
+        time: f64,
+        step: i64,
+        cell: [f64; 6],
+        turned: Option<[f64; 9]>,
+    ) -> FrameInfo {
+        FrameInfo { time, step, cell, turned, periodic: PERIODIC, origin: NO_ORIGIN }
+    }
 }

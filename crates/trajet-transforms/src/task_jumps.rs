@@ -152,7 +152,7 @@ mod tests {
     use trajet_files::transform::{
         PreparedTransform, RelayTransform, TransformMemory, TransformState, TransformWarnings,
     };
-    use trajet_formats::{Atoms, FrameInfo, NO_ORIGIN, PERIODIC};
+    use trajet_formats::{Atoms, FrameInfo};
 
     use crate::nojump::{NoJump, Start, View};
     use crate::prepared::Prepared;
@@ -189,7 +189,7 @@ mod tests {
 
     fn info(edge: f64) -> FrameInfo {
         let cell = [edge, edge + 1.0, 30.0, 90.0, 75.0, 100.0];
-        FrameInfo { time: 0.0, step: 0, cell, turned: None, periodic: PERIODIC, origin: NO_ORIGIN }
+        FrameInfo::of_periodic(0.0, 0, cell, None)
     }
 
     proptest! {

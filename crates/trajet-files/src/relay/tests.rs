@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use trajet_formats::{NO_ORIGIN, PERIODIC};
-
 use super::*;
 use crate::chain::tests::{of_times, plain};
 use crate::transform::{TransformMemory, TransformWarnings};
@@ -203,15 +201,7 @@ impl TaskFrames for ZeroFrames<'_> {
         at: usize,
         change: impl FnOnce(&mut [[f32; 3]], &mut FrameInfo) -> T,
     ) -> T {
-        let cell = [f64::NAN; 6];
-        let mut info = FrameInfo {
-            time: 0.0,
-            step: 0,
-            cell,
-            turned: None,
-            periodic: PERIODIC,
-            origin: NO_ORIGIN,
-        };
+        let mut info = FrameInfo::of_periodic(0.0, 0, [f64::NAN; 6], None);
         change(&mut self.frames[at], &mut info)
     }
 }

@@ -5,7 +5,7 @@ use trajet_simd::{InstructionSet, multiversion};
 use super::frame::{ANGSTROM_PER_NM, Reals};
 use super::head::{Head, real_at};
 use crate::xdr::{f32_at, f64_at};
-use crate::{FrameInfo, NO_ORIGIN, PERIODIC, cell_from_vectors, turned_vectors};
+use crate::{FrameInfo, cell_from_vectors, turned_vectors};
 
 /// Returns time, step and cell of a frame. `front` must contain the frame up to the end of its box.
 pub fn frame_info(head: &Head, front: &[u8]) -> FrameInfo {
@@ -16,8 +16,7 @@ pub fn frame_info(head: &Head, front: &[u8]) -> FrameInfo {
         cell = cell_from_vectors(&vectors, ANGSTROM_PER_NM);
         turned = turned_vectors(&vectors, ANGSTROM_PER_NM);
     }
-    let (time, step) = (head.time, i64::from(head.step));
-    FrameInfo { time, step, cell, turned, periodic: PERIODIC, origin: NO_ORIGIN }
+    FrameInfo::of_periodic(head.time, i64::from(head.step), cell, turned)
 }
 
 /// Returns the numbers of a part, each of `real` (4 or 8) bytes, as they are stored.
