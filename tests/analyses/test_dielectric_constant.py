@@ -10,6 +10,7 @@ import trajet as tj
 from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.messages import raises
 from MDAnalysis.analysis.dielectric import DielectricConstant
+from trajet.analysis.unwrapped_positions import are_made_whole
 from trajet.messages import Code
 
 
@@ -94,3 +95,19 @@ def test_charged_and_broken_molecules_are_errors(tmp_path: Path) -> None:
     assert without.read().positions.shape == water.shape
     with raises(tj.AnalysisError):
         tj.dielectric_constant(without, temperature=300)
+
+
+def test_wrapping_of_residues_breaks_molecules_that_were_whole() -> None:
+    """Of several transforms the order counts."""
+    raw = tj.samples.peptide_in_water().open()
+    whole = raw.whole()
+    for trajectory, expected in (
+        (raw, False),
+        (whole, True),
+        (whole.wrap(), True),
+        (whole.wrap(by="residue"), False),
+        (whole.wrap(by="atom").center("protein"), False),
+        (raw.wrap(by="residue").whole(), True),
+    ):
+        steps = [step.words for step in trajectory.transforms]
+        assert are_made_whole(steps) == expected, steps

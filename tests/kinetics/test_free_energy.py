@@ -361,20 +361,48 @@ def test_coordinates_of_other_frames_or_systems_are_errors() -> None:
             tj.frames_in(found, coordinate, **options)
 
 
+def test_series_of_other_programs_count_by_time(tmp_path: Path) -> None:
+    """A joined series is a coordinate, a bias or weights; a series of other times is none."""
+    traj = tj.samples.peptide_in_water().open()
+    rmsd = tj.rmsd(traj.select("backbone"))
+    for name, shift in (("colvar.csv", 0.0), ("late.csv", 0.5)):
+        rows = np.column_stack([rmsd.times + shift, RNG.uniform(1, 2, len(rmsd))])
+        np.savetxt(tmp_path / name, rows, "%.17g", ",", header="time (ps),bias", comments="")
+    joined = tj.read_series(tmp_path / "colvar.csv")["bias"].at(traj)
+    given = tj.free_energy(rmsd, temperature=300, bins=5, weights=joined.values).values
+    found = tj.free_energy(rmsd, temperature=300, bins=5, weights=joined)
+    np.testing.assert_array_equal(found.values, given)
+    assert tj.free_energy(rmsd, joined, temperature=300, bins=5).values.shape == (5, 5)
+    late = tj.read_series(tmp_path / "late.csv")["bias"]
+    for options in ({"weights": late}, {"bias": late}, {"y": late}):
+        with raises(ValueError):
+            tj.free_energy(rmsd, temperature=300, **options)
+
+
 def test_command_has_the_numbers_of_the_function(tmp_path: Path) -> None:
     """The command writes the same numbers, and frames that convert reads."""
     traj = tj.samples.peptide_in_water().open()
     table = tj.dihedrals(traj.select("protein"))
     table.save(tmp_path / "angles.npz")
     (tmp_path / "run.xtc").symlink_to(traj.label)
+    radii = tj.gyration(traj.select("protein"), per_axis=True)
+    radii.save(tmp_path / "radii.npz")
     arguments = ["angles.npz:phi ASP3", "angles.npz:3", "--temperature", "300"]
+    arguments += ["--weights", "radii.npz:about y"]
     commands.succeed(
         *("free-energy", *arguments, "--bins", "12", "--reference=-120:-60,100:180"),
         *("--basin", "0", "--frames-file", "low.csv", "-o", "map.npz", "--plot", "map.png"),
         cwd=tmp_path,
     )
     x, y = (table, "phi ASP3"), (table, "psi ASP3")
-    found = tj.free_energy(x, y, temperature=300, bins=12, reference=((-120, -60), (100, 180)))
+    found = tj.free_energy(
+        x,
+        y,
+        temperature=300,
+        bins=12,
+        reference=((-120, -60), (100, 180)),
+        weights=radii["about y"],
+    )
     np.testing.assert_array_equal(tj.load(tmp_path / "map.npz").values, found.values)
     frames = tj.frames_in(found, x, y, basin=0)
     assert (tmp_path / "low.csv").read_text().split() == ["frame", *map(str, frames)]
@@ -382,3 +410,7 @@ def test_command_has_the_numbers_of_the_function(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         tj.open(None, tmp_path / "low.xtc").read().positions, traj.read(frames).positions
     )
+    for wrong in ("radii.npz:about w", "radii.npz:7"):
+        done = commands.run("free-energy", *arguments[:-1], wrong, cwd=tmp_path)
+        assert done.returncode == 2
+        assert wrong in done.stderr

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from trajet._trajet import AnalysisError, Plan, SelectionError
 from trajet.analysis.amounts import amounts_of
 from trajet.analysis.runner import AnalysisOutcome
+from trajet.analysis.unwrapped_positions import are_made_whole
 from trajet.messages import Message
 from trajet.particles import masses_as_weights
 from trajet.trajectory import Selection
@@ -73,9 +74,9 @@ class MolecularCharges:
         selection = self.selection
         residues = selection.group_numbers("residue")
         n_parts = len(np.unique(np.stack([self.molecules, residues]), axis=1).T)
-        steps = {str(step.words["transform"]) for step in selection.trajectory.transforms}
+        steps = [step.words for step in selection.trajectory.transforms]
         why = [str(message) for message in broken]
-        if n_parts > len(self.of_molecules) and "whole" not in steps:
+        if n_parts > len(self.of_molecules) and not are_made_whole(steps):
             why = ["molecules of several residues may be broken over the box"]
         if why:
             raise AnalysisError(

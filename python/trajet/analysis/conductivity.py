@@ -68,7 +68,7 @@ def conductivity(
 ) -> Steps[Table]:
     """Compute the ionic conductivity from the displacement of all charges together.
 
-    Beside that of ions that move independently.
+    The conductivity of ions that move independently is computed, too.
 
     Parameters
     ----------

@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 
 from trajet._trajet import SelectionError
 from trajet.analysis.charges import MolecularCharges
-from trajet.analysis.particle_series import MovingParticles
+from trajet.analysis.particle_series import MovingParticles, borders_of_groups
 from trajet.messages import Message
 from trajet.particles import known_elements, masses_as_weights
 from trajet.quoting import quoted
 from trajet.result import Diffusion, diffusion, errors_of
-
-# Most groups of the ions of a kind, from which errors follow.
-_MAX_GROUPS = 20
 
 
 class KindOfIon(NamedTuple):
@@ -104,10 +101,9 @@ class Ions:
         )
         borders, of_groups = [np.zeros(1, np.int64)], []
         for kind, count in enumerate(np.bincount(kinds).tolist()):
-            n_groups = min(_MAX_GROUPS, count)
-            ends = np.linspace(0, count, n_groups + 1).astype(np.int64)[1:]
+            ends = borders_of_groups(count)[1:]
             borders.append(borders[-1][-1] + ends)
-            of_groups += [kind] * n_groups
+            of_groups += [kind] * len(ends)
         charges = charged.of_molecules[in_order][np.cumsum(np.bincount(kinds)) - 1]
         every = [name for name, _ in known]
         labels = tuple(

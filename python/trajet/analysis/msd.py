@@ -14,6 +14,7 @@ from trajet.analysis.particle_series import (
     MAX_MEMORY,
     MovingParticles,
     Particles,
+    borders_of_groups,
     lags_of,
     message_on_reads,
     read_series,
@@ -32,9 +33,6 @@ from trajet.result import (
     range_of_fit,
 )
 from trajet.result.axes import Axis, named
-
-# Most groups of particles, from which the error of the diffusion coefficient follows.
-_MAX_GROUPS = 20
 
 
 @analysis(
@@ -153,8 +151,7 @@ def msd(
     range_of_fit(lags, fit_range)
     messages: list[Message] = []
     moving = MovingParticles.of(main, by, weights, messages)
-    n_groups = min(_MAX_GROUPS, moving.n_particles)
-    borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
+    borders = borders_of_groups(moving.n_particles)
     shape = Shape(len(numbers), len(lags), len(axes), borders, fft, max_memory)
     checks = UnwrappedChecks(main, moving, axes, unwrapped=unwrapped)
     sums, origins = Displacements(shape, threads_here(run.get("pool"))), Origins(shape)

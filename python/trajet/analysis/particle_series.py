@@ -21,6 +21,8 @@ from trajet.trajectory import Selection, Trajectory
 
 # Numbers of a frame beside the positions: the cell along x, y and z, and broken groups.
 _PER_FRAME = 4
+# Most groups of particles of which errors follow.
+_MAX_GROUPS = 20
 # Default bytes of positions and transforms.
 MAX_MEMORY = 2**29
 # Share of a lag that counts as its rounding: 0.3 is no whole number of steps of 0.1.
@@ -102,6 +104,12 @@ def _plan(moving: MovingParticles, axes: str, quantity: Quantity) -> Plan:
         axes=axes,
         quantity=quantity,
     )
+
+
+def borders_of_groups(n_particles: int) -> NDArray[np.int64]:
+    """Return the borders of up to 20 groups of consecutive particles, `(n_groups + 1,)`."""
+    n_groups = min(_MAX_GROUPS, n_particles)
+    return np.linspace(0, n_particles, n_groups + 1).astype(np.int64)
 
 
 def lags_of(

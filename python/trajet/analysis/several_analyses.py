@@ -297,10 +297,10 @@ def _run_together(
             advance(k, job.start(frames=frames, pool=pool, progress=progress), None)
         while running:
             # An analysis may read frames of its own in a later run: such runs are not shared.
-            of_frames: dict[bytes, list[int]] = {}
+            of_frames: dict[tuple[bytes, int | None], list[int]] = {}
             for k, (_, request) in running.items():
-                key = request.frame_numbers().tobytes()
-                of_frames.setdefault(key + b"%d" % k * request.is_alone, []).append(k)
+                key = request.frame_numbers().tobytes(), k if request.is_alone else None
+                of_frames.setdefault(key, []).append(k)
             waiting.update(running)
             running.clear()
             for numbers in of_frames.values():

@@ -65,6 +65,13 @@ def _message_on_cells(
     )
 
 
+def are_made_whole(steps: Sequence[Mapping[str, object]]) -> bool:
+    """Return whether transforms make molecules whole, and none breaks them afterwards."""
+    breaks = [words["transform"] == "wrap" and words["by"] != "molecule" for words in steps]
+    broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
+    return any(words["transform"] == "whole" for words in steps[broken + 1 :])
+
+
 class UnwrappedChecks:
     """Checks that positions are there, whole and unwrapped.
 
@@ -85,10 +92,7 @@ class UnwrappedChecks:
         # Transforms that put molecules into other images undo the removal of jumps.
         last = max((k for k, name in enumerate(names) if name in ("wrap", "cluster")), default=-1)
         self.is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
-        # Wrapping by atom or residue breaks molecules that were made whole before.
-        breaks = [name == "wrap" and steps[k]["by"] != "molecule" for k, name in enumerate(names)]
-        broken = max((k for k, is_breaking in enumerate(breaks) if is_breaking), default=-1)
-        self._is_whole = self.is_unwrapped or "whole" in names[broken + 1 :]
+        self._is_whole = self.is_unwrapped or are_made_whole(steps)
         self._half: NDArray[np.float64] | None = None
         self._steps = steps
         self._moved = [text for words in steps if (text := _message_on_motion(words)) is not None]

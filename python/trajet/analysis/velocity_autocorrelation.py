@@ -15,6 +15,7 @@ from trajet.analysis.particle_series import (
     MAX_MEMORY,
     MovingParticles,
     Particles,
+    borders_of_groups,
     lags_of,
     message_on_reads,
     read_series,
@@ -37,8 +38,6 @@ from trajet.result import Scalar, Table, errors_of, scalar_table
 from trajet.result.axes import Axis
 from trajet.trajectory import Selection
 
-# Most groups of particles, from which errors follow.
-_MAX_GROUPS = 20
 # The longest lag by default, as a share of the trajectory.
 _SHARE = 0.1
 
@@ -67,9 +66,9 @@ def velocity_autocorrelation(
     max_memory: Annotated[int, BYTES] = MAX_MEMORY,
     **run: Unpack[RunOptions],
 ) -> Steps[Table]:
-    """Compute the autocorrelation of velocities against lag time.
+    """Compute the autocorrelation of velocities against lag time, or its spectrum.
 
-    Or its spectrum. The diffusion coefficient of the particles follows from its integral.
+    The diffusion coefficient of the particles follows from the integral of the correlation.
 
     Parameters
     ----------
@@ -140,8 +139,7 @@ def velocity_autocorrelation(
     step = float(lags[1])
     messages = messages_on_hydrogens(main, step) if by == "atom" else []
     moving = MovingParticles.of(main, by, "mass", messages)
-    n_groups = min(_MAX_GROUPS, moving.n_particles)
-    borders = np.linspace(0, moving.n_particles, n_groups + 1).astype(np.int64)
+    borders = borders_of_groups(moving.n_particles)
     shape = Shape(len(numbers), len(lags), 3, borders, True, max_memory)
     factors = _factors(main, moving, messages) if mass_weighted else np.ones(moving.n_particles)
     sums = VelocityCorrelations(shape, threads_here(run.get("pool")))

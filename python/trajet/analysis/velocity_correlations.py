@@ -35,7 +35,7 @@ _CM_PER_PS = SPEED_OF_LIGHT * 1e-10
 # The highest vibrations of bonds to hydrogen, 1/cm.
 _HIGHEST_OF_BONDS = 4170.0
 # Correlation after one frame below which the frames are too far apart.
-_LEAST = 0.5
+_MIN_CORRELATION = 0.5
 
 
 class VelocityCorrelations:
@@ -163,7 +163,7 @@ def messages_on_hydrogens(main: Selection, step: float) -> list[Message]:
 def messages_on_decay(mean: NDArray[np.float64], lags: NDArray[np.float64]) -> list[Message]:
     """Return a message if velocities change too much from one frame to the next."""
     ratio = mean[1] / mean[0]
-    if ratio >= _LEAST:
+    if ratio >= _MIN_CORRELATION:
         return []
     return [
         Message(

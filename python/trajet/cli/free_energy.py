@@ -38,6 +38,19 @@ def _series(_: click.Context, __: click.Parameter, value: str | None) -> _Series
     return table, int(parts[1]) if parts[1].isdecimal() else parts[1]
 
 
+def _column(context: click.Context, param: click.Parameter, value: str | None) -> Table | None:
+    """Return a saved result of one series, or the chosen series of one, of FILE[:SERIES]."""
+    given = _series(context, param, value)
+    if not isinstance(given, tuple):
+        return given
+    table, chosen = given
+    try:
+        return table[table.columns[chosen] if isinstance(chosen, int) else chosen]
+    except (IndexError, KeyError):
+        shown = ", ".join(map(repr, table.columns[:3]))
+        raise click.BadParameter(f"{value!r} has no series {chosen!r}: there are {shown}") from None
+
+
 def _region(_: click.Context, param: click.Parameter, value: str | None) -> Region | None:
     """Return a place or a range along each coordinate, of X,Y or X0:X1,Y0:Y1."""
     if value is None:
@@ -83,11 +96,11 @@ def _region(_: click.Context, param: click.Parameter, value: str | None) -> Regi
     show_default=True,
     help="Units of energy.",
 )
-@click.option("--weights", metavar="FILE", callback=_series, help="A result with weights.")
+@click.option("--weights", metavar="FILE[:SERIES]", callback=_column, help="A result with weights.")
 @click.option(
     "--bias",
-    metavar="FILE",
-    callback=_series,
+    metavar="FILE[:SERIES]",
+    callback=_column,
     help="A result with the bias of each frame, in its unit: weights are exp(bias / kT).",
 )
 @click.option(

@@ -21,7 +21,7 @@ Bins: TypeAlias = int | ArrayLike
 Region: TypeAlias = float | tuple[float, float] | Sequence[float | tuple[float, float]]
 
 # Most bins along an axis.
-_MOST = 10_000
+_MAX_BINS = 10_000
 
 
 @dataclass(frozen=True)
@@ -137,17 +137,7 @@ def coordinates_of(x: Series, y: Series | None) -> list[Coordinate]:
     if first.runs != other.runs:
         raise ValueError("x and y are of different members of an ensemble")
     for one, two in zip(first.tables, other.tables, strict=True):
-        if not np.array_equal(one.frames, two.frames):
-            raise ValueError(
-                f"x has {len(one)} frames and y {len(two)}, or other ones: compute both with the"
-                " same frames, as tj.run does in one pass"
-            )
-        are_same = np.array_equal(one.times, two.times, equal_nan=True)
-        if not are_same or _files_of(one) != _files_of(two):
-            raise ValueError(
-                "frames of x and y have the same numbers, and other times or files: they are of"
-                " different trajectories"
-            )
+        check_same_frames(one, two, "y")
     if first.quantity == other.quantity:
         first, other = (
             replace(one, quantity=f"{one.quantity} of {one.label}") for one in (first, other)
@@ -155,10 +145,29 @@ def coordinates_of(x: Series, y: Series | None) -> list[Coordinate]:
     return [first, other]
 
 
-def _files_of(table: Table) -> list[object]:
-    """Return the digests of the trajectories of which a result is, as far as they are known."""
+def check_same_frames(x: Table, other: Table, name: str) -> None:
+    """Raise a ValueError if the rows of x and of the argument `name` are of different frames.
+
+    Files are compared where both results know theirs; series of other programs do not.
+    """
+    if not (other.has_frames and np.array_equal(x.frames, other.frames)):
+        raise ValueError(
+            f"x has {len(x)} frames and {name} {len(other)}, or other ones: compute both with the"
+            " same frames, as tj.run does in one pass"
+        )
+    files, others = _files_of(x), _files_of(other)
+    are_other = bool(files and others and files != others)
+    if are_other or not np.array_equal(x.times, other.times, equal_nan=True):
+        raise ValueError(
+            f"frames of x and {name} have the same numbers, and other times or files: they are of"
+            " different trajectories"
+        )
+
+
+def _files_of(table: Table) -> list[str]:
+    """Return the digests of the trajectories of which a result is; none of other programs."""
     inputs = analysis_of(table.report).get("inputs", ())
-    return [one.get("digest") for one in inputs if "n_frames" in one]
+    return [one["digest"] for one in inputs if "n_frames" in one and one.get("digest")]
 
 
 def axis_of(coordinate: Coordinate, given: Bins) -> Axis:
@@ -174,12 +183,12 @@ def axis_of(coordinate: Coordinate, given: Bins) -> Axis:
     if np.ndim(given):
         edges = checked_numbers(given, "edges of bins")
         ascend = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
-        if not ascend or not np.isfinite(edges).all() or len(edges) > _MOST + 1:
-            raise ValueError(f"edges of bins must be 2 to {_MOST + 1:,} ascending numbers")
+        if not ascend or not np.isfinite(edges).all() or len(edges) > _MAX_BINS + 1:
+            raise ValueError(f"edges of bins must be 2 to {_MAX_BINS + 1:,} ascending numbers")
         if period is not None and edges[-1] - edges[0] > period * (1 + 1e-9):
             raise ValueError(f"edges of bins must be within one period of {period:g}")
     else:
-        n = whole_number(given, "bins", least=1, most=_MOST)
+        n = whole_number(given, "bins", least=1, most=_MAX_BINS)
         low, high = -(period or 0) / 2, (period or 0) / 2
         if period is None:
             low = min(float(one.min(initial=np.inf)) for one in coordinate.values)

@@ -36,7 +36,7 @@ from trajet.result.axes import Axis
 # Results that are distances of two points in three dimensions.
 _DISTANCES = ("distance", "end-to-end distance")
 # Most bins of a map.
-_MOST = 10**6
+_MAX_BINS = 10**6
 
 
 def free_energy(
@@ -124,8 +124,10 @@ def free_energy(
     of_axes = bins if isinstance(bins, tuple) and y is not None else (bins,) * len(coordinates)
     axes = tuple(axis_of(one, own) for one, own in zip(coordinates, of_axes, strict=True))
     shape = tuple(map(len, axes))
-    if np.prod(shape) > _MOST:
-        raise ValueError(f"{' x '.join(map(str, shape))} bins are more than {_MOST:,}: give fewer")
+    if np.prod(shape) > _MAX_BINS:
+        raise ValueError(
+            f"{' x '.join(map(str, shape))} bins are more than {_MAX_BINS:,}: give fewer"
+        )
     frames = weighted_frames(
         coordinates,
         cells_of(axes, [np.concatenate(one.values) for one in coordinates]),
@@ -152,11 +154,7 @@ def free_energy(
         parameters={
             "n_frames": len(frames.cells),
             "temperature": temperature,
-            "frame_weights": "bias"
-            if bias is not None
-            else "equal"
-            if weights is None
-            else "given",
+            "frame_weights": _source_of_weights(weights, bias),
             "zero": "lowest bin" if reference is None else str(reference),
             "bins": list(shape),
             "jacobian": jacobian,
@@ -240,7 +238,7 @@ def _reference(
     return chosen
 
 
-def _word_of(weights: FrameNumbers | None, bias: FrameNumbers | None) -> str:
+def _source_of_weights(weights: FrameNumbers | None, bias: FrameNumbers | None) -> str:
     """Return where weights are from, for the report."""
     return "bias" if bias is not None else "equal" if weights is None else "given"
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trajet import constants
 from trajet.checked_numbers import checked_numbers
-from trajet.kinetics.coordinates import Coordinate
+from trajet.kinetics.coordinates import Coordinate, check_same_frames
 from trajet.messages import Code, Message
 from trajet.result import EnsembleResult, Table
 from trajet.uncertainty.correlation import inefficiency
@@ -228,10 +228,8 @@ def _numbers_of(
         raise ValueError(f"{name} are a list of those of each of {len(tables)} members")
     found = []
     for own, table in zip(of_runs, tables, strict=True):
-        if isinstance(own, Table) and not (
-            own.has_frames and np.array_equal(own.frames, table.frames)
-        ):
-            raise ValueError(f"{name} are a result of other frames than those of x")
+        if isinstance(own, Table):
+            check_same_frames(table, own, name)
         numbers = checked_numbers(np.asarray(own), name)
         if numbers.size != len(table) or numbers.shape[:1] != (len(table),):
             raise ValueError(f"{numbers.shape} {name} do not fit {len(table)} frames")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Contour lines of a map, about.
 _LINES = 8
 # Most basins that are numbered, and fewest bins of one: single frames are none.
-_NUMBERED, _FEWEST = 9, 5
+_MAX_NUMBERED, _MIN_BINS = 9, 5
 # Steps between angles at ticks, degrees.
 _STEPS = (30, 45, 60, 90)
 
@@ -110,7 +110,7 @@ def _draw_contours(axes: "Axes", result: Numbers) -> None:
 def _number_basins(axes: "Axes", result: Numbers, basins: NDArray[np.int64]) -> None:
     """Write the numbers of the deepest basins at their lowest bins."""
     sizes = np.bincount(basins[basins >= 0])
-    for basin in np.flatnonzero(sizes >= _FEWEST)[:_NUMBERED].tolist():
+    for basin in np.flatnonzero(sizes >= _MIN_BINS)[:_MAX_NUMBERED].tolist():
         at = np.unravel_index(
             int(np.where(basins == basin, result.values, np.inf).argmin()), basins.shape
         )

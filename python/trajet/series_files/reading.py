@@ -98,8 +98,8 @@ def read_series(
     -----
     Of a simulation that was restarted the later rows count: rows before a time that does not grow
     are left out if their times are not earlier, with a note. A last line that does not end is left
-    out with a warning. Rows of tables that lack a column have NaN there, with a note. A file that
-    is cut between two lines cannot be told from one that ends there.
+    out with a warning. Rows of tables that lack a column have NaN there, with a note. Nothing shows
+    that a file was cut between two lines: it is read without a warning.
 
     Units of columns are those of the file: nm and kJ/mol of GROMACS, for example. PLUMED's files
     state no units. The column of the titles of a graph with several units has none.

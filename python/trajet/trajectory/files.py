@@ -167,7 +167,7 @@ class OpenFiles:
         if self.access_log is not None:
             self.access_log.analysed(what, columns, counts)
 
-    def supervised(
+    def guard_blocks(
         self, blocks: Iterator[Block], columns: NDArray[np.int64] | None, parts: _trajet.Parts
     ) -> Iterator[Block]:
         """Yield blocks; remove a stale index, and write in the access log what was read."""

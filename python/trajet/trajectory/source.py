@@ -476,7 +476,7 @@ class FrameSource:
                 # Otherwise the pool would not give this array again.
                 del several
 
-        return self.files.supervised(go(size), columns, parts)
+        return self.files.guard_blocks(go(size), columns, parts)
 
     def observables(self, frame: int) -> "Numbers":
         """Return numbers of a frame beside its atoms; see `Trajectory.observables`."""
