@@ -245,8 +245,8 @@ ADVICE: dict[str, Advice] = {
     ),
     "clusters by their number": Advice(
         lambda at: tj.cluster_rmsd(flat(at), n_clusters=2),
-        "give method='average'",
-        lambda at: tj.cluster_rmsd(flat(at), n_clusters=2, method="average"),
+        "give method='kcenters'",
+        lambda at: tj.cluster_rmsd(flat(at), n_clusters=2, method="kcenters"),
     ),
     "clusters in nm": Advice(
         lambda at: tj.cluster_rmsd(flat(at), cutoff=0.05),

@@ -406,7 +406,7 @@ def test_figures_have_one_panel_without_title_or_hatches(systems: Systems) -> No
     results = made_figures(systems)
     for name, result in results.items():
         figure = result.plot()
-        assert_plain(figure, 3 if name == "density" else 1)
+        assert_plain(figure, {"density": 3, "clusters": 2}.get(name, 1))
         (axes, *_) = figure.axes
         lines = axes.get_legend_handles_labels()[1]
         is_image = any(one.get_array() is not None for one in _images(figure))

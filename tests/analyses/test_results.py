@@ -63,11 +63,13 @@ def test_rows_by_number_slice_and_mask(adk: Adk) -> None:
     assert len(result[[]]) == 0
     assert result[[]]
     assert np.array(result, np.float32).dtype == np.float32
-    for wrong in ("values", 1.5, [[1]], [1.5], None):
+    for wrong in (1.5, [[1]], [1.5], None):
         with raises(TypeError):
             result[wrong]
     with pytest.raises(IndexError):
         result[98]
+    with raises(KeyError):
+        result["values"]
 
 
 def test_class_of_a_user_is_saved_and_loaded(adk: Adk, tmp_path: Path) -> None:

@@ -172,7 +172,8 @@ def test_shorter_ranges_cut_nothing() -> None:
     axes = empty_axes()
     for of in ([0, 1, 2, 3], [0, 0, 0, 0]):
         labels = np.array(of)
-        plots.clusters(drawable(labels), labels, max(of) + 1, axes)
+        populations = drawable(np.bincount(labels) / len(labels))
+        plots.clusters(drawable(labels), labels, populations, axes)
     assert axes.get_ylim() == (3.5, -0.5)
 
 

@@ -19,6 +19,7 @@ from helpers.analysis_laws import plain_analyses
 from helpers.commands import python
 from helpers.doc_examples import commands_of, examples
 from helpers.golden_files import DATA, Adk
+from helpers.recorded_results import files_of
 from trajet.topology import load
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,7 @@ def test_analyses_conversion_and_stores_work(place: Path) -> None:
     (place / "made").mkdir()
     succeed(place, "-m", "helpers.without_mdanalysis_script", place / "made", *files)
     assert set(script.CALLS) == set(tj.ANALYSES)
-    atoms = script.subjects(*files)
+    atoms = script.subjects(place / "velocities", *files)
     for name, call in script.CALLS.items():
         values = call(atoms[name], tj.LocalPool())
         assert np.isfinite(values).any(), name
@@ -123,6 +124,10 @@ def test_native_formats_are_read(tmp_path: Path) -> None:
 def test_commands_work(place: Path) -> None:
     """Every analysis that has a command, and those that read and write trajectories."""
     adk, ca = ("adk.psf", "adk.xtc"), ("--select", "name CA")
+    sample = tj.samples.peptide_in_water().files
+    (place / "moving").mkdir()
+    moving = files_of("velocity", place / "moving")
+    hot = ("--temperature", 300)
     lines: list[tuple[object, ...]] = [
         ("info", "adk.xtc"),
         ("index", "adk.xtc"),
@@ -148,6 +153,11 @@ def test_commands_work(place: Path) -> None:
         ("density", *adk, *ca, "--spacing", "4", "--save", "grid=ca.dx"),
         ("linear-density", "wet.gro", "wet.xtc", *ca),
         ("sasa", *adk, *ca),
+        ("conductivity", *sample, "--select", "resname NA CL", "--nojump", *hot),
+        ("coordination", *adk, *ca, "--cutoff", "8"),
+        ("correlation-map", *adk, *ca),
+        ("dielectric-constant", *sample, "--select", "water", "--whole", *hot),
+        ("velocity-autocorrelation", *moving, "--select", "protein"),
         ("rdf", "wet.gro", "wet.xtc", *ca),
         ("rdf-pairs", "wet.gro", "wet.xtc", "--pairs", "name CA", "name CA"),
         ("rmsd", *adk, *ca, "--pool", "processes", "--workers", "1"),
@@ -166,7 +176,7 @@ def test_commands_work(place: Path) -> None:
     code = (
         "import json, sys; from helpers.forked_commands import run; run(*json.loads(sys.argv[1]))"
     )
-    done = run(place, "-c", code, json.dumps(lines))
+    done = run(place, "-c", code, json.dumps(lines, default=str))
     assert done.returncode == 0, done.stderr
     assert "MDAnalysis" not in done.stderr
     assert (place / "whole.xtc").stat().st_size > 0

@@ -41,6 +41,7 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
     calpha, atoms = traj.select("name CA"), traj.select("protein and resid 1:20")
     some, others = traj.select("protein and resid 1:10"), traj.select("resid 30:60")
     three = atoms.trajectory.select("protein and resid 1:3")
+    neutral = traj.whole().select("resname LEU and resid 1:20")
     limit = {"max_memory": MAX_MEMORY}
     near = traj.select("name CA and around 8 resid 5", updating=True)
     # The matrix of all pairs, and the members of all frames, take about the limit.
@@ -58,14 +59,20 @@ def analyses(traj: tj.Trajectory) -> dict[str, Compute]:
         "cluster_rmsd, kcenters": lambda **of: tj.cluster_rmsd(
             three, method="kcenters", n_clusters=5, **limit, **few | of
         ),
+        "conductivity": lambda **of: tj.conductivity(
+            atoms, temperature=300, unwrapped=True, max_lag=10.0, **limit, **of
+        ),
         "contact_map": lambda **of: tj.contact_map(atoms, **of),
         "contact_map, lifetimes": lambda **of: tj.contact_map(
             some, lifetimes=True, max_lag=10.0, **limit, **few | of
         ),
         "contacts": lambda **of: tj.contacts(some, others, **of),
+        "coordination": lambda **of: tj.coordination(some, others, cutoff=5.0, **of),
+        "correlation_map": lambda **of: tj.correlation_map(three, **limit, **of),
         "count": lambda **of: tj.count(atoms, **of),
         # A grid waits to be merged for each doubling of the frames: these grids are small.
         "density": lambda **of: tj.density(atoms, spacing=1.5, **of),
+        "dielectric_constant": lambda **of: tj.dielectric_constant(neutral, temperature=300, **of),
         "dihedrals": lambda **of: tj.dihedrals(three, **of),
         "distances": lambda **of: tj.distances(three, **of),
         "dssp": lambda **of: tj.dssp(some, **of),

@@ -5,12 +5,16 @@ and attribute of the result.
 """
 
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import trajet as tj
 from numpy.typing import NDArray
 from trajet.result import Table
+
+from helpers.recorded_results import files_of
 
 
 def results() -> Iterator[tuple[str, Table]]:
@@ -22,12 +26,15 @@ def results() -> Iterator[tuple[str, Table]]:
     yield "center_distances", tj.center_distances(protein, by="residue")
     yield "centers", tj.centers(protein)
     yield "cluster_rmsd", tj.cluster_rmsd(heavy, cutoff=1.5)
+    ions = peptide.nojump().select("resname NA CL")
+    yield "conductivity", tj.conductivity(ions, temperature=300)
     yield "contact_map", tj.contact_map(protein, errors=True)
     yield "contacts", tj.contacts(protein, water)
     yield "coordination", tj.coordination(protein, water, cutoff=4.0, errors=True)
     yield "correlation_map", tj.correlation_map(heavy)
     yield "count", tj.count(whole.select("water and around 4 protein", updating=True))
     yield "density", tj.density(water, spacing=2.0, errors=True)
+    yield "dielectric_constant", tj.dielectric_constant(whole.select("water"), temperature=300)
     yield "dihedrals", tj.dihedrals(protein)
     yield "distances", tj.distances(heavy)
     yield "dssp", tj.dssp(protein)
@@ -50,6 +57,9 @@ def results() -> Iterator[tuple[str, Table]]:
     yield "sasa", tj.sasa(protein, by="residue")
     near = whole.select("water and around 4 protein", updating=True)
     yield "survival", tj.survival(near, by="residue")
+    with tempfile.TemporaryDirectory() as folder:
+        moving = tj.open(*files_of("velocity", Path(folder)), sidecar=False).select("protein")
+        yield "velocity_autocorrelation", tj.velocity_autocorrelation(moving)
 
 
 def arrays(result: Table) -> Iterator[tuple[str, NDArray]]:

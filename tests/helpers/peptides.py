@@ -277,6 +277,8 @@ def results(traj: tj.Trajectory, text: str) -> Iterator[tuple[str, Table]]:
     yield "contact_map", tj.contact_map(chosen, exclude_neighbors=2, cutoff=6.0)
     yield "contact_map of groups", tj.contact_map(chosen, protein, cutoff=6.0)
     yield "contacts", tj.contacts(protein, others, cutoff=6.0)
+    yield "coordination", tj.coordination(protein, others, cutoff=6.0)
+    yield "correlation_map", tj.correlation_map(protein)
     yield "count", tj.count(traj.select(f"({text}) and around 9 name ZN", updating=True))
     yield "density", tj.density(chosen, spacing=4.0, grid_center=[4, 3, 8], grid_size=30.0)
     yield "dihedrals", tj.dihedrals(chosen)

@@ -14,6 +14,7 @@ import trajet as tj
 from trajet.analysis.job import AnalysisFunction
 
 from helpers.analysis_laws import plain_analyses
+from helpers.recorded_results import files_of
 
 warnings.simplefilter("ignore", tj.TrajetWarning)
 
@@ -31,16 +32,22 @@ def plain(function: AnalysisFunction[..., tj.Table]) -> Call:
     return lambda atoms, pool: function(atoms, pool=pool).values
 
 
-# One call of each analysis, by its name; those of `WITH_CELL` are given atoms with a cell.
+# One call of each analysis, by its name; `subjects` has the atoms.
 CALLS: dict[str, Call] = {
     **{function.__name__: plain(function) for function in plain_analyses()},
     "apply": lambda atoms, pool: tj.apply(atoms, spread, pool=pool).values,
+    "conductivity": lambda atoms, pool: tj.conductivity(atoms, temperature=300, pool=pool).values,
     "contact_map": lambda atoms, pool: tj.contact_map(atoms, pool=pool).values,
     "contacts": lambda atoms, pool: tj.contacts(atoms, pool=pool).values,
     "center_distances": lambda atoms, pool: (
         tj.center_distances(atoms, by="residue", pool=pool).values
     ),
+    "coordination": lambda atoms, pool: tj.coordination(atoms, cutoff=8, pool=pool).values,
+    "correlation_map": lambda atoms, pool: tj.correlation_map(atoms, pool=pool).values,
     "density": lambda atoms, pool: tj.density(atoms, spacing=4, pool=pool).values,
+    "dielectric_constant": lambda atoms, pool: (
+        tj.dielectric_constant(atoms, temperature=300, pool=pool).values
+    ),
     "dihedrals": lambda atoms, pool: tj.dihedrals(atoms, pool=pool).values,
     "distances": lambda atoms, pool: tj.distances(atoms, "resid 3 and name CA", pool=pool).values,
     "dssp": lambda atoms, pool: tj.dssp(atoms, pool=pool).codes,
@@ -63,24 +70,33 @@ CALLS: dict[str, Call] = {
     "rmsd": lambda atoms, pool: tj.rmsd(atoms, weights="mass", pool=pool).values,
     "rmsf": lambda atoms, pool: tj.rmsf(atoms, align=atoms, pool=pool).values,
     "sasa": lambda atoms, pool: tj.sasa(atoms, points=50, pool=pool).values,
+    "velocity_autocorrelation": lambda atoms, pool: (
+        tj.velocity_autocorrelation(atoms, pool=pool).values
+    ),
 }
 
 WITH_CELL = ("linear_density", "rdf", "rdf_pairs")
 
 
-def subjects(topology: str, source: str, *with_cell: str) -> dict[str, tj.Selection]:
-    """Return the atoms that each analysis is given, by its name."""
+def subjects(folder: Path, topology: str, source: str, *with_cell: str) -> dict[str, tj.Selection]:
+    """Return the atoms that each analysis is given, by its name; velocities are in a new folder."""
     atoms = tj.open(topology, source).select("backbone and resid 1:20")
-    return dict.fromkeys(CALLS, atoms) | dict.fromkeys(
-        WITH_CELL, tj.open(*with_cell).select("name CA")
-    )
+    sample = tj.samples.peptide_in_water().open()
+    folder.mkdir()
+    return {
+        **dict.fromkeys(CALLS, atoms),
+        **dict.fromkeys(WITH_CELL, tj.open(*with_cell).select("name CA")),
+        "conductivity": sample.nojump().select("resname NA CL"),
+        "dielectric_constant": sample.whole().select("water"),
+        "velocity_autocorrelation": tj.open(*files_of("velocity", folder)).select("protein"),
+    }
 
 
 def main(folder: Path, topology: str, source: str, *with_cell: str) -> None:
     """Use everything that needs no MDAnalysis."""
     traj = tj.open(topology, source)
     assert traj.select("name CA and around 6 resid 10").n_atoms > 0
-    of_analysis = subjects(topology, source, *with_cell)
+    of_analysis = subjects(folder / "velocities", topology, source, *with_cell)
     for name, call in CALLS.items():
         values = call(of_analysis[name], tj.LocalPool())
         in_processes = call(of_analysis[name], tj.ProcessPool(workers=1))

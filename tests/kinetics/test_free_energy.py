@@ -227,6 +227,19 @@ def test_frames_of_basins_and_regions(tmp_path: Path) -> None:
         np.testing.assert_array_equal(chosen, np.flatnonzero(own), err_msg=str(region))
 
 
+def test_basins_are_relative_to_that_of_the_reference() -> None:
+    """Also where bins of the reference are empty, or the reference has the shallower basin."""
+    values = np.concatenate([RNG.normal(-2, 0.3, 3000), RNG.normal(2, 0.3, 1000)])
+    edges = np.linspace(-6, 6, 49)
+    for region, deeper in (((-6.0, 0.0), True), ((0.0, 6.0), False)):
+        found = tj.free_energy(series(values), temperature=300, bins=edges, reference=region)
+        basins = found.parts["basins"]
+        both = basins.also["share"] > 0.1
+        expected = [0.0, KT * np.log(3)] if deeper else [-KT * np.log(3), 0.0]
+        np.testing.assert_allclose(basins.values[both], expected, atol=1e-2)
+    assert np.isnan(found.values[0])
+
+
 def test_frames_are_those_of_the_trajectory(tmp_path: Path) -> None:
     """Numbers of frames are those of the file, which can be written."""
     traj = tj.samples.peptide_in_water().open()

@@ -164,3 +164,39 @@ def test_colour_values_needs_a_result_that_has_them(trajectory: tj.Trajectory) -
         viewer.Scene(trajectory, layers, series=viewer.parse_series("rmsd"))
     scene = viewer.Scene(trajectory, layers, series=viewer.parse_series("rmsd,rmsf,contact-map"))
     assert scene.describe()["values"] == 1
+
+
+def test_bins_of_free_energies_have_their_most_central_frames() -> None:
+    """A profile and a map; frames of other trajectories, and those of several runs, are refused."""
+    traj = tj.samples.peptide_in_water().open()
+    angles = tj.dihedrals(traj.select("protein"))
+    phi, psi = (angles, "phi ASP3"), (angles, "psi ASP3")
+    shown = traj.select("protein")
+    edges = np.linspace(-180, 180, 13)
+    values = [angles["phi ASP3"].values, angles["psi ASP3"].values]
+    for energy, n_axes in (
+        (tj.free_energy(phi, temperature=300, bins=12), 1),
+        (tj.free_energy(phi, psi, temperature=300, bins=12), 2),
+    ):
+        found = drawn(energy, shown)
+        frames = np.array(found["frames"])
+        if n_axes == 2:
+            frames = frames[::-1].T
+            assert found["row_names"] == found["column_names"][::-1]
+            stored = np.frombuffer(base64.b64decode(str(found["values"])), "<f4").reshape(12, 12)
+            np.testing.assert_array_equal(stored[::-1].T, energy.values.astype("<f4"))
+        bins = np.stack([np.digitize(one, edges) - 1 for one in values[:n_axes]], axis=1)
+        centres = (edges[:-1] + edges[1:]) / 2
+        away = np.square(np.stack(values[:n_axes], axis=1) - centres[bins]).sum(axis=1)
+        for place in np.ndindex(frames.shape):
+            within = np.flatnonzero((bins == place).all(axis=1))
+            nearest = within[away[within].argmin()] if within.size else -1
+            assert frames[place] == nearest
+    members = tj.dihedrals(
+        tj.samples.peptide_variants().open().where(system="mutant").select("all")
+    )
+    several = tj.free_energy((members, "psi ALA4"), temperature=300)
+    other = tj.samples.molten_salt().open().all_atoms()
+    for result, atoms in ((several, shown), (energy, other)):
+        with raises(ValueError):
+            drawn(result, atoms)

@@ -15,7 +15,7 @@ from trajet.cli.options import path_to
 from trajet.cli.results import check_json, echo_json, json_option
 from trajet.cli.tables import wrapped
 from trajet.cli.translation import line_of
-from trajet.kinetics.coordinates import Region
+from trajet.kinetics.bins import Region
 from trajet.kinetics.weighted_frames import Units
 from trajet.messages import as_entries
 from trajet.result import Table, entries_of

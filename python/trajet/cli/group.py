@@ -48,6 +48,13 @@ class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_MODULE_OF)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # Whole sentences, of two lines if they must: click would cut them.
+        made = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(limit=formatter.width)) for name, one in made if one]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Functions have underscores where commands have hyphens: both are understood.
         cmd_name = cmd_name.replace("_", "-")

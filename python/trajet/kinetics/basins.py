@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trajet.checked_numbers import whole_number
-from trajet.kinetics.coordinates import (
-    Region,
-    Series,
-    cells_of,
-    coordinates_of,
-    in_region,
-)
+from trajet.kinetics.bins import Region, cells_of, in_region
+from trajet.kinetics.coordinates import Series, coordinates_of
 from trajet.result import Table
 
 if TYPE_CHECKING:

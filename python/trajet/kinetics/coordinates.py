@@ -1,27 +1,18 @@
-"""Coordinates of frames, such as a distance or an angle, and the bins that divide them."""
+"""Coordinates of frames, such as a distance or an angle."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from trajet._trajet import AnalysisError
-from trajet.checked_numbers import checked_numbers, whole_number
+from trajet.checked_numbers import whole_number
 from trajet.result import EnsembleResult, Table
-from trajet.result.axes import Axis, bins
 from trajet.result.report import analysis_of
 
 # A result with one number per frame, or one of its series by its name or its number.
 Series: TypeAlias = Table | EnsembleResult[Table] | tuple[Table | EnsembleResult[Table], str | int]
-# Bins of an axis: how many, or their edges.
-Bins: TypeAlias = int | ArrayLike
-# A place, or the two ends of a range, along each coordinate.
-Region: TypeAlias = float | tuple[float, float] | Sequence[float | tuple[float, float]]
-
-# Most bins along an axis.
-_MAX_BINS = 10_000
 
 
 @dataclass(frozen=True)
@@ -168,100 +159,3 @@ def _files_of(table: Table) -> list[str]:
     """Return the digests of the trajectories of which a result is; none of other programs."""
     inputs = analysis_of(table.report).get("inputs", ())
     return [one["digest"] for one in inputs if "n_frames" in one and one.get("digest")]
-
-
-def axis_of(coordinate: Coordinate, given: Bins) -> Axis:
-    """Return the axis of bins of a coordinate, of a whole circle where it has a period.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If bins are neither a number nor ascending edges, there are too many, or all values of a
-        coordinate without a period are equal.
-    """
-    period = coordinate.period
-    if np.ndim(given):
-        edges = checked_numbers(given, "edges of bins")
-        ascend = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
-        if not ascend or not np.isfinite(edges).all() or len(edges) > _MAX_BINS + 1:
-            raise ValueError(f"edges of bins must be 2 to {_MAX_BINS + 1:,} ascending numbers")
-        if period is not None and edges[-1] - edges[0] > period * (1 + 1e-9):
-            raise ValueError(f"edges of bins must be within one period of {period:g}")
-    else:
-        n = whole_number(given, "bins", least=1, most=_MAX_BINS)
-        low, high = -(period or 0) / 2, (period or 0) / 2
-        if period is None:
-            low = min(float(one.min(initial=np.inf)) for one in coordinate.values)
-            high = max(float(one.max(initial=-np.inf)) for one in coordinate.values)
-            if not low < high:
-                raise ValueError(
-                    f"{coordinate.quantity} is the same in all frames, or there are none: there is"
-                    " no profile"
-                )
-        edges = np.linspace(low, high, n + 1)
-    made = bins("bins", edges)
-    return Axis(
-        "bins",
-        made.columns,
-        edges,
-        quantity=coordinate.quantity,
-        units=coordinate.units,
-        period=period,
-    )
-
-
-def bins_of(axis: Axis, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the bin of each value, -1 outside; the last one also has its upper edge."""
-    edges = axis.bin_edges
-    if axis.period is not None:
-        values = edges[0] + (values - edges[0]) % axis.period
-    found = np.searchsorted(edges, values, side="right") - 1
-    found[values == edges[-1]] = len(axis) - 1
-    return np.where(found < len(axis), found, -1)
-
-
-def cells_of(axes: Sequence[Axis], values: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
-    """Return the number of the bin of each frame in the flat array of all bins; -1 outside."""
-    found = [bins_of(axis, one) for axis, one in zip(axes, values, strict=True)]
-    flat = np.ravel_multi_index([np.maximum(one, 0) for one in found], tuple(map(len, axes)))
-    return np.where(np.all([one >= 0 for one in found], axis=0), flat, -1)
-
-
-def in_region(
-    axes: Sequence[Axis], values: Sequence[NDArray[np.float64]], region: Region
-) -> NDArray[np.bool_]:
-    """Return whether values, along each of the axes, lie in a region.
-
-    A number stands for the bin that has it, and a range for all values from its first end to the
-    second, on a circle in the direction in which they rise.
-
-    Raises
-    ------
-    ValueError
-        If the region has not one part for each axis, a place is in no bin, or a range is empty.
-    """
-    parts = [region] if len(axes) == 1 else list(region) if isinstance(region, Sequence) else []
-    if len(parts) != len(axes):
-        raise ValueError(
-            f"a region is a number or a range along each of {len(axes)} axes, such as"
-            f" {'(-60, (-80, 0))' if len(axes) > 1 else '3.5 or (2, 5)'}, not {region!r}"
-        )
-    within = np.ones(np.shape(values[0]), bool)
-    for axis, one, part in zip(axes, values, parts, strict=True):
-        ends = checked_numbers(part, "places of a region")
-        if np.shape(part) not in ((), (2,)) or not np.isfinite(ends).all():
-            raise ValueError(f"{part!r} is neither a number nor a range of two")
-        if not np.ndim(part):
-            bin_ = bins_of(axis, ends)[0]
-            if bin_ < 0:
-                raise ValueError(f"{part!r} is outside of the bins of {axis.label}")
-            within &= bins_of(axis, one) == bin_
-        elif axis.period is not None:
-            within &= (one - ends[0]) % axis.period <= (ends[1] - ends[0]) % axis.period
-        elif ends[0] < ends[1]:
-            within &= (one >= ends[0]) & (one <= ends[1])
-        else:
-            raise ValueError(
-                f"the range {part!r} of {axis.label} is empty: give its lower end first"
-            )
-    return within

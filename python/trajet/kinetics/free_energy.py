@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from trajet.digits import in_digits
 from trajet.kinetics.basins import basins_of
-from trajet.kinetics.coordinates import (
+from trajet.kinetics.bins import (
     Bins,
-    Coordinate,
     Region,
-    Series,
     axis_of,
     cells_of,
-    coordinates_of,
+    central_rows,
     in_region,
+    volumes_of,
 )
+from trajet.kinetics.coordinates import Series, coordinates_of
 from trajet.kinetics.weighted_frames import (
     FrameNumbers,
     Units,
@@ -33,8 +33,6 @@ from trajet.kinetics.weighted_frames import (
 from trajet.result import Table
 from trajet.result.axes import Axis
 
-# Results that are distances of two points in three dimensions.
-_DISTANCES = ("distance", "end-to-end distance")
 # Most bins of a map.
 _MAX_BINS = 10**6
 
@@ -90,10 +88,12 @@ def free_energy(
     -------
     Table
         `values`, `(n_x,)` or `(n_x, n_y)`: NaN in bins without a frame. `standard_errors`,
-        `half_widths` and `resolved` are those of F - F(reference); `also` has the frames of each
-        bin ("count") and its basin ("basin", from 0, the deepest; -1 where there is none). The part
-        "basins" has the free energy of each whole basin relative to that of the reference, its
-        lowest bin, and the probability of its frames ("share"). `plot()` draws it.
+        `half_widths` and `resolved` are those of F - F(reference); `also` has the number of
+        frames of each bin ("count"), its basin ("basin", from 0, the deepest; -1 where there is
+        none) and, of one run, its most central frame and the time of that, ps ("frame", -1 where
+        there is none, and "time"). The part "basins" has the free energy of each whole basin
+        relative to that of the reference, its lowest bin, and the probability of its frames
+        ("share"). `plot()` draws it.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def free_energy(
     shares = frames.shares(frames.cells, int(np.prod(shape)))
     if not shares.any():
         raise ValueError("no frame with a weight above 0 is in a bin: give other edges")
-    volumes = _volumes(axes, coordinates, jacobian)
+    volumes = volumes_of(axes, coordinates, jacobian)
     is_reference = _reference(axes, shares / volumes, reference)
     zero = np.log(shares[is_reference].sum() / volumes[is_reference].sum())
     with np.errstate(divide="ignore"):
@@ -165,6 +165,11 @@ def free_energy(
         analysis="free_energy",
     )
     counts = np.bincount(frames.cells[frames.cells >= 0], minlength=len(shares))
+    central = {}
+    if len(frames.lengths) == 1:
+        rows = central_rows(axes, coordinates, frames.cells).reshape(shape)
+        central["frame"] = np.where(rows >= 0, first.frames[rows], -1)
+        central["time"] = np.where(rows >= 0, first.times[rows], np.nan)
     whole = Table(
         values=thermal * levels.reshape(shape),
         axes=axes,
@@ -177,46 +182,10 @@ def free_energy(
         standard_errors=thermal * errors.reshape(shape),
         half_widths=thermal * half_widths.reshape(shape),
         resolved=(np.isfinite(half_widths) & (reasons == "")).reshape(shape),
-        also={"count": counts.reshape(shape), "basin": basins},
+        also={"count": counts.reshape(shape), "basin": basins, **central},
     )
-    at = int(np.where(is_reference, levels, np.inf).argmin())
+    at = int(np.nanargmin(np.where(is_reference, levels, np.nan)))
     return replace(whole, parts={"basins": _basins(whole, frames, at, thermal)})
-
-
-def _volumes(
-    axes: Sequence[Axis], coordinates: Sequence[Coordinate], jacobian: str
-) -> NDArray[np.float64]:
-    """Return the volume of each bin, flat: that of a shell where the Jacobian is removed.
-
-    Raises
-    ------
-    ValueError
-        If it is to be removed and no coordinate has one, or edges of bins are none of it.
-    """
-    if jacobian not in ("kept", "removed"):
-        raise ValueError(f"jacobian is 'kept' or 'removed', not {jacobian!r}")
-    volumes, is_removed = np.ones(1), False
-    for axis, coordinate in zip(axes, coordinates, strict=True):
-        edges, own, largest = axis.bin_edges, np.diff(axis.bin_edges), np.inf
-        if jacobian == "removed" and coordinate.tables[0].name in _DISTANCES:
-            own, is_removed = np.diff(edges**3) / 3, True
-        elif jacobian == "removed" and coordinate.units == "degrees" and axis.period is None:
-            own, is_removed, largest = -np.diff(np.cos(np.radians(edges))), True, 180.0
-        else:
-            volumes = np.multiply.outer(volumes, own).ravel()
-            continue
-        if edges[0] < 0 or edges[-1] > largest:
-            raise ValueError(
-                f"bins from {edges[0]:g} to {edges[-1]:g}: {axis.label} has a Jacobian only"
-                f" {'from 0 on' if np.isinf(largest) else 'from 0 to 180'}"
-            )
-        volumes = np.multiply.outer(volumes, own).ravel()
-    if jacobian == "removed" and not is_removed:
-        raise ValueError(
-            "jacobian='removed' is of distances between two points and of angles of three points,"
-            f" not of {' and '.join(axis.label for axis in axes)}: leave it out"
-        )
-    return volumes
 
 
 def _reference(

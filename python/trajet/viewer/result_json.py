@@ -1,9 +1,9 @@
 """Results as documents: what the page draws of them, as values that JSON has.
 
 A document has a `kind`. "lines" are values against frames; "profile" is a value for each of some
-atoms or residues; "matrix" is a value for each pair of frames or residues. Positions of atoms are
-those in the frames of the scene; a residue is a range of them, [first, last + 1], or null if none
-of its atoms is shown, or others stand between them.
+atoms, residues or bins; "matrix" is a value for each pair of frames, residues or bins. Positions of
+atoms are those in the frames of the scene; a residue is a range of them, [first, last + 1], or null
+if none of its atoms is shown, or others stand between them.
 """
 
 import base64
@@ -23,6 +23,8 @@ from trajet.trajectory import Trajectory
 # Kinds of axes of the tables that colour atoms, and that the page draws beside series.
 COLOURED = (("atoms",), ("frames", "atoms"), ("frames", "residues"), ("residues", "residues"))
 DRAWN = (("atoms",), ("residues", "residues"), ("atoms", "atoms"), ("frames", "other frames"))
+# Those of bins, such as of free energies, each of which has a frame that a click shows.
+BINNED = (("bins",), ("bins", "bins"))
 # Columns of a result that are drawn.
 _MAX_COLUMNS = 8
 # Rows and columns of a matrix that are drawn, and hydrogen bonds.
@@ -124,12 +126,15 @@ def document(result: Table, title: str, shown: ShownAtoms) -> dict[str, object]:
             return {**_lines(result, title, shown.trajectory), **_bonds(result, shown)}
         case ["atoms"]:
             return _atom_values(result, title, shown)
+        case ["bins", *_]:
+            return _bins(result, title, shown.trajectory)
     return _contacts(result, title, shown)
 
 
 def is_drawn(result: Table) -> bool:
     """Return whether the page draws a table."""
-    return is_of_frames(result) or tuple(axis.kind for axis in result.axes) in DRAWN
+    kinds = tuple(axis.kind for axis in result.axes)
+    return is_of_frames(result) or kinds in DRAWN or (kinds in BINNED and "frame" in result.also)
 
 
 def has_colours(result: Table) -> bool:
@@ -141,7 +146,7 @@ def not_drawn(kind: type, title: str) -> str:
     """Return the message that results of a kind are not drawn."""
     return (
         f"{title}: a {kind.__name__} is not drawn beside a trajectory: give values per frame, atom"
-        " or residue, a contact map or pairwise RMSDs"
+        " or residue, a contact map, pairwise RMSDs or a free energy of one trajectory"
     )
 
 
@@ -298,6 +303,38 @@ def _frame_pairs(result: Table, title: str, trajectory: Trajectory) -> dict[str,
         "chosen": "column" if is_within else "row",
         "rows": result.frames.tolist(),
         "columns": others.tolist(),
+    }
+
+
+def _bins(result: Table, title: str, trajectory: Trajectory) -> dict[str, object]:
+    frames = result.also["frame"].astype(np.int64)
+    times = result.also["time"].astype(np.float64)
+    _check_frames(frames[frames >= 0], times[frames >= 0], title, trajectory)
+    values = np.asarray(result.values)
+    names = [[f"{at:.4g}" for at in axis["centre"].tolist()] for axis in result.axes]
+    x = result.axes[0]
+    if len(result.axes) == 1:
+        return {
+            "kind": "profile",
+            "title": title,
+            "quantity": result.quantity,
+            "label": x.quantity,
+            "axis": x.label,
+            "x": x["centre"].tolist(),
+            "values": rounded(values),
+            "labels": [f"{x.quantity} {name}" for name in names[0]],
+            "frames": frames.tolist(),
+        }
+    # The first row is drawn at the top, where y is largest.
+    found = _matrix(values.T[::-1], title, result.quantity)
+    return {
+        **found,
+        "labels": [axis.quantity for axis in result.axes],
+        "pair": "bins",
+        "axis": x.label,
+        "row_names": names[1][::-1],
+        "column_names": names[0],
+        "frames": frames.T[::-1].tolist(),
     }
 
 

@@ -1,4 +1,4 @@
-// Lines: values against frames, and values of atoms or residues.
+// Lines: values against frames, and values of atoms, residues or bins.
 
 import { nearestOf } from "./matrices.js";
 
@@ -52,14 +52,16 @@ export class LinePlot {
   }
 }
 
-// Values of atoms or residues. A click selects the residue in the picture.
+// Values of atoms, residues or bins. A click selects the residue in the picture, or shows a frame of
+// the bin.
 export class ProfilePlot {
   constructor(place, profile, choose) {
     const label = [profile.label];
     this.plot = drawn(place, profile.axis, profile.x, label, [profile.values], {
       ready: [(plot) => listen(plot, (x) => {
         const k = nearestOf(profile.x, x);
-        choose.residues([profile.spans[k]]);
+        if (!profile.frames) choose.residues([profile.spans[k]]);
+        else if (profile.frames[k] >= 0) choose.frame(profile.frames[k]);
         const value = profile.values[k] === null ? "no value" : profile.values[k];
         notice.textContent = `${profile.labels[k]}: ${value}`;
       })],

@@ -1,4 +1,4 @@
-// Matrices: pairs of frames or residues. A click shows the frame, or both residues.
+// Matrices: pairs of frames, residues or bins. A click shows a frame, or both residues.
 
 import { onScale, scaleAsCss } from "./colours.js";
 import { made } from "./elements.js";
@@ -31,7 +31,7 @@ export class MatrixPlot {
     const names = pair === "frames" ? this.matrix.columns : this.matrix.column_names;
     const axis = made("div", { name: "axis" },
       made("span", { textContent: names[0] }),
-      made("span", { textContent: pair === "frames" ? "frame" : "residue" }),
+      made("span", { textContent: this.matrix.axis ?? (pair === "frames" ? "frame" : "residue") }),
       made("span", { textContent: names.at(-1) }));
     axis.style.width = this.canvas.style.width;
     return axis;
@@ -75,8 +75,12 @@ export class MatrixPlot {
     const names = matrix.pair === "frames" ? ["rows", "columns"] : ["row_names", "column_names"];
     const [one, other] = names.map((name, k) => matrix[name][[row, column][k] * matrix.steps[k]]);
     const shown = Number.isNaN(value) ? "left out" : Number(value.toPrecision(4));
-    const what = matrix.pair === "frames" ? "frames " : "";
-    this.notice.textContent = `${what}${one} and ${other}: ${shown}`;
+    const places = {
+      frames: `frames ${one} and ${other}`,
+      residues: `${one} and ${other}`,
+      bins: `${matrix.labels[0]} ${other}, ${matrix.labels[1]} ${one}`,
+    };
+    this.notice.textContent = `${places[matrix.pair]}: ${shown}`;
   }
 
   click([row, column]) {
@@ -84,6 +88,9 @@ export class MatrixPlot {
     const places = [row * matrix.steps[0], column * matrix.steps[1]];
     if (matrix.pair === "frames") {
       this.choose.frame(matrix.chosen === "column" ? matrix.columns[places[1]] : matrix.rows[places[0]]);
+    } else if (matrix.pair === "bins") {
+      const frame = matrix.frames[places[0]][places[1]];
+      if (frame >= 0) this.choose.frame(frame);
     } else {
       this.choose.residues([matrix.row_spans[places[0]], matrix.column_spans[places[1]]]);
     }
