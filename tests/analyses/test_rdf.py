@@ -347,6 +347,18 @@ def test_first_minimum_of_a_known_curve(bins: int, noise: float) -> None:
     assert np.isnan(first_minimum(np.zeros(bins, np.int64), ideal, edges))
 
 
+def test_dip_in_the_first_maximum_is_no_minimum() -> None:
+    """Two peaks of 20 with a dip of 7 % between them; the minimum is behind both."""
+    edges = np.linspace(0, 10, 501)
+    r = (edges[1:] + edges[:-1]) / 2
+    peaks = [20 * np.exp(-(((r - at) / 0.2) ** 2) / 2) for at in (2.4, 2.87)]
+    ideal = 12_000 * np.diff(edges**3)
+    counts = np.round(ideal * (sum(peaks) + 1 / (1 + np.exp((4.5 - r) / 0.2))))
+    dip = (r > 2.5) & (r < 2.8)
+    assert 0.9 < (counts / ideal)[dip].min() / (counts / ideal).max() < 0.95
+    assert 3.5 < first_minimum(counts.astype(np.int64), ideal, edges) < 4
+
+
 def test_error_of_the_first_minimum() -> None:
     """Both numbers of molten salt have errors, of which those of halves of the run are no more."""
     salt = tj.samples.molten_salt().open()

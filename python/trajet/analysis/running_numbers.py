@@ -126,12 +126,14 @@ def first_minimum(
     falls = (before > 1) & (before - g > np.maximum(_FALL * before, _ERRORS * errors))
     if not falls.any():
         return float("nan")
-    peak = int(g[: int(falls.argmax())].argmax())
-    before = np.minimum.accumulate(g[peak:])
-    rises = g[peak:] - before > np.maximum(_RISE, _ERRORS * errors[peak:])
+    fall = int(falls.argmax())
+    peak = int(g[:fall].argmax())
+    # Rises before g has fallen are those of a maximum of two peaks.
+    before = np.minimum.accumulate(g[fall:])
+    rises = g[fall:] - before > np.maximum(_RISE, _ERRORS * errors[fall:])
     if not rises.any():
         return float("nan")
-    end = peak + int(rises.argmax())
+    end = fall + int(rises.argmax())
     lowest = peak + np.flatnonzero(g[peak:end] == g[peak:end].min())
     middle = float(lowest.mean())
     if len(lowest) == 1:
