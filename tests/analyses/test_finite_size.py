@@ -73,6 +73,9 @@ def test_results_and_cells(tmp_path: Path) -> None:
         ([0.2, 0.3], 30, {"viscosity": 1.0}),
         ([0.3, 0.2], [20, 30], {}),
         (0.2, 30, {"viscosity": 1.0, "temperature": 0}),
+        # One cell for six coefficients; the vectors of a cell.
+        (6 * [0.2], [30, 30, 30, 90, 90, 90], {"viscosity": 1.0}),
+        (3 * [0.2], [[30, 0, 0], [0, 30, 0], [0, 0, 30]], {"viscosity": 1.0}),
     ],
 )
 def test_impossible_corrections_are_errors(

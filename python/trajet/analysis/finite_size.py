@@ -145,9 +145,19 @@ def _lengths(cell: ArrayLike, n: int) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If a cell is not cubic.
+        If a cell is not cubic, or six numbers may be one cell or lengths of six cells.
     """
     cells = np.asarray(cell, np.float64)
+    if cells.ndim > 1 and cells.shape[1:] != (_CELL,):
+        raise ValueError(
+            f"cell has the shape {cells.shape}: give the length of each cell, or its lengths and"
+            f" angles, ({n}, {_CELL})"
+        )
+    if n == _CELL and cells.shape == (_CELL,) and (cells[3:] == 90).all():
+        raise ValueError(
+            f"{cells.tolist()} may be one cell or the lengths of six: give lengths and angles of"
+            f" each cell, ({n}, {_CELL})"
+        )
     if cells.ndim > 1 or (len(np.atleast_1d(cells)) == _CELL and n == 1):
         cells = cells.reshape(-1, _CELL)
         lengths: NDArray[np.float64] = cells[:, :3].mean(axis=1)
