@@ -136,3 +136,32 @@ def test_molecular_ions_and_neutral_molecules(tmp_path: Path) -> None:
     without = tj.open(traj.topology_path, path)
     with raises(tj.AnalysisError):
         tj.conductivity(without.select("resname NA CL"), temperature=300, unwrapped=True)
+
+
+def test_kinds_of_ions_do_not_depend_on_the_order_of_atoms(tmp_path: Path) -> None:
+    """Two anions of the same first element are two kinds, whatever atom of a molecule is first."""
+    # Molecules with their atoms, which are types, in several orders: PO2, P2O, and Na.
+    orders = [(1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 1, 2), (2, 1, 1), (1, 2, 1), *[(3,)] * 6]
+    types = [kind for one in orders for kind in one]
+    molecules = np.repeat(np.arange(len(orders)), [len(one) for one in orders])
+    charges = [1.0 if kind == 3 else -1 / 3 for kind in types]
+    lines = ["ions", "", f"{len(types)} atoms", "3 atom types", ""]
+    lines += [f"0 {BOX} {axis}lo {axis}hi" for axis in "xyz"]
+    lines += ["", "Masses", "", "1 30.97", "2 15.999", "3 22.99", "", "Atoms # full", ""]
+    lines += [
+        f"{k + 1} {molecule + 1} {kind} {charge:.8f} {k} 0 0"
+        for k, (molecule, kind, charge) in enumerate(zip(molecules, types, charges, strict=True))
+    ]
+    (tmp_path / "ions.data").write_text("\n".join(lines) + "\n")
+    rng = np.random.default_rng(4)
+    walks = np.cumsum(rng.normal(size=(60, len(types), 3)), axis=0)
+    tj.write(tmp_path / "ions.trr", walks, times=np.arange(60.0), cells=CELL)
+    traj = tj.open(tmp_path / "ions.data", tmp_path / "ions.trr")
+    options = {"temperature": 300.0, "unwrapped": True, "max_lag": 10.0}
+    found = tj.conductivity(traj.all_atoms(), **options).scalars()
+    names = [name for name in found if name.startswith("diffusion_A2_per_ps")]
+    assert names == [f"diffusion_A2_per_ps:{ion}" for ion in ("Na", "O2P", "OP2")]
+    shuffled = traj.select(rng.permutation(len(types)))
+    other = tj.conductivity(shuffled, **options).scalars()
+    for name in names:
+        assert other[name] == pytest.approx(found[name], rel=1e-9)

@@ -1,6 +1,7 @@
 """Ions of an electrolyte by kinds, and the displacements of each kind."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -23,7 +24,7 @@ class KindOfIon(NamedTuple):
     Attributes
     ----------
     label
-        Name of a residue or an atom.
+        Name of a residue, formula, or names of atoms.
     squared_charge
         N q² of the ions, e².
     msd, standard_errors, half_widths
@@ -72,15 +73,14 @@ class Ions:
             If there is none, or masses are unknown.
         """
         main, molecules = charged.selection, charged.molecules
-        _, first = np.unique(molecules, return_index=True)
         ions = np.flatnonzero(charged.of_molecules)
         if not ions.size:
             raise SelectionError(
                 f"{quoted(main.label)} has no ions: all molecules are neutral, and their"
                 " conductivity is 0"
             )
-        names = _names(charged)[first[ions]]
-        keys = [*zip(names.tolist(), charged.of_molecules[ions].round(3).tolist(), strict=True)]
+        names = _names(charged, ions)
+        keys = [*zip(names, charged.of_molecules[ions].round(3).tolist(), strict=True)]
         known = {key: kind for kind, key in enumerate(sorted({*keys}))}
         kinds = np.array([known[key] for key in keys])
         in_order = ions[np.argsort(kinds, kind="stable")]
@@ -132,16 +132,41 @@ class Ions:
             )
 
 
-def _names(charged: MolecularCharges) -> NDArray[np.str_]:
-    """Return the name of the residue of each atom, or its element or its own name, `(n_atoms,)`."""
-    atoms = charged.selection.topology_atoms
+def _names(charged: MolecularCharges, ions: NDArray[np.int64]) -> list[str]:
+    """Return the name of each ion: of its first residue, or the elements or names of its atoms.
+
+    They do not depend on the order of the selection, nor on that of the atoms of a molecule.
+    """
+    atoms, molecules = charged.selection.topology_atoms, charged.molecules
+    order = np.lexsort((atoms.indices, molecules))
+    sizes = np.bincount(molecules)[ions]
+    first = np.searchsorted(molecules[order], ions)
     residues = atoms.column("resnames")
     if residues is not None and (residues != "").all():
-        return residues
+        names: list[str] = residues[order[first]].tolist()
+        return names
+    own, is_formula = _names_of_atoms(charged)
+    return [
+        _name_of_atoms(own[order[begin : begin + size]].tolist(), is_formula=is_formula)
+        for begin, size in zip(first.tolist(), sizes.tolist(), strict=True)
+    ]
+
+
+def _names_of_atoms(charged: MolecularCharges) -> tuple[NDArray[np.str_], bool]:
+    """Return the elements of atoms, or their names, and whether these are elements."""
+    atoms = charged.selection.topology_atoms
     # Files of LAMMPS have numbers for names, and masses. Beads have no elements.
     with contextlib.suppress(SelectionError):
         elements = known_elements(atoms)
         if (elements != "").all():
-            return elements
+            return elements, True
     own = atoms.column("names")
-    return np.full(len(charged.charges), "ion") if own is None else own
+    return (np.full(len(charged.charges), "ion") if own is None else own), False
+
+
+def _name_of_atoms(names: list[str], *, is_formula: bool) -> str:
+    """Return the name of an ion of these atoms: a formula of elements, or their names."""
+    if not is_formula:
+        return "-".join(sorted(names))
+    counts = sorted(Counter(names).items())
+    return "".join(f"{symbol}{count if count > 1 else ''}" for symbol, count in counts)
