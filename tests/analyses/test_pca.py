@@ -289,3 +289,17 @@ def test_porcupine_has_arrows_of_the_component(adk: Adk) -> None:
         assert sum(len(line.get_xdata()) for line in axes.lines) == len(moved) <= n
     with raises(IndexError):
         found.porcupine(2)
+
+
+def test_porcupine_joins_no_chains_without_names(tmp_path: Path) -> None:
+    """GRO files have no chains: residue numbers begin anew."""
+    structure = np.random.default_rng(3).uniform(0, 30, (20, 3))
+    lines = ["dimer", "20"]
+    for k, (x, y, z) in enumerate(structure / 10):
+        lines.append(f"{k % 10 + 1:5d}ALA     CA{k + 1:5d}{x:8.3f}{y:8.3f}{z:8.3f}")
+    (tmp_path / "dimer.gro").write_text("\n".join([*lines, "5 5 5"]) + "\n")
+    moving = structure + np.random.default_rng(4).normal(size=(9, 20, 3))
+    tj.write(tmp_path / "dimer.xtc", moving, times=np.arange(9.0), cells=[50] * 3 + [90] * 3)
+    found = tj.pca(tj.open(tmp_path / "dimer.gro", tmp_path / "dimer.xtc").all_atoms())
+    drawn = found.porcupine().axes[0].lines
+    assert [len(line.get_xdata()) for line in drawn] == [10, 10]

@@ -255,7 +255,8 @@ class PrincipalComponents(Table):
         if "chain" in some.columns:
             begins[1:] |= some["chain"][1:] != some["chain"][:-1]
         if "resid" in some.columns:
-            begins[1:] |= np.diff(some["resid"].astype(np.int64)) > 1
+            # Numbers fall where a chain begins that has no name.
+            begins[1:] |= ~np.isin(np.diff(some["resid"].astype(np.int64)), (0, 1))
         moved = self.components[component] * np.sqrt(self.variances[component])
         share = 100 * self.variances[component] / self.variances.sum()
         look = plots.Look(title=f"component {component + 1}, {share:.1f} %, arrows of {scale:g} σ")
