@@ -1,6 +1,7 @@
 """Principal components: MDAnalysis' numbers, those of NumPy's covariance, and known motions."""
 
 import os
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from helpers.commands import invoke, python
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from MDAnalysis.analysis import align, pca
+from trajet import plots
 from trajet._trajet import Deviations
 
 # Both round superposed positions, or their deviations, to float32.
@@ -303,3 +305,13 @@ def test_porcupine_joins_no_chains_without_names(tmp_path: Path) -> None:
     found = tj.pca(tj.open(tmp_path / "dimer.gro", tmp_path / "dimer.xtc").all_atoms())
     drawn = found.porcupine().axes[0].lines
     assert [len(line.get_xdata()) for line in drawn] == [10, 10]
+
+
+def test_porcupine_of_many_atoms_takes_little_memory() -> None:
+    """A square of their number would be 128 MB."""
+    structure = np.random.default_rng(5).normal(size=(4000, 3))
+    tracemalloc.start()
+    plots.porcupine(structure, 0.1 * structure, 2.0, np.array([], np.int64))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64e6

@@ -144,7 +144,7 @@ def porcupine(
     """
     axes = axes_of(ax, (6.4, 4.8), layout="compressed")
     centred = structure - structure.mean(axis=0)
-    longest = np.linalg.svd(centred)[2][:2].T
+    longest = np.linalg.eigh(centred.T @ centred)[1][:, :0:-1]
     points, arrows = centred @ longest, scale * moved @ longest
     for part in np.split(points, begins):
         axes.plot(*part.T, color="0.7", linewidth=line_width(1.5), zorder=1)
