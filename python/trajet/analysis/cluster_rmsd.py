@@ -119,7 +119,7 @@ def cluster_rmsd(
         Weights, as for `pairwise_rmsd`. "equal", "mass", or one number per atom.
     medoids
         A folder for a PDB file of the medoid of each cluster, `cluster0.pdb` and so on. It is made
-        if need be, and files in it are replaced.
+        if need be, and files of these names are replaced; others stay.
     medoid_atoms
         Atoms in these files. None for all.
     max_memory
