@@ -15,6 +15,7 @@ from trajet.topology import Atoms, first_of
 
 # Symbols of hydrogen and its isotopes.
 HYDROGENS = ("H", "D", "T")
+_USE_MASSES = "use a topology with masses, such as a TPR, PSF or PRMTOP"
 # Most names of atoms that an error asks to leave out.
 _MAX_LEFT_OUT = 8
 
@@ -28,7 +29,7 @@ def equal_weights(how: str = 'weights="equal"') -> str:
 EQUAL_WEIGHTS = equal_weights()
 
 
-def masses(atoms: Atoms, messages: list[Message], instead: str) -> NDArray[np.float64]:
+def masses(atoms: Atoms, messages: list[Message], instead: str | None) -> NDArray[np.float64]:
     """Return the masses of atoms, u; append a message if they are guessed from names.
 
     Stated masses of 0, as virtual sites have, are masses.
@@ -40,7 +41,8 @@ def masses(atoms: Atoms, messages: list[Message], instead: str) -> NDArray[np.fl
     messages
         Messages of the analysis.
     instead
-        Advice for the error and the message: an alternative that needs no masses.
+        Advice for the error and the message: an alternative that needs no masses; None if there is
+        none, and all atoms are needed.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def masses(atoms: Atoms, messages: list[Message], instead: str) -> NDArray[np.fl
                 f"masses{_some(named)} are guessed from the names of atoms ({first_of(words)}), as"
                 f" {where} has neither masses nor elements{_theirs(named)}; coarse-grained and"
                 " united atoms have other masses",
-                f"use a topology with masses, such as a TPR, PSF or PRMTOP, or {instead}",
+                f"{_USE_MASSES}{'' if instead is None else f', or {instead}'}",
             )
         )
     return np.ascontiguousarray(values, np.float64)
@@ -104,13 +106,13 @@ def guessed_elements_text(named: NDArray[np.bool_], where: str) -> str:
     return f"{what} {where} has none of {int(named.sum())} of {len(named)} atoms"
 
 
-def _without_masses(atoms: Atoms, known: NDArray[np.bool_], where: str, instead: str) -> str:
+def _without_masses(atoms: Atoms, known: NDArray[np.bool_], where: str, instead: str | None) -> str:
     """Return the error on atoms without known mass; its advice leaves some atom."""
     without = np.flatnonzero(~known)
+    others = "" if instead is None else f"{_leave_out(atoms, without)}{instead}, or "
     return (
         f"the mass of {without.size} of {len(known)} atoms is unknown in {where}, the first is"
-        f" {atoms.describe(int(without[0]))}: {_leave_out(atoms, without)}{instead}, or use a"
-        " topology with masses, such as a TPR, PSF or PRMTOP"
+        f" {atoms.describe(int(without[0]))}: {others}{_USE_MASSES}"
     )
 
 
@@ -178,7 +180,7 @@ def masses_as_weights(
     messages: list[Message],
     sizes: list[int] | None = None,
     labels: tuple[str, ...] = (),
-    instead: str = EQUAL_WEIGHTS,
+    instead: str | None = EQUAL_WEIGHTS,
 ) -> NDArray[np.float64]:
     """Return the masses of atoms that are weights of the centres of groups.
 
@@ -206,7 +208,8 @@ def masses_as_weights(
             name = f"{labels[k]}: " if labels else ""
             raise SelectionError(
                 f"{name}the {groups[k]} atoms from {atoms.describe(int(starts[k]))} on have no mass"
-                f" together, and so no centre of mass: leave them out, or {instead}"
+                " together, and so no centre of mass: leave them out"
+                f"{'' if instead is None else f', or {instead}'}"
             )
         weights[starts[k]] = 1.0
     return weights

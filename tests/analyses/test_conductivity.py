@@ -165,3 +165,17 @@ def test_kinds_of_ions_do_not_depend_on_the_order_of_atoms(tmp_path: Path) -> No
     other = tj.conductivity(shuffled, **options).scalars()
     for name in names:
         assert other[name] == pytest.approx(found[name], rel=1e-9)
+
+
+def test_unknown_masses_have_advice_that_can_be_followed(tmp_path: Path) -> None:
+    """There are no weights, and the centre of mass of all atoms is needed."""
+    topology = tj.samples.molten_salt().topology.read_text()
+    before, _, rest = topology.partition("Masses\n")
+    (tmp_path / "salt.data").write_text(before + "Atoms" + rest.partition("Atoms")[2])
+    tj.write(tmp_path / "walk.trr", walk()[:99], times=STEP * np.arange(99), cells=CELL)
+    traj = tj.open(tmp_path / "salt.data", tmp_path / "walk.trr")
+    with raises(tj.SelectionError) as error:
+        tj.conductivity(traj.all_atoms(), temperature=1200, unwrapped=True)
+    assert "mass of 216 of 216 atoms is unknown" in str(error.value)
+    assert "weights" not in str(error.value)
+    assert "leave these atoms out" not in str(error.value)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trajet as tj
+from helpers.advised_calls import UNKNOWN, gro
 from helpers.analysis_cases import unequal
 from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.extent import examples
@@ -255,3 +256,15 @@ def test_missing_velocities_are_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "still.trr", 0 * velocities)
     with raises(tj.AnalysisError):
         tj.velocity_autocorrelation(tj.open(None, path).all_atoms())
+
+
+def test_unknown_masses_of_residues_have_advice_that_can_be_followed(tmp_path: Path) -> None:
+    """There are no weights: particles may be atoms."""
+    rng = np.random.default_rng(5)
+    run = write(tmp_path / "run.trr", rng.normal(size=(9, len(UNKNOWN), 3)).astype(np.float32))
+    atoms = tj.open(gro(tmp_path, UNKNOWN), run).all_atoms()
+    with raises(tj.SelectionError) as error:
+        tj.velocity_autocorrelation(atoms, by="residue")
+    assert "take atoms (by='atom')" in str(error.value)
+    assert "weights" not in str(error.value)
+    assert tj.velocity_autocorrelation(atoms, by="atom").values[0] > 0

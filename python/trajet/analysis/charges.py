@@ -119,7 +119,7 @@ def dipole_plan(
     charges, columns = charged.charges, charged.selection.columns
     groups = [(columns[sign * charges > 0], abs(charges[sign * charges > 0])) for sign in (1, -1)]
     if drifting is not None:
-        heavy = masses_as_weights(drifting.topology_atoms, messages)
+        heavy = masses_as_weights(drifting.topology_atoms, messages, instead=None)
         groups.append((drifting.columns, heavy))
     groups = [one for one in groups if len(one[0])]
     return Plan(

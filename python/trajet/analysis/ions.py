@@ -92,7 +92,8 @@ class Ions:
         sizes = np.bincount(place[molecules[atoms]])
         heavy = None
         if (sizes > 1).any():
-            heavy = masses_as_weights(main.topology_atoms[atoms], messages, sizes.tolist())
+            of_ions = main.topology_atoms[atoms]
+            heavy = masses_as_weights(of_ions, messages, sizes.tolist(), instead=None)
         moving = MovingParticles(
             main.columns[atoms],
             np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),

@@ -15,7 +15,7 @@ from trajet.analysis.runner import AnalysisOutcome, RunRequest
 from trajet.analysis.time_axis import equal_step
 from trajet.digits import in_digits
 from trajet.messages import Code, Message
-from trajet.particles import masses_as_weights
+from trajet.particles import EQUAL_WEIGHTS, masses_as_weights
 from trajet.pools.pool import Pool, Progress, facts_of
 from trajet.trajectory import Selection, Trajectory
 
@@ -56,9 +56,17 @@ class MovingParticles:
 
     @classmethod
     def of(
-        cls, main: Selection, by: Particles, weights: Weights, messages: list[Message]
+        cls,
+        main: Selection,
+        by: Particles,
+        weights: Weights,
+        messages: list[Message],
+        instead: str = EQUAL_WEIGHTS,
     ) -> "MovingParticles":
-        """Return the particles of a selection, in the order of their first atoms."""
+        """Return the particles of a selection, in the order of their first atoms.
+
+        `instead` is advice for atoms without masses; see `masses_as_weights`.
+        """
         if by == "atom":
             return cls(main.columns, np.arange(main.n_atoms + 1), None, are_groups=False)
         if by not in ("residue", "molecule", "chain"):
@@ -68,7 +76,8 @@ class MovingParticles:
         sizes = np.bincount(which)[np.argsort(first)]
         heavy: NDArray[np.float64] | None
         if isinstance(weights, str) and weights == "mass":
-            heavy = masses_as_weights(main.topology_atoms[order], messages, sizes.tolist())
+            atoms = main.topology_atoms[order]
+            heavy = masses_as_weights(atoms, messages, sizes.tolist(), instead=instead)
         elif (heavy := weights_of(weights, main, messages)) is not None:
             heavy = heavy[order]
         return cls(

@@ -138,7 +138,7 @@ def velocity_autocorrelation(
     lags = lags_of(trajectory, numbers, max_lag, _SHARE)
     step = float(lags[1])
     messages = messages_on_hydrogens(main, step) if by == "atom" else []
-    moving = MovingParticles.of(main, by, "mass", messages)
+    moving = MovingParticles.of(main, by, "mass", messages, "take atoms (by='atom')")
     borders = borders_of_groups(moving.n_particles)
     shape = Shape(len(numbers), len(lags), 3, borders, True, max_memory)
     factors = _factors(main, moving, messages) if mass_weighted else np.ones(moving.n_particles)
