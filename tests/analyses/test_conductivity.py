@@ -179,3 +179,16 @@ def test_unknown_masses_have_advice_that_can_be_followed(tmp_path: Path) -> None
     assert "mass of 216 of 216 atoms is unknown" in str(error.value)
     assert "weights" not in str(error.value)
     assert "leave these atoms out" not in str(error.value)
+
+
+def test_fit_beyond_the_longest_lag_is_an_error(salt: tj.Trajectory) -> None:
+    """The default lags reach to a twentieth of the trajectory, 29.5 ps; ends may be rounded."""
+    options = {"temperature": 1200, "unwrapped": True}
+    with raises(ValueError):
+        tj.conductivity(salt.all_atoms(), fit_range=(5, 100), **options)
+    found = tj.conductivity(salt.all_atoms(), fit_range=(5, 29.9), **options)
+    assert found.report["parameters"]["fit_range"] == [5.0, 29.5]
+    displacement = tj.msd(salt.all_atoms(), unwrapped=True, max_lag=50)
+    with raises(ValueError):
+        displacement.fit(10, 60)
+    assert displacement[:40].fit(5, 15).fit_last == 15

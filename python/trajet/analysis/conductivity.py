@@ -53,7 +53,7 @@ _IN_SIEMENS = ELEMENTARY_CHARGE**2 * 1e22
     examples=r"""
     trajet conductivity top.tpr run.xtc --select "resname NA CL" --nojump --temperature 300
     trajet conductivity molten_salt.data molten_salt.lammpstrj --select all --nojump \
-        --temperature 1200 --fit-range 1 5 -o charges.csv --plot charges.png
+        --temperature 1200 --max-lag 8 --fit-range 1 8 -o charges.csv --plot charges.png
     """,
 )
 def conductivity(
@@ -104,7 +104,7 @@ def conductivity(
         If no ion is selected, or charges or masses are missing.
     ValueError
         If the temperature is not above 0, the longest lag exceeds the trajectory, or the fit has
-        fewer than two lags.
+        fewer than two lags or ends beyond the longest one.
 
     Notes
     -----

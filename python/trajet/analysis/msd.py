@@ -109,8 +109,9 @@ def msd(
         If positions jump over the box or molecules are broken, if times are not equally spaced, or
         if there are fewer than two frames, or a frame without positions.
     ValueError
-        If the longest lag exceeds the trajectory, the fit has fewer than two lags, `axes` are not
-        some of x, y and z, or one particle does not fit into `max_memory`.
+        If the longest lag exceeds the trajectory, the fit has fewer than two lags or ends beyond
+        the longest one, `axes` are not some of x, y and z, or one particle does not fit into
+        `max_memory`.
     SelectionError
         If masses, or bonds for molecules, are missing.
 

@@ -185,7 +185,7 @@ class MeanSquaredDisplacement(Table):
         Raises
         ------
         ValueError
-            If there are fewer than two lags in the range.
+            If there are fewer than two lags in the range, or it ends beyond the longest lag.
 
         Examples
         --------
@@ -198,6 +198,7 @@ class MeanSquaredDisplacement(Table):
         found = fit(fit=(first, last))
         # A slice may lack the lags of the fit before.
         is_fitted = len(_within(self.lags, self.fit_first, self.fit_last)) > 1
+        is_fitted &= self.fit_last <= self.lags.max(initial=0.0)
         before = fit(fit=(self.fit_first, self.fit_last) if is_fitted else None)
         of_before = fit_messages(before, self.lags)
         kept = [one for one in self.messages if one not in of_before]
@@ -295,15 +296,21 @@ def range_of_fit(
     Raises
     ------
     ValueError
-        If there are fewer than two lags in the given range.
+        If there are fewer than two lags in the given range, or it ends beyond the longest lag.
     """
     longest = float(lags.max(initial=0.0))
     first, last = (part * longest for part in DEFAULT_FIT) if fit is None else map(float, fit)
+    step = float(lags[1] - lags[0]) if len(lags) > 1 else 0.0
+    # The longest lag is a whole number of steps.
+    if last >= longest + step > 0:
+        raise ValueError(
+            f"a fit from {in_digits(first)} to {in_digits(last)} ps ends beyond the longest lag,"
+            f" {in_digits(longest)} ps: choose a shorter fit_range, or a longer max_lag"
+        )
     if len(_within(lags, first, last)) > 1:
         return first, last
     if fit is None:
         return None
-    step = float(lags[1] - lags[0]) if len(lags) > 1 else 0.0
     raise ValueError(
         f"a fit from {in_digits(first)} to {in_digits(last)} ps has fewer than two lags: lags go"
         f" from 0 to {in_digits(longest)} ps in steps of {in_digits(step)} ps"
