@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Literal
 
 import MDAnalysis as mda
 import numpy as np
@@ -13,6 +14,8 @@ from helpers.analysis_laws import assert_same_bits_on_any_pool
 from helpers.commands import python
 from helpers.extent import examples
 from helpers.golden_files import Adk
+from helpers.lammps_dumps import Box, Frame, snapshot
+from helpers.lammps_dumps import write as write_dump
 from helpers.messages import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -372,6 +375,30 @@ def test_wrapped_positions_are_an_error(walk: np.ndarray, ending: str, tmp_path:
         tj.msd(traj.nojump().wrap(by="atom").all_atoms(), axes="z")
     # Unwrapped positions are right, and no frame has a cell.
     assert tj.msd(tj.open(None, write(tmp_path / f"u.{ending}", walk)).all_atoms()).n_particles
+
+
+@pytest.mark.parametrize(("kind", "positions"), [("xu", "auto"), ("x", "unwrapped")])
+def test_image_flags_in_a_changing_cell_get_a_message(
+    kind: str, positions: Literal["auto", "unwrapped"], tmp_path: Path
+) -> None:
+    """Atoms at rest in their cells move with its vectors, also if jumps are removed afterwards."""
+    rng = np.random.default_rng(1)
+    at_rest, images = 1 + 8 * rng.random((9, 3)), rng.integers(-2, 3, (9, 3))
+    texts = []
+    for k in range(6):
+        box = Box("", np.diag([10 + 0.1 * (k % 2)] * 3), np.zeros(3))
+        frame = Frame(box, at_rest / box.vectors[0, 0], images, np.arange(9))
+        texts.append(snapshot(frame, kind, step=k, images=True, before={"TIME": k}))
+    path = write_dump(tmp_path / "run.lammpstrj", ["ITEM: UNITS\nmetal\n" + texts[0], *texts[1:]])
+    traj = tj.open(None, path, format_options={"lammps": {"positions": positions}})
+    for chosen in (traj, traj.nojump()):
+        found = tj.msd(chosen.all_atoms())
+        assert found.values[1] > 0.01
+        assert "image flags" in found.warnings[0]
+    if kind == "x":
+        wrapped = tj.msd(tj.open(None, path).all_atoms())
+        assert np.allclose(wrapped.values, 0, atol=1e-9)
+        assert "image flags" not in str(wrapped.messages)
 
 
 def test_frames_without_a_cell_get_a_message(walk: np.ndarray, tmp_path: Path) -> None:

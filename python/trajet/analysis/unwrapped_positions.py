@@ -14,6 +14,8 @@ from trajet.trajectory import Selection
 
 # Change of a length of the cell that is more than the rounding of structure files.
 _MIN_CHANGE = 1e-3
+# Most lengths of the cell that wrapped positions extend over along an axis: a tilted one is wider.
+_MAX_WRAPPED = 2
 
 
 def _message_on_motion(words: Mapping[str, object]) -> Message | None:
@@ -36,33 +38,17 @@ def _message_on_motion(words: Mapping[str, object]) -> Message | None:
     return None
 
 
-def _message_on_cells(
-    steps: Sequence[Mapping[str, object]], lengths: NDArray[np.float64]
-) -> Message | None:
-    """Return a message if jumps are removed by the vectors of a changing cell.
+def _change_of(lengths: NDArray[np.float64]) -> float:
+    """Return the largest relative change of a length of the cell; 0 if none is more than rounding.
 
     Parameters
     ----------
-    steps
-        The transforms.
     lengths
         `(n_frames, 3)`, Å; NaN without a cell.
     """
-    in_lattice = any(
-        words["transform"] == "nojump" and words["view"] == "lattice" for words in steps
-    )
     known = lengths[np.isfinite(lengths).all(axis=1)]
-    if not in_lattice or not len(known):
-        return None
-    change = float((np.ptp(known, axis=0) / known.max(axis=0)).max())
-    if change <= _MIN_CHANGE:
-        return None
-    return Message(
-        Code.WRAPPED_POSITIONS,
-        f"the cell changes by up to {100 * change:.2g} %, and particles that have crossed it move"
-        " with its vectors, which makes the MSD too large",
-        'use nojump(view="toroidal")',
-    )
+    change = float((np.ptp(known, axis=0) / known.max(axis=0)).max()) if len(known) else 0.0
+    return change if change > _MIN_CHANGE else 0.0
 
 
 def are_made_whole(steps: Sequence[Mapping[str, object]]) -> bool:
@@ -94,6 +80,7 @@ class UnwrappedChecks:
         self.is_unwrapped = unwrapped or "nojump" in names[last + 1 :]
         self._is_whole = self.is_unwrapped or are_made_whole(steps)
         self._half: NDArray[np.float64] | None = None
+        self._is_read_unwrapped = False
         self._steps = steps
         self._moved = [text for words in steps if (text := _message_on_motion(words)) is not None]
         self.messages = self._moved
@@ -101,6 +88,7 @@ class UnwrappedChecks:
     def check_rows(self, outcome: AnalysisOutcome) -> None:
         """Check that no molecule is broken, and take the cells of the frames."""
         cells = outcome.floats("cell")
+        axes = ["xyz".index(axis) for axis in self._axes]
         without = np.isnan(cells).any(axis=1)
         self.messages = [*self._moved]
         if not self.is_unwrapped and without.any():
@@ -111,8 +99,11 @@ class UnwrappedChecks:
                 " makes the MSD wrong",
             )
             self.messages.append(text)
-        if (message := _message_on_cells(self._steps, cells)) is not None:
-            self.messages.append(message)
+        if change := _change_of(cells):
+            self._is_read_unwrapped |= self._are_read_unwrapped(
+                outcome.floats("vectors"), cells[:, axes]
+            )
+            self.messages += self._messages_on_cells(change)
         broken = np.flatnonzero(outcome.integers("broken"))
         if broken.size and not self._is_whole:
             k = int(broken[0])
@@ -123,7 +114,6 @@ class UnwrappedChecks:
                 " make them whole and remove their jumps with selection.whole().nojump(),"
                 " or give unwrapped=True if they are long"
             )
-        axes = ["xyz".index(axis) for axis in self._axes]
         smaller = np.minimum(cells[1:, axes], cells[:-1, axes])
         self._half = None if self.is_unwrapped else smaller.T / 2
 
@@ -155,6 +145,43 @@ class UnwrappedChecks:
             f" ({outcome.floats('cell')[k, where]:.1f} Å), as wrapped positions do: remove jumps"
             " with selection.nojump(), or give unwrapped=True if particles are that fast"
         )
+
+    def _messages_on_cells(self, change: float) -> list[Message]:
+        """Return a message if jumps are or were removed by the vectors of a changing cell."""
+        views = [words["view"] for words in self._steps if words["transform"] == "nojump"]
+        if self._is_read_unwrapped:
+            motion = (
+                "positions are unwrapped where they are read: if image flags did that, they move"
+                " with its vectors"
+            )
+            fix = 'read wrapped positions, and remove their jumps with nojump(view="toroidal")'
+        elif "lattice" in views:
+            motion = "particles that have crossed it move with its vectors"
+            fix = 'use nojump(view="toroidal")'
+        else:
+            return []
+        text = (
+            f"the cell changes by up to {100 * change:.2g} %, and {motion}, which makes the MSD too"
+            " large"
+        )
+        return [Message(Code.WRAPPED_POSITIONS, text, fix)]
+
+    def _are_read_unwrapped(
+        self, vectors: NDArray[np.float64], lengths: NDArray[np.float64]
+    ) -> bool:
+        """Return whether positions of some particles were unwrapped before they were read.
+
+        Jumps are removed from the first frame on, which stays as it is.
+
+        Parameters
+        ----------
+        vectors
+            `(n_frames, n_particles, n_axes)`, Å.
+        lengths
+            `(n_frames, n_axes)` of the cells, Å.
+        """
+        n = 1 if any(words["transform"] == "nojump" for words in self._steps) else len(vectors)
+        return bool((np.ptp(vectors[:n], axis=1) > _MAX_WRAPPED * lengths[:n]).any())
 
     def _name(self, particle: int) -> str:
         """Return the name of a particle by its first atom."""
