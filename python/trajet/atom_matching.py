@@ -190,12 +190,16 @@ def place_in_file(file: Atoms, topology: Atoms, what: str, of_topology: str) -> 
         )
     if _are_same_kinds(file, topology, what, of_topology):
         return Placement()
-    if (found := _disorder(file, topology)) is not None:
+    found = None if _have_same_ids(file, topology) else _disorder(file, topology)
+    if found is not None:
         raise SelectionError(
             f"{what}: {found.replace('the reference', 'the topology')}: give a topology with the"
             " atoms in the order of the file"
         )
-    reasons = [_other_names(file, topology), _shifts(file, topology)]
+    reasons = [
+        _other_names(file, topology) or _other_types(file, topology),
+        _shifts(file, topology),
+    ]
     return Placement(
         messages=tuple(
             Message(
@@ -238,8 +242,7 @@ def _are_same_kinds(file: Atoms, topology: Atoms, what: str, of_topology: str) -
     if (types := _values(file, topology, "types")) is not None and np.array_equal(*types):
         return True
     if (masses := _values(file, topology, "masses")) is None or not (masses[0] > 0).all():
-        ids = _values(file, topology, "ids")
-        return ids is not None and np.array_equal(*ids)
+        return _have_same_ids(file, topology) and _other_types(file, topology) is None
     apart = np.abs(masses[0] - masses[1]) > MASS_TOLERANCE
     ours, theirs = np.sort(masses[0]), np.sort(masses[1])
     if apart.any() and (np.abs(ours - theirs) <= MASS_TOLERANCE).all():
@@ -250,6 +253,12 @@ def _are_same_kinds(file: Atoms, topology: Atoms, what: str, of_topology: str) -
             " the order of the file"
         )
     return not apart.any()
+
+
+def _have_same_ids(file: Atoms, topology: Atoms) -> bool:
+    """Return whether a file that names no residues has the ids of the topology in its order."""
+    ids = _values(file, topology, "ids")
+    return file.column("resnames") is None and ids is not None and np.array_equal(*ids)
 
 
 def _keys(file: Atoms, topology: Atoms) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -344,6 +353,28 @@ def _other_names(mobile: Atoms, reference: Atoms) -> str | None:
     return (
         f"{apart.sum()} of {len(apart)} atoms have other names, the first pair is {words[0]}"
         f" and {words[1]} of the reference"
+    )
+
+
+def _other_types(file: Atoms, topology: Atoms) -> str | None:
+    """Return a text on atoms whose types or, if the file has no types, masses differ, or None.
+
+    Types of the file that are no numbers are elements, which may differ.
+    """
+    types, masses = (_values(file, topology, attribute) for attribute in ("types", "masses"))
+    if types is not None and np.char.isdigit(types[0].astype(str)).all():
+        kind, apart = "types", types[0] != types[1]
+    elif masses is not None and (masses[0] > 0).all():
+        kind, apart = "masses", np.abs(masses[0] - masses[1]) > MASS_TOLERANCE
+    else:
+        return None
+    if not apart.any():
+        return None
+    k = int(apart.argmax())
+    words = [group.describe(k) for group in (file, topology)]
+    return (
+        f"{apart.sum()} of {len(apart)} atoms have other {kind}, the first pair is {words[0]} and"
+        f" {words[1]} of the reference"
     )
 
 

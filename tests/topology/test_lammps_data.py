@@ -11,7 +11,7 @@ import trajet as tj
 from helpers.commands import fail, succeed
 from helpers.golden_files import DATA
 from helpers.lammps_dumps import BOXES, Frame, snapshot, write
-from helpers.messages import raises
+from helpers.messages import raises, warns
 from trajet.formats import FormatOptions
 from trajet.topology import load
 
@@ -73,6 +73,21 @@ def test_data_file_and_dump_are_one_system(tmp_path: Path) -> None:
     assert traj.select("element F").indices.tolist() == [2]
     assert traj.select("type 1").read().positions[0].tolist() == [[14, 30, 48], [30, 45, 60]]
     assert not traj.warnings
+
+
+@pytest.mark.parametrize("further", [{"type": [1, 2, 2]}, {"mass": [6.94, 19.0, 19.0]}])
+def test_other_types_or_masses_than_in_the_data_file_get_a_message(
+    further: dict[str, list[float]], tmp_path: Path
+) -> None:
+    """The ids tell the order of the atoms, and not that the data file is that of the run."""
+    data = tmp_path / "system.data"
+    data.write_text(HEAD + MASSES + ATOMS)
+    frame = Frame(BOXES["orthogonal"], np.eye(3) / 2, np.zeros((3, 3), int), np.array([7, 12, 30]))
+    columns = {name: np.array(values) for name, values in further.items()}
+    dump = write(tmp_path / "run.lammpstrj", [snapshot(frame, "xs", further=columns)])
+    with warns(tj.TrajetWarning):
+        traj = tj.open(data, dump, format_options={"lammps": {"units": "metal"}})
+    assert traj.topology.elements.tolist() == ["Li", "Li", "F"]
 
 
 def test_dump_alone_is_a_topology(tmp_path: Path) -> None:
