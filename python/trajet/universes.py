@@ -69,6 +69,8 @@ class FromAtomGroup:
     time: float
     # Time between frames, ps, if the Universe sets it instead of the file; always set for DCD.
     time_step: float | None
+    # Whether the time of a frame is its integration step times `time_step`, as for LAMMPS dumps.
+    counts_steps: bool
     positions: NDArray[np.float32]
 
 
@@ -430,6 +432,7 @@ def from_atomgroup(atoms: "AtomGroup") -> FromAtomGroup:
         frame=int(trajectory.frame),
         time=time,
         time_step=None if time_step is None else float(time_step),
+        counts_steps=all("LAMMPSDUMP" in one.format for one in readers or (trajectory,)),
         positions=np.asarray(atoms.positions, dtype=np.float32),
     )
 

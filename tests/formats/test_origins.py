@@ -14,6 +14,7 @@ import trajet.mdanalysis
 from helpers.golden_files import same_bits
 from helpers.lammps_dumps import BOXES, Frame, snapshot, write
 from helpers.made_files import write_names
+from helpers.messages import raises
 from trajet import viewer
 from trajet.messages import Code
 from trajet.viewer.layers import make_layer
@@ -192,6 +193,28 @@ def test_the_guest_gives_positions_from_the_origin(form: str, tmp_path: Path) ->
     n_inside = tj.density(u.atoms, **grid).values.sum() * 8 * N_FRAMES  # type: ignore[arg-type]
     inside = (np.abs(expected - [20, 25, 30]) < [60, 75, 90]).all(axis=2).sum()
     assert round(n_inside) == inside > 20
+
+
+@pytest.mark.parametrize("dt", [None, 0.002])
+def test_groups_of_a_dump_have_the_times_of_their_universe(
+    dt: float | None, tmp_path: Path
+) -> None:
+    """MDAnalysis multiplies steps by dt, which is 1 ps by default, and not numbers of frames."""
+    ids = np.arange(1, 6)
+    at = Frame(BOXES["orthogonal"], np.linspace(0, 1, 15).reshape(5, 3), np.zeros((5, 3)), ids)
+    for steps in ([0, 500, 1000], [500, 1000, 1500], [0, 500, 1500]):
+        path = write(tmp_path / "a.lammpstrj", [snapshot(at, "x", step=step) for step in steps])
+        top = write_names(tmp_path / "a.gro", 5)
+        given = {} if dt is None else {"dt": dt}
+        u = mda.Universe(str(top), str(path), format="LAMMPSDUMP", **given)
+        expected = [ts.time for ts in u.trajectory]
+        for k in range(3):
+            u.trajectory[k]
+            if steps[2] == 1500 and steps[0] == 0:
+                with raises(tj.SelectionError):
+                    tj.gyration(u.atoms)
+                continue
+            assert np.allclose(tj.gyration(u.atoms, weights="equal").times, expected)
 
 
 def test_extended_xyz_may_state_an_origin(tmp_path: Path) -> None:

@@ -715,6 +715,9 @@ def sharing_universes() -> Iterator[None]:
 def _has_times_of(opened: Trajectory, group: universes.FromAtomGroup) -> bool:
     """Return whether the frames have the times of a Universe."""
     times = opened.source.reader.times()
+    if group.counts_steps:
+        step = group.time_step or 1.0
+        return bool(np.allclose(times, opened.source.reader.steps() * step, rtol=1e-9, atol=0))
     if times[group.frame] != group.time:
         return False
     # The time of frame 0 is 0 for any time step; steps between later frames may differ.
@@ -722,6 +725,24 @@ def _has_times_of(opened: Trajectory, group: universes.FromAtomGroup) -> bool:
         return True
     slack = 1e-5 * abs(group.time_step) + rounding_of_times(opened.source.reader, times[:2]).max()
     return bool(abs(times[1] - times[0] - group.time_step) <= slack)
+
+
+def _md_steps_apart(dump: Trajectory) -> int:
+    """Return the number of integration steps between neighbouring frames of a dump of LAMMPS.
+
+    Raises
+    ------
+    SelectionError
+        If it changes, so that a time step cannot give the times of the Universe.
+    """
+    apart = np.diff(dump.source.reader.steps())
+    if len(apart) and (np.ptp(apart) or apart[0] <= 0):
+        raise SelectionError(
+            f"this AtomGroup cannot serve as a selection: steps of {dump.label} are not equally"
+            " spaced: open it with trajet.open, with units and md_step in"
+            ' format_options={"lammps": {"units": "real", "md_step": 2.0}}'
+        )
+    return int(apart[0]) if len(apart) else 1
 
 
 def from_atomgroup(atoms: "AtomGroup") -> Selection:
@@ -741,7 +762,8 @@ def from_atomgroup(atoms: "AtomGroup") -> Selection:
     if same and not _has_times_of(opened, group):
         # The Universe was made with dt=..., or MDAnalysis reads the time step otherwise: 1 ps
         # where it reads none.
-        opened = open(group.topology, *group.paths, time_step=group.time_step or 1.0)
+        step = (group.time_step or 1.0) * (_md_steps_apart(opened) if group.counts_steps else 1)
+        opened = open(group.topology, *group.paths, time_step=step)
     if same:
         candidates = [opened]
         if known is None and any(info.holds_origin for info in formats_of(opened.format)):
