@@ -55,6 +55,7 @@ class Code(Enum):
     OVERLAPPING_FILES = "overlapping-files", True
     TIMES_STEP_BACK = "times-step-back", True
     GIVEN_TIMES = "given-times", False
+    UNEQUAL_STEPS = "unequal-steps", True
     NO_TIMES = "no-times", False
     REPEATED_TIMES = "repeated-times", False
     NO_PARTNER = "no-partner", True
@@ -308,6 +309,7 @@ OF_OPENING = frozenset(
         Code.OVERLAPPING_FILES,
         Code.TIMES_STEP_BACK,
         Code.GIVEN_TIMES,
+        Code.UNEQUAL_STEPS,
         Code.UNKNOWN,
         Code.FILE_ORDER,
         Code.DROPPED_FRAMES,

@@ -498,6 +498,11 @@ CALLS: dict[Code, Callable[[Made], Any]] = {
     Code.OVERLAPPING_FILES: lambda m: tj.open(None, *m.overlapping),
     Code.TIMES_STEP_BACK: lambda m: tj.open(None, m.trr("back.trr", [0, 1, 0, 1])),
     Code.GIVEN_TIMES: lambda m: tj.open(None, m.trr("given.trr", [0, 1]), time_step=2),
+    Code.UNEQUAL_STEPS: lambda m: tj.open(
+        None,
+        m.text("steps.lammpstrj", "".join(_DUMP.replace("0", str(k), 1) for k in (0, 1, 5))),
+        time_step=2,
+    ),
     Code.UNKNOWN_TIMES: lambda m: tj.open(
         None, m.text("no-times.lammpstrj", f"ITEM: UNITS\nreal\n{_DUMP}{_DUMP}")
     ),

@@ -112,6 +112,8 @@ codes! {
     TimesStepBack = "times-step-back" => "continuous=True drops those that later frames repeat",
     /// Times are those that the user gave.
     GivenTimes = "given-times",
+    /// Frames that the user takes as equally spaced have other integration steps.
+    UnequalSteps = "unequal-steps",
     /// A file states steps, and neither times nor the time of a step: times are made up.
     UnknownTimes = "unknown-times" => "name the time of a step, in units of the run, with \
         format_options={\"lammps\": {\"units\": \"real\", \"md_step\": 2.0}}",

@@ -183,7 +183,7 @@ def conductivity(
         "n_ions": ions.moving.n_particles,
         "n_reads": n_reads,
     }
-    report = outcome.report(messages, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded, uses_times="lags")
     squares = [kind.squared_charge for kind in kinds]
     alone = [kind.fit for kind in kinds]
     in_siemens = _IN_SIEMENS / (volume * energy)

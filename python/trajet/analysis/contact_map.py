@@ -214,7 +214,7 @@ def contact_map(
     messages += looks_like_nm("cutoff", float(cutoff), found=found, what="no contact is")
     messages += [] if lasting is None else lasting.messages()
     labels = tuple(dict.fromkeys(each.label for each in chosen))
-    report = outcome.report(messages, uses_times=lifetimes)
+    report = outcome.report(messages, uses_times=lifetimes and "lags")
     return ContactMap(
         values=values,
         axes=(rows.axis, columns.axis),

@@ -140,7 +140,9 @@ def contacts(
     messages += selections_in_nm(texts, found=found)
     messages += [] if lasting is None else lasting.messages()
     labels = tuple(each.label for each in sets)
-    report = outcome.report(messages, recorded={"updating": any(updating)})
+    report = outcome.report(
+        messages, recorded={"updating": any(updating)}, uses_times="lags" if lifetimes else True
+    )
     return Contacts(
         values=outcome.integers("count").astype(np.float64),
         axes=(outcome.frames_axis,),

@@ -288,7 +288,7 @@ def hbonds(
     members, counts, order = requests.search.table(outcome)
     of_pairs = _errors(outcome, order, messages) if errors else None
     # The store remembers the analysis once.
-    report = outcome.report(messages, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded, uses_times="lags" if lifetimes else True)
     topology, labels = main.trajectory.topology, tuple(one.label for one in requests.selections)
     parts: dict[str, Table] = {
         "pairs": HydrogenBondPairs(

@@ -356,7 +356,7 @@ def interactions(
         "chemistry": None,
     }
     # The store remembers the analysis once.
-    report = outcome.report(messages, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded, uses_times="lags" if lifetimes else True)
     labels = tuple(one.label for one in requests.selections)
     pairs = InteractionPairs(
         values=counts["frames"].astype(np.float64) / max(1, len(outcome.frames)),

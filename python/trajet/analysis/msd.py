@@ -180,7 +180,7 @@ def msd(
         **({"weights": None} if by == "atom" else {}),
         "n_reads": n_reads,
     }
-    report = outcome.report(messages, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded, uses_times="lags")
     axis = Axis("lag", {"time": lags})
     part = partial(Table, name="MSD", units="Å²", selections=(main.label,), report=report)
     groups = named("parts", [f"group {k}" for k in range(len(sizes))], size=sizes)

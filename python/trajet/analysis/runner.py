@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,7 +263,7 @@ class AnalysisOutcome:
         *,
         recorded: Parameters | None = None,
         inputs: Sequence[InputEntry] = (),
-        uses_times: bool = True,
+        uses_times: bool | Literal["lags"] = True,
     ) -> Report:
         """Return the report: what was asked for, of which files, and where the time went.
 
@@ -279,10 +279,17 @@ class AnalysisOutcome:
             Files that were read beside those of the trajectory.
         uses_times
             Whether the result has times: otherwise there is no message on times that files lack.
+            "lags" where numbers depend on the time between frames: the message is a warning.
         """
         asked, trajectory = self.asked, self.request.trajectory
         assert asked is not None
-        unused = () if uses_times else trajectory.source.files.time_messages
+        of_times = trajectory.source.files.time_messages
+        of_files = [one for one in trajectory.messages if uses_times or one not in of_times]
+        if uses_times == "lags":
+            of_files = [
+                Message(Code.UNKNOWN_TIMES, one.without_fix, one.fix) if one in of_times else one
+                for one in of_files
+            ]
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
@@ -327,7 +334,7 @@ class AnalysisOutcome:
                 *messages,
                 *self._topology_messages(),
                 *trajectory.source.transform_messages(self.run["workers"]),
-                *[message for message in trajectory.messages if message not in unused],
+                *of_files,
                 *self.fewer_connections,
             ]
         )

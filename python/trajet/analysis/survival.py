@@ -140,7 +140,7 @@ def survival(
     lasting.add(keys, frames)
     messages = selections_in_nm([selection.label], found=bool(len(keys)))
     messages += [*outcome.cells.missing_for([selection]), *lasting.messages()]
-    labels, report = (selection.label,), outcome.report(messages)
+    labels, report = (selection.label,), outcome.report(messages, uses_times="lags")
     return Survival(
         values=counts.astype(np.float64),
         axes=(outcome.frames_axis,),

@@ -158,7 +158,7 @@ def velocity_autocorrelation(
         raise AnalysisError(f"{trajectory.label}: all velocities of the selection are 0")
     messages += [*messages_on_decay(mean, lags), *message_on_reads(n_reads, max_memory)]
     recorded = {"n_particles": moving.n_particles, "n_reads": n_reads}
-    report = outcome.report(messages, recorded=recorded)
+    report = outcome.report(messages, recorded=recorded, uses_times="lags")
     lag_axis = Axis("lag", {"time": lags})
 
     def relative(parts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -421,7 +421,8 @@ def _check_residues(
     if unknown is not None:
         apart[which[unknown]] = False
         counts[which[unknown]] = 0
-    if not apart.any():
+    # A single residue of all atoms, as of files without molecules, is no unit of chemistry.
+    if not apart.any() or source.structure.topology.n_residues == 1:
         return ()
     n, of = int(apart.sum()), int((counts > 1).sum())
     atom = atoms.describe(int(first[apart][0]))

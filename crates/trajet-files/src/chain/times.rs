@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use trajet_formats::{Raw, TimePrecision};
 
 use super::clock::Clock;
+use super::overlap::unequal_steps;
 use super::{Chain, Segment};
 
 impl Chain {
@@ -13,6 +14,7 @@ impl Chain {
     pub fn with_time_step(mut self, step: f64) -> Chain {
         let clock = Clock::new(step, &self.steps());
         self.time_messages = vec![clock.message()];
+        self.time_messages.extend(unequal_steps(self.segments.iter().map(|one| &one.reader)));
         self.clock = Some(clock);
         self
     }
