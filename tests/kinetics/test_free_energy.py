@@ -60,6 +60,29 @@ def test_map_is_that_of_numpy(bins: Any) -> None:
         np.testing.assert_array_equal(axis.edges, edge)
 
 
+def test_an_angle_alone_stays_on_its_circle(tmp_path: Path) -> None:
+    """Its column, a file of it and its rows at frames have the profile and the mean of angles."""
+    traj = tj.samples.peptide_in_water().open()
+    table = tj.dihedrals(traj.select("protein"))
+    column = table["psi GLY7"]
+    column.save(tmp_path / "psi.npz")
+    expected = tj.free_energy((table, "psi GLY7"), temperature=300, bins=9)
+    mean = table.statistics().mean[table.columns.index("psi GLY7")]
+    for one in (
+        column,
+        tj.load(tmp_path / "psi.npz"),
+        column.at(traj),
+        table.at(traj)["psi GLY7"],
+        column[:],
+    ):
+        found = tj.free_energy(one, temperature=300, bins=9)
+        np.testing.assert_array_equal(found.values, expected.values)
+        assert found.axes[0].is_closed and found.axes[0].label == expected.axes[0].label
+        np.testing.assert_allclose(one.statistics().mean, mean)
+        assert "mean" not in repr(one)
+        assert one.plot().axes[0].get_ylim() == (-180, 180)
+
+
 def test_profile_of_uneven_bins_is_that_of_densities() -> None:
     """F is of a density, so that wide bins are not deeper."""
     values, edges = RNG.normal(size=3000), np.array([-2.0, -1, -0.5, 0, 0.1, 0.2, 3])

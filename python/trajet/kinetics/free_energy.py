@@ -73,8 +73,8 @@ def free_energy(
         lowest bin. Errors are those of the difference from there.
     bins
         Number of bins of each axis, or their edges; for two axes also a pair of these. Axes of
-        angles are circles, others go from the least value to the largest. Frames outside of given
-        edges do not count.
+        dihedral angles are circles, others, also of angles in files of other programs, go from the
+        least value to the largest. Frames outside of given edges do not count.
     jacobian
         "removed" divides distances between two points by the volumes of the shells, and angles of
         three points by the integral of their sine: F of particles that do not interact is then 0

@@ -182,7 +182,8 @@ class Axis:
     quantity, units
         Name and unit of what bins divide; empty where the kind says it.
     period
-        Period of that quantity on a circle, such as 360 of angles; None of others.
+        Period of that quantity on a circle, such as 360 of angles, or of the values of frames; None
+        of others.
     """
 
     kind: str

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, product
 from operator import index
 from pathlib import Path
@@ -265,7 +265,7 @@ class Table(Messages, Hinted):
         k = found[0]
         return Table(
             values=self.values[:, k],
-            axes=self.axes[:1],
+            axes=(replace(self.axes[0], period=self.period),),
             name=self.name if own is None else str(own[k]),
             units=self.units if units is None else str(units[k]),
             selections=self.selections,
@@ -305,7 +305,8 @@ class Table(Messages, Hinted):
         rows, messages = rows_at(self.times, own.get("rounding"), of, tolerance)
         values = self.values[rows].astype(np.float64)
         values[rows < 0] = np.nan
-        frames = Axis("frames", {"frame": np.arange(len(rows)), "time": of.times})
+        columns = {"frame": np.arange(len(rows)), "time": of.times}
+        frames = Axis("frames", columns, period=self.period)
         emit(messages)
         return Table(
             values=values,
@@ -461,7 +462,7 @@ class Table(Messages, Hinted):
             least = _NEGLIGIBLE * np.abs(finite).max()
             ends = (("min", finite.min()), ("max", finite.max()))
             extremes = [f"{name} {0.0 if abs(x) < least else x:.4g}" for name, x in ends]
-            has_mean = self._HAS_MEAN and not known
+            has_mean = self._HAS_MEAN and not known and self.period is None
             texts = [f"mean {finite.mean():.4g}"] * has_mean + extremes + texts
         return known + texts
 
@@ -635,7 +636,7 @@ class Table(Messages, Hinted):
     @property
     def period(self) -> float | None:
         """Period of the values, if they are on a circle, such as 360 of angles."""
-        return None
+        return self.axes[0].period if self.has_frames else None
 
     @property
     def is_symmetric(self) -> bool:
@@ -674,7 +675,12 @@ class Table(Messages, Hinted):
         from trajet import plots
 
         if self.has_frames:
-            return plots.series(self, self._means(look), ax, look)
+            if self.period is None:
+                draw = partial(plots.series, self, self._means(look))
+            else:
+                angles = self.values.reshape(len(self.frames), self.n_columns())
+                draw = partial(plots.angles, self, angles, self._labels())
+            return draw(ax, look)
         if self.axes[0].kind in plots.CURVES:
             return plots.curves(self, plots.CURVES[self.axes[0].kind], ax, look)
         if self.axes[0].quantity:
@@ -869,7 +875,8 @@ class Table(Messages, Hinted):
 
         draw = drawn_means.convergence if kind == "convergence" else drawn_means.histogram
         values = self._samples().reshape(len(self.frames), len(self._sample_names()))
-        return draw(self, values, self._labels(), self._quantity(), self._PERIOD, ax, look)
+        period = self._PERIOD or self.period
+        return draw(self, values, self._labels(), self._quantity(), period, ax, look)
 
     def statistics(self, *, discard: "Discard" = None) -> "Statistics":
         """Return the mean of each series with its error, correlation time and 95 % interval.
@@ -937,7 +944,7 @@ class Table(Messages, Hinted):
                 " choose frames with frames= instead"
             )
         return statistics_of_frames(
-            values, clock, self.frames, discard=discard, period=self._PERIOD
+            *(values, clock, self.frames), discard=discard, period=self._PERIOD or self.period
         )
 
     def _summed_up(
