@@ -244,10 +244,15 @@ def test_frames_of_basins_and_regions(tmp_path: Path) -> None:
         (-60, (-80.0, 3.0)): (bins[:, 0] == 6) & (psi >= -80) & (psi <= 3),
         ((150, -150), (0, 90)): (np.abs(phi) >= 150) & (psi >= 0) & (psi <= 90),
         (175, -175): (bins[:, 0] == 17) & (bins[:, 1] == 0),
+        ((-180, 180), (0, 90)): (psi >= 0) & (psi <= 90),
+        ((0, 90), (0, 360)): (phi >= 0) & (phi <= 90),
     }
     for region, own in expected.items():
         chosen = tj.frames_in(again, x, y, region=region)
         np.testing.assert_array_equal(chosen, np.flatnonzero(own), err_msg=str(region))
+    for region in (((0, 400), 0), ((-60, -60), 0)):
+        with raises(ValueError):
+            tj.frames_in(again, x, y, region=region)
 
 
 def test_basins_are_relative_to_that_of_the_reference() -> None:

@@ -125,7 +125,7 @@ def frames_in(
     region
         A number or a range along each coordinate, such as `(-60, -45)`, the bin at this place, or
         `((-100, -30), (-80, 0))`. On a circle, ranges go from the first angle in rising direction
-        to the second: `(150, -150)` has 180 in its middle.
+        to the second: `(150, -150)` has 180 in its middle, and `(-180, 180)` all angles.
 
     Returns
     -------

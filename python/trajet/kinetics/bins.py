@@ -84,7 +84,8 @@ def in_region(
     """Return whether values, along each of the axes, lie in a region.
 
     A number stands for the bin that has it, and a range for all values from its first end to the
-    second, on a circle in the direction in which they rise.
+    second, on a circle in the direction in which they rise: all of them if the ends are a period
+    apart.
 
     Raises
     ------
@@ -107,8 +108,13 @@ def in_region(
             if bin_ < 0:
                 raise ValueError(f"{part!r} is outside of the bins of {axis.label}")
             within &= bins_of(axis, one) == bin_
-        elif axis.period is not None:
-            within &= (one - ends[0]) % axis.period <= (ends[1] - ends[0]) % axis.period
+        elif axis.period is not None and abs(ends[1] - ends[0]) > axis.period:
+            raise ValueError(
+                f"the range {part!r} of {axis.label} is more than one period of {axis.period:g}"
+            )
+        elif axis.period is not None and ends[0] != ends[1]:
+            width = (ends[1] - ends[0]) % axis.period or axis.period
+            within &= (one - ends[0]) % axis.period <= width
         elif ends[0] < ends[1]:
             within &= (one >= ends[0]) & (one <= ends[1])
         else:
