@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from trajet._trajet import FrameError
 from trajet.checked_numbers import whole_number
 from trajet.kinetics.bins import Region, cells_of, in_region
 from trajet.kinetics.coordinates import Series, coordinates_of
 from trajet.result import Table
+from trajet.result.report import analysis_of
 
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
@@ -137,6 +139,8 @@ def frames_in(
     ValueError
         If neither or both of `basin` and `region` are given, there is no such basin or region, or
         coordinates are others than those of the free energy.
+    FrameError
+        If coordinates are rows of a file, which `series.at(trajectory)` has not joined to frames.
 
     Examples
     --------
@@ -151,6 +155,12 @@ def frames_in(
     if (basin is None) == (region is None):
         raise ValueError("give either basin, the number of a basin, or region")
     of = coordinates_of(x, y)
+    tables = [table for one in of for table in one.tables]
+    if all(analysis_of(table.report)["analysis"] == "read_series" for table in tables):
+        raise FrameError(
+            f"{' and '.join(one.quantity for one in of)}: these are rows of a file, not frames of a"
+            " trajectory: join the series with series.at(trajectory) first"
+        )
     axes = free_energy.axes
     names = [axis.label for axis in axes]
     given = [f"{one.quantity} ({one.units})" if one.units else one.quantity for one in of]
@@ -163,11 +173,11 @@ def frames_in(
     if basin is not None:
         whole_number(basin, "basin", least=0, most=int(basins.max()))
     found = []
-    for tables, *values in zip(of[0].tables, *(one.values for one in of), strict=True):
+    for table, *values in zip(of[0].tables, *(one.values for one in of), strict=True):
         if region is not None:
             chosen = in_region(axes, values, region)
         else:
             cells = cells_of(axes, values)
             chosen = (cells >= 0) & (basins[cells] == basin)
-        found.append(tables.frames[chosen])
+        found.append(table.frames[chosen])
     return found if of[0].runs != ("",) else found[0]
