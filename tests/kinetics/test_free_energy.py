@@ -158,6 +158,11 @@ def test_bias_in_units_of_a_result() -> None:
         for units, per in (("kJ/mol", 1), ("kcal/mol", 4.184), ("kT", KT))
     ]
     np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-12)
+    # Each run has its own.
+    runs = made_results.ensemble_of({"wt": [one, one]})
+    mixed = [bias[:], series(bias / 4.184, "bias", "kcal/mol")]
+    joint = tj.free_energy(runs, temperature=300, bins=9, bias=mixed)
+    np.testing.assert_allclose(joint.values, found[0], atol=1e-12)
 
 
 @settings(max_examples=10, deadline=None)
@@ -372,6 +377,7 @@ def test_drawn_circles_go_from_end_to_end() -> None:
         (series(np.arange(9.0)), {"weights": -np.ones(9)}),
         (series(np.arange(9.0)), {"bias": np.ones(9), "weights": np.ones(9)}),
         (series(np.arange(9.0)), {"bias": series(np.ones(9), "bias", "eV")}),
+        (series(np.arange(9.0)), {"bias": series(np.ones(9), "bias", "")}),
         (series(np.arange(9.0)), {"reference": 20}),
         (series(np.arange(9.0)), {"reference": (3, 2)}),
         (series(np.arange(9.0)), {"reference": (1, 2, 3)}),

@@ -23,8 +23,9 @@ from trajet.uncertainty.estimates import MIN_EFFECTIVE, MIN_FRAMES
 from trajet.uncertainty.even_times import clock_of
 from trajet.uncertainty.log_ratios import log_ratios
 
+_Runs: TypeAlias = Sequence[ArrayLike | Table]
 # One number for each frame, or such a result; of an ensemble those of each member.
-FrameNumbers: TypeAlias = ArrayLike | Table | EnsembleResult[Table] | Sequence[ArrayLike | Table]
+FrameNumbers: TypeAlias = ArrayLike | Table | EnsembleResult[Table] | _Runs
 Units: TypeAlias = Literal["kJ/mol", "kcal/mol", "kT"]
 
 # kJ of a kcal.
@@ -172,6 +173,7 @@ def weighted_frames(
     """
     tables = coordinates[0].tables
     is_ensemble = coordinates[0].runs != ("",)
+    lengths = tuple(map(len, tables))
     logarithms = np.zeros(len(cells))
     if weights is not None and bias is not None:
         raise ValueError("give either weights or the bias of which they follow")
@@ -183,9 +185,11 @@ def weighted_frames(
             logarithms = np.log(given)
     if bias is not None:
         logarithms = _numbers_of(bias, "bias", tables, is_ensemble=is_ensemble)
-        logarithms = logarithms / thermal_energy(temperature, _unit_of(bias))
+        energies = [
+            thermal_energy(temperature, _unit_of(own)) for own in _of_runs(bias, is_ensemble)
+        ]
+        logarithms = logarithms / np.repeat(energies, lengths)
     found = np.exp(logarithms - logarithms.max(initial=-np.inf))
-    lengths = tuple(map(len, tables))
     reasons = [reason for table in tables if (reason := clock_of(table.times, table.frames).reason)]
     independent = min(
         sum(_n_effective(own, one.period) for own in one.values) for one in coordinates
@@ -207,10 +211,27 @@ def _n_effective(values: NDArray[np.float64], period: float | None) -> float:
     return len(values) / float(inefficiency(rows)[0].max()) if len(rows) else min(1.0, len(values))
 
 
-def _unit_of(bias: FrameNumbers) -> str:
-    """Return the unit of a bias: that of a result, or kJ/mol."""
-    first = next(iter(bias)) if isinstance(bias, (EnsembleResult, list, tuple)) else bias
-    return first.units if isinstance(first, Table) else "kJ/mol"
+def _of_runs(given: FrameNumbers, is_ensemble: bool) -> list[ArrayLike | Table]:
+    """Return the numbers of each run."""
+    return list(cast("_Runs", given)) if is_ensemble else [cast("ArrayLike | Table", given)]
+
+
+def _unit_of(bias: ArrayLike | Table) -> str:
+    """Return the unit of the bias of a run: that of a result, or kJ/mol.
+
+    Raises
+    ------
+    ValueError
+        If a result is in another unit than those of energies.
+    """
+    if not isinstance(bias, Table):
+        return "kJ/mol"
+    if bias.units not in get_args(Units):
+        raise ValueError(
+            f"bias has the unit {bias.units!r}, and not {', '.join(map(repr, get_args(Units)))}:"
+            " give its numbers in kJ/mol"
+        )
+    return bias.units
 
 
 def _numbers_of(
@@ -223,7 +244,7 @@ def _numbers_of(
     ValueError
         If there are others, or results have other frames.
     """
-    of_runs = list(cast("Sequence[ArrayLike | Table]", given)) if is_ensemble else [given]
+    of_runs = _of_runs(given, is_ensemble)
     if len(of_runs) != len(tables):
         raise ValueError(f"{name} are a list of those of each of {len(tables)} members")
     found = []
