@@ -383,6 +383,12 @@ def test_drawn_circles_go_from_end_to_end() -> None:
         (series(np.arange(9.0)), {"reference": (1, 2, 3)}),
         (series(np.arange(9.0)), {"reference": (3.2, 3.3), "bins": 50}),
         ("rmsd.npz", {}),
+        (series(np.arange(0.0)), {"bins": 3}),
+        (series(np.arange(0.0)), {"bins": [1, 2]}),
+        (series(30 + np.arange(9) % 2 * 4e-15), {"bins": 4}),
+        (series(np.arange(9.0)), {"basin_depth": np.nan}),
+        (series(np.arange(9.0)), {"basin_depth": -1}),
+        (series(np.arange(9.0)), {"y": series(np.arange(9.0)), "bins": (1, 2, 3)}),
     ],
 )
 def test_wrong_arguments_are_errors(x: Any, options: dict[str, Any]) -> None:

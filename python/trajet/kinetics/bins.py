@@ -44,12 +44,12 @@ def axis_of(coordinate: Coordinate, given: Bins) -> Axis:
         if period is None:
             low = min(float(one.min(initial=np.inf)) for one in coordinate.values)
             high = max(float(one.max(initial=-np.inf)) for one in coordinate.values)
-            if not low < high:
-                raise ValueError(
-                    f"{coordinate.quantity} is the same in all frames, or there are none: there is"
-                    " no profile"
-                )
-        edges = np.linspace(low, high, n + 1)
+        # Values that differ by rounding alone have no bins between them.
+        edges = np.linspace(low, high, n + 1) if low < high else np.zeros(2)
+        if not (np.diff(edges) > 0).all():
+            raise ValueError(
+                f"{coordinate.quantity} is the same in all frames: there is no profile"
+            )
     made = bins("bins", edges)
     return Axis(
         "bins",

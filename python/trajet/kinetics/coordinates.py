@@ -69,7 +69,7 @@ def coordinate_of(given: Series, name: str) -> Coordinate:
                 f" (result, series), not {type(result).__name__}"
             )
         column = _column_of(table, chosen, name)
-        every = table.values.reshape(len(table), -1)[:, column].astype(np.float64)
+        every = table.values.reshape(len(table), table.n_columns())[:, column].astype(np.float64)
         if (wrong := np.flatnonzero(~np.isfinite(every))).size:
             raise AnalysisError(
                 f"{name}{f' of {run}' if run else ''}: frame {table.frames[wrong[0]]}:"

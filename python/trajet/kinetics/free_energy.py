@@ -121,7 +121,13 @@ def free_energy(
     """
     thermal = thermal_energy(temperature, units)
     coordinates = coordinates_of(x, y)
+    if not sum(map(len, coordinates[0].values)):
+        raise ValueError("x has no frames: choose others")
+    if not (isinstance(basin_depth, (int, float, np.number)) and 0 <= basin_depth < np.inf):
+        raise ValueError(f"basin_depth is a number of 0 or more, not {basin_depth!r}")
     of_axes = bins if isinstance(bins, tuple) and y is not None else (bins,) * len(coordinates)
+    if len(of_axes) != len(coordinates):
+        raise ValueError(f"bins of two axes are a number, edges or a pair, not {bins!r}")
     axes = tuple(axis_of(one, own) for one, own in zip(coordinates, of_axes, strict=True))
     shape = tuple(map(len, axes))
     if np.prod(shape) > _MAX_BINS:
