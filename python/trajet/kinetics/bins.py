@@ -65,7 +65,9 @@ def bins_of(axis: Axis, values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the bin of each value, -1 outside; the last one also has its upper edge."""
     edges = axis.bin_edges
     if axis.period is not None:
-        values = edges[0] + (values - edges[0]) % axis.period
+        # Others keep their digits, which decide at edges.
+        is_outside = (values < edges[0]) | (values > edges[-1])
+        values = np.where(is_outside, edges[0] + (values - edges[0]) % axis.period, values)
     found = np.searchsorted(edges, values, side="right") - 1
     found[values == edges[-1]] = len(axis) - 1
     return np.where(found < len(axis), found, -1)
