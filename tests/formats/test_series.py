@@ -294,6 +294,18 @@ def test_damaged_rows_are_errors_with_their_line(line: str, value: object, tmp_p
             read(tmp_path, f"{COLVAR}{line}\n{more}", time_unit="ps")
 
 
+def test_rows_of_tables_that_lack_cells_are_errors(tmp_path: Path) -> None:
+    """Numbers of rows, which are left out, never stand for a missing time."""
+    path = tmp_path / "rg.csv"
+    for header in (",time (ps),rg", "frame,time_ps,rg_A"):
+        for row in ("25,6", "1,2,6,7", "1 2,6"):
+            path.write_text(f"{header}\n0,10,5\n{row}\n3,30,7\n")
+            with raises(tj.FormatError, f"{path}:3"):
+                tj.read_series(path)
+        path.write_text(f"{header}\n0,10,5,\n1,20,\n")
+        np.testing.assert_array_equal(tj.read_series(path).values[:, 0], [5, np.nan])
+
+
 def test_what_a_file_does_not_state_is_asked_for(tmp_path: Path) -> None:
     """An error names the option; what contradicts the file is one, too."""
     with raises(tj.FormatError):

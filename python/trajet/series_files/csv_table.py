@@ -52,9 +52,13 @@ def read(file: TextFile, time: str = "") -> Numbers:
             # Files of restarts may repeat the header.
             if cells == header:
                 continue
-            if len(cells) == len(header):
-                cells = [cells[k] or "nan" for k in chosen]
-            rows.add(number, " ".join(cells))
+            if len(cells) < len(header) or any(cells[len(header) :]):
+                raise file.error(
+                    number,
+                    f"{len(cells)} numbers for {len(header)} columns: the line was cut, or has"
+                    " another separator; correct it or remove it",
+                )
+            rows.add(number, " ".join([cells[k] or "nan" for k in chosen]))
     return Numbers(
         rows.parts(),
         time=rows.time,
