@@ -202,6 +202,21 @@ def test_tables_of_trajet_and_pandas_are_read(tmp_path: Path, adk: Any) -> None:
     assert tj.read_series(tmp_path / "semi.csv").times.tolist() == [100, 200]
 
 
+def test_columns_of_one_name_have_units_of_their_own(tmp_path: Path) -> None:
+    """The same quantity may be there in two units, and sets of a graph may share a legend."""
+    path = tmp_path / "E.csv"
+    path.write_text("time (ps),E (kJ/mol),E (kcal/mol)\n0,4.184,1\n1,8.368,2\n")
+    found = tj.read_series(path)
+    assert [found[name].units for name in ("E", "E (2)")] == ["kJ/mol", "kcal/mol"]
+    graph = read(tmp_path, XVG.replace("\\xD\\f{}H", "LJ (SR)"), "a.xvg")
+    assert graph.columns == ("LJ (SR)", "LJ (SR) (2)")
+    assert graph.units == "kJ/mol"
+    path.write_text("time (ps),time (ns)\n0,1\n1,2\n")
+    assert tj.read_series(path, time_column="time (ns)").times.tolist() == [1000, 2000]
+    with raises(tj.FormatError):
+        tj.read_series(path)
+
+
 def test_example_divides_frames_by_energy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

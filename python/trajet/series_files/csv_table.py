@@ -3,7 +3,7 @@
 import csv
 import re
 
-from trajet.series_files.rows import Numbers, Rows, TextFile, is_number, name_and_unit
+from trajet.series_files.rows import Numbers, Rows, TextFile, is_number, name_and_unit, unique_names
 
 # Names that trajet gives: quantity, unit and label, such as "rmsd_A:name_CA".
 _OWN = re.compile(r"(.+?)_(A2|A3|A|ps|degrees)(:.*)?")
@@ -39,12 +39,13 @@ def read(file: TextFile, time: str = "") -> Numbers:
             left_out = ("", "frame") if is_own else ("",)
             chosen = [k for k, name in enumerate(header) if name not in left_out]
             named = [_own_name(name) if is_own else name_and_unit(name) for name in header]
-            names = [named[k][0] for k in chosen]
-            units = dict(named[k] for k in chosen)
+            names = unique_names([named[k][0] for k in chosen])
+            units = {name: named[k][1] for name, k in zip(names, chosen, strict=True)}
             if time:
-                rows.time = named[header.index(time)][0] if time in header else time
+                known = [header[k] for k in chosen]
+                rows.time = names[known.index(time)] if time in known else time
             else:
-                rows.time = _time_of(names, file, number)
+                rows.time = _time_of([named[k][0] for k in chosen], file, number)
             time_unit = units.get(rows.time, "")
             rows.begin(names)
         elif text and not text.startswith("#"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from trajet._trajet import FormatError, MissingPackageError
 from trajet.parsing import ParseError, parsed
-from trajet.series_files.rows import Numbers, Part
+from trajet.series_files.rows import Numbers, Part, unique_names
 
 # First bytes of the file: -55555, big-endian.
 MAGIC = b"\xff\xff&\xfd"
@@ -35,8 +35,9 @@ def read(path: str | os.PathLike[str]) -> Numbers:
             end = opened.data.get_position()
             if frame.ener:
                 rows.append([frame.t, *(energy.e for energy in frame.ener)])
-        names = [one.name for one in opened.nms]
-        return names, {one.name: one.unit for one in opened.nms}, rows, end
+        names = unique_names([one.name for one in opened.nms])
+        units = {name: one.unit for name, one in zip(names, opened.nms, strict=True)}
+        return names, units, rows, end
 
     try:
         # pyedr warns of older versions of the format, and prints where a file is damaged.

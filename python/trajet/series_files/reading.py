@@ -20,7 +20,7 @@ from trajet.report_entries import OpeningEntry
 from trajet.result import Report, Table, make_report
 from trajet.result.axes import Axis, named
 from trajet.series_files import csv_table, edr, lammps_log, mdout, namd_log, plumed, xvg
-from trajet.series_files.rows import Numbers, Part, TextFile
+from trajet.series_files.rows import Numbers, Part, TextFile, unique_names
 
 SeriesFormat = Literal["amber", "csv", "edr", "lammps", "namd", "plumed", "xvg"]
 _READERS: Mapping[str, Callable[[TextFile], Numbers]] = {
@@ -199,7 +199,7 @@ def _joined(
     parts: Sequence[Part], path: Path
 ) -> tuple[list[str], NDArray[np.float64], list[Message]]:
     """Return the columns of all tables of a file, and a note if some tables lack some of them."""
-    own = [_unique(part.names) for part in parts]
+    own = [unique_names(part.names) for part in parts]
     names = list(dict.fromkeys(name for one in own for name in one))
     if all(len(one) == len(names) for one in own) and len({*map(tuple, own)}) == 1:
         return names, np.concatenate([part.values for part in parts]), []
@@ -214,16 +214,6 @@ def _joined(
     text = f"{path}: tables that lack columns have NaN there: {', '.join(missing[:5])}"
     more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
     return names, np.concatenate(blocks), [Message(Code.NOT_READ, text + more)]
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    """Return names of which those that occur again have a number."""
-    found: list[str] = []
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-        found.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
-    return found
 
 
 def _times(

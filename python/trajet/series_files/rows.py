@@ -225,6 +225,16 @@ def name_and_unit(text: str) -> tuple[str, str]:
     return (found[1] or found[3] or "").strip(), (found[2] or found[4] or "").strip()
 
 
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return names of which those that occur again have a number."""
+    found: list[str] = []
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        found.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return found
+
+
 class Numbers(NamedTuple):
     """What a file has: tables of numbers and the facts that it states about them.
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from trajet.series_files.rows import Numbers, Part, Rows, TextFile, name_and_unit
+from trajet.series_files.rows import Numbers, Part, Rows, TextFile, name_and_unit, unique_names
 
 # Settings of a graph: titles, labels of axes and legends of sets.
 _SETTING = re.compile(r'@\s*(title|[xy]axis\s+label|s\d+\s+legend|legend\s+string\s+\d+)\s+"(.*)"')
@@ -58,6 +58,7 @@ def read(file: TextFile) -> Numbers:
     ]
     if len(names) == 1 and names == ["set 0"]:
         names = [quantity or settings.get("title") or "value"]
+    names = unique_names(names)
     return Numbers(
         [Part((_TIME, *names), values)],
         time=_TIME,
