@@ -158,7 +158,7 @@ def test_steps_of_lammps_are_times_only_if_their_length_is_known(tmp_path: Path)
         read(tmp_path, silent, time_unit="fs")
     found = read(tmp_path, silent, time_unit="fs", md_step=2)
     assert found.times.tolist() == [0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12]
-    for other in ("timestep 1.0", "fix 2 all dt/reset 10 1.0e-5 0.01 0.1"):
+    for other in ("timestep 1.0", "timestep 1.0 # fs", "fix 2 all dt/reset 10 1.0e-5 0.01 0.1"):
         with raises(tj.FormatError):
             read(tmp_path, LAMMPS.replace("run 20", f"{other}\nrun 20"))
     with raises(ValueError):

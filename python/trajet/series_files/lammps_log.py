@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from trajet.series_files.rows import Numbers, Rows, TextFile
 
 _BEGIN = re.compile(r"(Per MPI rank memory|Memory usage per proc)")
-_STYLE = re.compile(r"\s*(?:units\s+|Unit style\s*:\s*)([a-z]+)\s*$")
-_TIME_STEP = re.compile(r"\s*timestep\s+((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*$")
+# Commands stand in a log with their comments.
+_STYLE = re.compile(r"\s*(?:units\s+|Unit style\s*:\s*)([a-z]+)\s*(?:#.*)?$")
+_TIME_STEP = re.compile(r"\s*timestep\s+((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?:#.*)?$")
 _VARIABLE_STEP = re.compile(r"\s*fix\s+\S+\s+\S+\s+dt/reset\b")
 _STEP = re.compile(r"-+\s*Step\s+(\d+)\s+-+\s*CPU\s*=\s*(\S+)")
 _VALUE = re.compile(r"(\S+)\s*=\s*(\S+)")
