@@ -468,6 +468,15 @@ def test_command_has_the_numbers_of_the_function(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         tj.open(None, tmp_path / "low.xtc").read().positions, traj.read(frames).positions
     )
+    # A selection may have a colon.
+    rmsd = tj.rmsd(traj.select("resid 2:8"))
+    rmsd.save(tmp_path / "rmsd.npz")
+    commands.succeed(
+        *("free-energy", "rmsd.npz:resid 2:8", "--temperature", "300", "-o", "f.npz"), cwd=tmp_path
+    )
+    np.testing.assert_array_equal(
+        tj.load(tmp_path / "f.npz").values, tj.free_energy(rmsd, temperature=300).values
+    )
     for wrong in ("radii.npz:about w", "radii.npz:7"):
         done = commands.run("free-energy", *arguments[:-1], wrong, cwd=tmp_path)
         assert done.returncode == 2

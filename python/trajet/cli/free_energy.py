@@ -31,11 +31,14 @@ def _series(_: click.Context, __: click.Parameter, value: str | None) -> _Series
     """Return a saved result, or one of its series, of FILE[:SERIES]."""
     if value is None:
         return None
-    parts = [value] if Path(value).exists() else value.rsplit(":", 1)
-    table = trajet.load(parts[0])
-    if len(parts) == 1:
+    parts = value.split(":")
+    # Names of files and labels may have colons: "rmsd.npz:resid 2:8".
+    ends = [k for k in range(len(parts), 0, -1) if Path(":".join(parts[:k])).is_file()]
+    end = ends[0] if ends else max(1, len(parts) - 1)
+    table, series = trajet.load(":".join(parts[:end])), ":".join(parts[end:])
+    if end == len(parts):
         return table
-    return table, int(parts[1]) if parts[1].isdecimal() else parts[1]
+    return table, int(series) if series.isdecimal() else series
 
 
 def _column(context: click.Context, param: click.Parameter, value: str | None) -> Table | None:
