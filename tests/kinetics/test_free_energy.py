@@ -481,3 +481,31 @@ def test_command_has_the_numbers_of_the_function(tmp_path: Path) -> None:
         done = commands.run("free-energy", *arguments[:-1], wrong, cwd=tmp_path)
         assert done.returncode == 2
         assert wrong in done.stderr
+
+
+def test_tables_of_frames_have_numbers_from_0_on(tmp_path: Path) -> None:
+    """Bins without a frame, which have -1 in the file of a free energy, are not the last frame."""
+    traj = tj.samples.peptide_in_water().open()
+    (tmp_path / "run.xtc").symlink_to(traj.label)
+    rmsd = tj.rmsd(traj.select("backbone"))
+    tj.free_energy(rmsd, temperature=300, bins=[0, 1, 8, 9]).save(tmp_path / "profile.csv")
+    convert = ("convert", "run.xtc", "out.xtc", "--frames-file")
+    for text in (
+        None,
+        "frame\n1\n-1\n",
+        f"frame\n{2**70}\n",
+        "frame\n1.5\n",
+        "row\n1\n",
+        "frame\n",
+    ):
+        if text is not None:
+            (tmp_path / "profile.csv").write_text(text)
+        done = commands.run(*convert, "profile.csv", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "profile.csv" in done.stderr
+    # Excel begins its files with a mark of their encoding.
+    (tmp_path / "excel.csv").write_text("frame\n3\n1\n1\n", encoding="utf-8-sig")
+    commands.succeed(*convert, "excel.csv", cwd=tmp_path)
+    np.testing.assert_array_equal(
+        tj.open(None, tmp_path / "out.xtc").read().positions, traj.read([3, 1, 1]).positions
+    )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import trajet
 from trajet import output
+from trajet.checked_numbers import whole_number
 from trajet.cli.param_type import ParamType
 from trajet.cli.pools import Decorated
 from trajet.cli.quantities import Time
@@ -290,19 +291,24 @@ def notes_of_opening(opened: Trajectory) -> list[Message]:
 def _frame_numbers(
     _: click.Context, param: click.Parameter, value: str | None
 ) -> NDArray[np.int64] | None:
-    """Return the numbers in the column `frame` of a table."""
+    """Return the numbers in the column `frame` of a table.
+
+    They count from 0: the last frame has no other number, and bins without a frame have -1.
+    """
     if value is None:
         return None
     import csv
 
-    with open(value, encoding="utf-8", newline="") as file:
+    numbers: list[int] = []
+    with open(value, encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         try:
-            numbers = [int(row["frame"]) for row in rows]
+            for row in rows:
+                numbers.append(whole_number(int(row["frame"]), "frame", least=0))
         except (KeyError, ValueError, TypeError):
             line = rows.line_num
             raise click.BadParameter(
-                f"{value}: line {line} has no whole number in a column frame", param=param
+                f"{value}: line {line} has no whole number from 0 on in a column frame", param=param
             ) from None
     if not numbers:
         raise click.BadParameter(f"{value} has no frames", param=param)
