@@ -408,6 +408,11 @@ def test_coordinates_of_other_frames_or_systems_are_errors() -> None:
     systems = made_results.ensemble_of({"wt": [one], "mut": [one]})
     with raises(ValueError):
         tj.free_energy(systems, temperature=300)
+    columns = [made_results.series_of({a: np.arange(9.0) for a in names}) for names in ("ab", "bc")]
+    replicas = made_results.ensemble_of({"wt": columns})
+    assert tj.free_energy((replicas, "b"), temperature=300).also["count"].sum() == 18
+    with raises(ValueError):
+        tj.free_energy((replicas, 1), temperature=300)
     found = tj.free_energy(one, temperature=300)
     for coordinate, options in ((other, {"basin": 0}), (one, {}), (one, {"basin": 9})):
         with raises(ValueError):

@@ -50,7 +50,8 @@ def coordinate_of(given: Series, name: str) -> Coordinate:
     TypeError
         If it is no result with numbers of frames.
     ValueError
-        If it has several series of which none is chosen, or members of several systems.
+        If it has several series of which none is chosen, members of several systems, or a number
+        is of other series in other members.
     AnalysisError
         If a value is not a finite number, or all members failed.
     """
@@ -61,7 +62,7 @@ def coordinate_of(given: Series, name: str) -> Coordinate:
         runs = [one.label for one in result.outcomes if one.result is not None]
     else:
         tables, runs = [result], [""]
-    values = []
+    values, labels = [], []
     for table, run in zip(tables, runs, strict=True):
         if not (isinstance(table, Table) and table.has_frames and table.values.dtype.kind in "fiu"):
             raise TypeError(
@@ -77,8 +78,15 @@ def coordinate_of(given: Series, name: str) -> Coordinate:
                 " result[numpy.isfinite(result.values)]"
             )
         values.append(every)
-    first = tables[0]
-    label = first.columns[_column_of(first, chosen, name)]
+        labels.append(table.columns[column])
+    first, label = tables[0], labels[0]
+    # A run lacks residues that are not bonded in its first frame: others have their place then.
+    is_number = not (chosen is None or isinstance(chosen, str))
+    if is_number and (others := [one for one in labels if one != label]):
+        raise ValueError(
+            f"series {chosen} of {name} is {label!r} of {runs[0]}, and {others[0]!r} of"
+            f" {runs[labels.index(others[0])]}: choose it by its label"
+        )
     has_label = len(first.columns) > 1 or first.period is not None
     quantity = first.name if not has_label else label if first.period else f"{first.name} {label}"
     return Coordinate(
