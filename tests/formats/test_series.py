@@ -447,6 +447,11 @@ def test_masks_choose_frames_of_their_trajectory_only(tmp_path: Path) -> None:
         assert 1 < joined["x"] < 2
     with raises(ValueError):
         mask & (joined[2:]["x"] > 1)
+    for wrong_condition in (joined["x"] == 1, joined["x"] != 1):
+        with raises(TypeError):
+            trajectory.read(frames=wrong_condition)
+    with raises(TypeError):
+        _ = mask & np.ones(6, bool)
     with raises(TypeError):
         _ = joined > 1
     with raises(TypeError):

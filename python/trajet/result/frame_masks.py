@@ -86,9 +86,16 @@ class FrameMask:
 
         Raises
         ------
+        TypeError
+            If the other one is no mask of a result.
         ValueError
             If they are of other frames.
         """
+        if not isinstance(other, FrameMask):
+            raise TypeError(
+                f"{self!r} is combined with conditions on results, not with"
+                f" {type(other).__name__}: take its .chosen"
+            )
         if not np.array_equal(self.frames, other.frames) or not _same(self.times, other.times):
             raise ValueError(f"{self!r} and {other!r} are of different frames: join both with at()")
         known = self.known & other.known

@@ -45,6 +45,11 @@ def resolve_frames(frames: FrameChoice, of: TimedFrames) -> Frames:
     if isinstance(frames, slice):
         chosen = range(*frames.indices(n_frames))
         return (chosen.start, chosen.step, len(chosen)) if chosen else (0, 1, 0)
+    if isinstance(frames, (bool, np.bool_)):
+        raise TypeError(
+            f"frames={frames} is no choice of frames: conditions on results are <, <=, > and >=;"
+            " for others give a mask, such as result.values == 2"
+        )
     numbers = np.atleast_1d(np.asarray(frames))
     if numbers.dtype == np.bool_:
         if numbers.shape != (n_frames,):
