@@ -413,6 +413,10 @@ def test_coordinates_of_other_frames_or_systems_are_errors() -> None:
     assert tj.free_energy((replicas, "b"), temperature=300).also["count"].sum() == 18
     with raises(ValueError):
         tj.free_energy((replicas, 1), temperature=300)
+    found = tj.free_energy(columns[0]["a"], temperature=300)
+    assert len(tj.frames_in(found, (columns[0], "a"), basin=0))
+    with raises(ValueError):
+        tj.frames_in(found, columns[0]["b"], basin=0)
     found = tj.free_energy(one, temperature=300)
     for coordinate, options in ((other, {"basin": 0}), (one, {}), (one, {"basin": 9})):
         with raises(ValueError):

@@ -87,7 +87,9 @@ def coordinate_of(given: Series, name: str) -> Coordinate:
             f"series {chosen} of {name} is {label!r} of {runs[0]}, and {others[0]!r} of"
             f" {runs[labels.index(others[0])]}: choose it by its label"
         )
-    has_label = len(first.columns) > 1 or first.period is not None
+    # A column of a result has the name that it has there.
+    is_column = first.label not in ("", *first.selections)
+    has_label = len(first.columns) > 1 or is_column or first.period is not None
     quantity = first.name if not has_label else label if first.period else f"{first.name} {label}"
     return Coordinate(
         quantity, label, first.units, first.period, tuple(values), tuple(tables), tuple(runs)
