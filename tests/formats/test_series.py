@@ -202,6 +202,17 @@ def test_tables_of_trajet_and_pandas_are_read(tmp_path: Path, adk: Any) -> None:
     assert tj.read_series(tmp_path / "semi.csv").times.tolist() == [100, 200]
 
 
+def test_later_headers_of_a_table_have_its_columns(tmp_path: Path) -> None:
+    """OpenMM writes one for each run: rows below another one are never numbers of the first."""
+    path, header = tmp_path / "log.csv", '#"Step","Time (ps)","E (kJ/mole)"\n'
+    path.write_text(f"{header}1,1,-5\n# a, comment\n{header}2,2,-6\n")
+    assert tj.read_series(path)["E"].values.tolist() == [-5, -6]
+    for other in ('"Step","Time (ps)","T (K)"', '"Time (ps)","Step","E (kJ/mole)"'):
+        path.write_text(f"{header}1,1,-5\n#{other}\n2,2,300\n")
+        with raises(tj.FormatError):
+            tj.read_series(path)
+
+
 def test_columns_of_one_name_have_units_of_their_own(tmp_path: Path) -> None:
     """The same quantity may be there in two units, and sets of a graph may share a legend."""
     path = tmp_path / "E.csv"

@@ -22,7 +22,7 @@ def read(file: TextFile, time: str = "") -> Numbers:
         If there is no header, no single column of times, or a cell is no number.
     """
     rows, header = Rows(file), list[str]()
-    separator, time_unit = ",", ""
+    separator, time_unit, of_time = ",", "", ""
     units: dict[str, str] = {}
     chosen: list[int] = []
     for number, line in file:
@@ -47,8 +47,16 @@ def read(file: TextFile, time: str = "") -> Numbers:
             else:
                 rows.time = _time_of([named[k][0] for k in chosen], file, number)
             time_unit = units.get(rows.time, "")
+            of_time = header[chosen[names.index(rows.time)]] if rows.time in names else ""
             rows.begin(names)
-        elif text and not text.startswith("#"):
+        elif text.startswith("#"):
+            # OpenMM writes a header for each run, and the columns of runs may differ.
+            cells = _cells(text.removeprefix("#"), separator)
+            if of_time and of_time in cells and cells != header:
+                raise file.error(
+                    number, "other columns than those of the first line: split the file"
+                )
+        elif text:
             cells = _cells(line.rstrip("\n"), separator)
             # Files of restarts may repeat the header.
             if cells == header:
