@@ -213,6 +213,15 @@ def test_later_headers_of_a_table_have_its_columns(tmp_path: Path) -> None:
             tj.read_series(path)
 
 
+def test_graphs_in_one_file_are_of_the_same_quantities(tmp_path: Path) -> None:
+    """Parts of a run may follow each other; sets of another graph never have its names."""
+    later = XVG.replace("\n0.00", "\n0.01").replace('"A"', '"B"')
+    assert read(tmp_path, XVG + later, "a.xvg").values.shape == (6, 2)
+    for one, other in (("LJ (SR)", "Coul"), ("E (kJ/mol)", "T (K)"), ("Time (ns)", "Time (ps)")):
+        with raises(tj.FormatError):
+            read(tmp_path, XVG + later.replace(one, other), "a.xvg")
+
+
 def test_columns_of_one_name_have_units_of_their_own(tmp_path: Path) -> None:
     """The same quantity may be there in two units, and sets of a graph may share a legend."""
     path = tmp_path / "E.csv"

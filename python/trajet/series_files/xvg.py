@@ -28,10 +28,7 @@ def read(file: TextFile) -> Numbers:
         text = line.strip()
         if text.startswith("@"):
             if found := _SETTING.match(text):
-                settings[" ".join(found[1].split())] = plain = _plain(found[2])
-                is_time = name_and_unit(plain)[0].lower() in ("time", "t")
-                if found[1].startswith("x") and not is_time:
-                    raise file.error(number, f"the horizontal axis is {plain!r}, and not time")
+                _add_setting(settings, " ".join(found[1].split()), _plain(found[2]), file, number)
         elif text.startswith("&"):
             if is_begun:
                 sets.append(Rows(file, _TIME))
@@ -69,6 +66,25 @@ def read(file: TextFile) -> Numbers:
         units=dict.fromkeys(names, unit_of_values),
         messages=file.messages,
     )
+
+
+def _add_setting(
+    settings: dict[str, str], name: str, text: str, file: TextFile, number: int
+) -> None:
+    """Add a setting of a graph, which stands in a line.
+
+    Raises
+    ------
+    FormatError
+        If the horizontal axis is no time, or a graph before has other axes or legends.
+    """
+    if name.startswith("x") and name_and_unit(text)[0].lower() not in ("time", "t"):
+        raise file.error(number, f"the horizontal axis is {text!r}, and not time")
+    if name != "title" and settings.get(name, text) != text:
+        raise file.error(
+            number, f"{text!r} after {settings[name]!r}: split the file, it has two graphs"
+        )
+    settings[name] = text
 
 
 def _plain(text: str) -> str:
