@@ -413,3 +413,22 @@ def test_a_fibril_over_the_box_is_no_chain_in_another_image(tmp_path: Path) -> N
     places[2, 5:, 1] -= 60
     (message,) = on_chains(tj.rmsd(chains(tmp_path, places)).report)
     assert "1 of 3 frames, the first is frame 2" in message
+
+
+def test_a_single_residue_of_all_atoms_is_made_whole(tmp_path: Path) -> None:
+    """Of files without molecules: water by guessed bonds, and ions, which have none."""
+    rng = np.random.default_rng(2)
+    sites = np.array(list(np.ndindex(3, 3, 3))) * 4.0 + rng.uniform(0, 12, 3)
+    shape = np.array([[0.0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]])
+    water = (sites[:, np.newaxis] + shape).reshape(-1, 3)
+    lines = [f"{len(water)}", 'Lattice="12 0 0 0 12 0 0 0 12" pbc="T T T"']
+    lines += [f"{'OHH'[k % 3]} {x:.4f} {y:.4f} {z:.4f}" for k, (x, y, z) in enumerate(water % 12)]
+    path = tmp_path / "water.xyz"
+    path.write_text("\n".join([*lines, ""]))
+    whole = tj.open(path, path).whole(guess_bonds=True).all_atoms()[0].positions
+    apart = whole.reshape(-1, 3, 3) - whole.reshape(-1, 3, 3)[:, :1]
+    np.testing.assert_allclose(apart, np.broadcast_to(shape, apart.shape), atol=2e-4)
+    melt = tj.samples.molten_salt().open()
+    unwrapped = melt.whole(guess_bonds=True).nojump(view="toroidal").all_atoms().read()
+    expected = melt.nojump().all_atoms().read()
+    np.testing.assert_allclose(unwrapped.positions, expected.positions, atol=1e-3)

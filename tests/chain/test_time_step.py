@@ -10,9 +10,11 @@ import MDAnalysis as mda
 import numpy as np
 import pytest
 import trajet as tj
+from helpers import trr_bytes
 from helpers.commands import fail, misuse, succeed
 from helpers.messages import raises
 from scipy.io import netcdf_file
+from trajet.messages import Code
 
 N_FRAMES, STEP = 12, 2.5
 WALK = (20 + np.cumsum(np.random.default_rng(7).normal(size=(N_FRAMES, 5, 3)), 0)).astype("f4")
@@ -80,12 +82,35 @@ def test_unstated_times_are_reported_where_they_are_used(tmp_path: Path, kind: s
     if len(set(traj.times)) == 1:
         with raises(tj.AnalysisError):
             tj.msd(atoms, weights="equal", unwrapped=True)
+    else:
+        # A diffusion coefficient of made-up times is worth a warning.
+        lags = tj.msd(atoms, weights="equal", unwrapped=True)
+        assert Code.UNKNOWN_TIMES in [one.code for one in lags.warnings]
+        assert "time_step=" not in str(tj.gyration(atoms, weights="equal").warnings)
     given = tj.open(None, path, time_step=STEP)
     assert np.array_equal(given.times, STEP * np.arange(N_FRAMES))
     found = tj.msd(given.all_atoms(), weights="equal", unwrapped=True)
     assert np.array_equal(found.lags[:3], STEP * np.arange(3))
     assert "those of time_step=2.5, not" in str(found.messages)
     assert not given.source.files.time_messages
+
+
+@pytest.mark.parametrize(
+    ("steps", "is_equal"),
+    [([0, 10, 20], True), ([0, 10, 30], False), ([0, 0, 0], True), ([2**31 - 5, 5 - 2**31], True)],
+)
+def test_time_step_of_unequal_steps_is_a_warning(
+    steps: list[int], is_equal: bool, tmp_path: Path
+) -> None:
+    """Steps that pass 2^31 are equal, too; without time_step= there is no such warning."""
+    path = tmp_path / "a.trr"
+    frames = zip(steps, WALK, strict=False)
+    path.write_bytes(
+        b"".join(trr_bytes.frame_bytes(x, n_atoms=5, step=k, time=0.1) for k, x in frames)
+    )
+    found = [one.code for one in tj.open(None, path, time_step=STEP).messages]
+    assert (Code.UNEQUAL_STEPS in found) == (not is_equal)
+    assert Code.UNEQUAL_STEPS not in [one.code for one in tj.open(None, path).messages]
 
 
 @pytest.mark.parametrize("kind", ["pdb", "gro"])
