@@ -8,6 +8,7 @@ import pytest
 import trajet as tj
 from helpers import xtc_bytes
 from helpers.commands import invoke
+from helpers.extent import IS_LONG
 from helpers.golden_files import Adk
 from helpers.messages import raises
 from hypothesis import given, settings
@@ -16,11 +17,12 @@ from trajet.analysis.block_errors import fractions_of_blocks
 from trajet.analysis.center_clusters import divide
 from trajet.result import Clusters
 
-N_ATOMS = 12
+N_ATOMS, N_FRAMES = 12, 2000 if IS_LONG else 400
 METHODS = [
     *({"method": "kcenters", "n_clusters": n} for n in (1, 2, 7, 60)),
     *({"method": "regular", "cutoff": cutoff} for cutoff in (0.6, 1.0, 2.0, 50.0)),
 ]
+WEIGHTS = {"equal": np.ones(N_ATOMS), "numbers": np.linspace(0.5, 30, N_ATOMS)}
 
 
 def naive_centers(
@@ -59,26 +61,40 @@ def rmsds(mobile: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.nda
 def atoms(tmp_path_factory: pytest.TempPathFactory) -> tj.Selection:
     """Return atoms of a random walk through shapes, turned and moved; some frames are the same."""
     rng = np.random.default_rng(5)
-    shapes = rng.uniform(0, 0.5, (N_ATOMS, 3)) + rng.normal(0, 0.02, (400, N_ATOMS, 3)).cumsum(0)
-    turns, _ = np.linalg.qr(rng.normal(size=(400, 3, 3)))
+    shapes = rng.uniform(0, 0.5, (N_ATOMS, 3)) + rng.normal(0, 0.02, (N_FRAMES, N_ATOMS, 3)).cumsum(
+        0
+    )
+    turns, _ = np.linalg.qr(rng.normal(size=(N_FRAMES, 3, 3)))
     turns *= np.linalg.det(turns)[:, np.newaxis, np.newaxis]
-    frames = shapes @ turns + rng.uniform(0, 3, (400, 1, 3))
+    frames = shapes @ turns + rng.uniform(0, 3, (N_FRAMES, 1, 3))
     frames[200:220] = frames[100:120]
     path = tmp_path_factory.mktemp("walk") / "walk.xtc"
     return tj.open(None, xtc_bytes.write_xtc(path, frames)).select(range(N_ATOMS))
 
 
-@pytest.mark.parametrize("weights", ["equal", "numbers"])
+@pytest.fixture(scope="module")
+def matrices(atoms: tj.Selection) -> dict[str, np.ndarray]:
+    """Return the RMSDs of all pairs of frames with weights of each kind."""
+    positions = atoms.read().positions.astype(np.float64)
+    return {
+        kind: np.array([rmsds(positions, one, numbers) for one in positions]).T
+        for kind, numbers in WEIGHTS.items()
+    }
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clusters_equal_their_naive_twin(
-    atoms: tj.Selection, options: dict[str, object], weights: str
+    atoms: tj.Selection,
+    matrices: dict[str, np.ndarray],
+    options: dict[str, object],
+    weights: str,
 ) -> None:
     """Centres, partition, radii and medoids; and every law of both methods."""
-    numbers = np.ones(N_ATOMS) if weights == "equal" else np.linspace(0.5, 30, N_ATOMS)
+    numbers, matrix = WEIGHTS[weights], matrices[weights]
     given = "equal" if weights == "equal" else numbers
     found = tj.cluster_rmsd(atoms, weights=given, **options)
     positions = atoms.read().positions.astype(np.float64)
-    matrix = np.array([rmsds(positions, one, numbers) for one in positions]).T
     centers, own = naive_centers(matrix, options.get("n_clusters"), options.get("cutoff"))
     assert sorted(found.centers.tolist()) == centers
     assert found.centers[found.labels].tolist() == own.tolist()
@@ -144,7 +160,7 @@ def test_few_frames_have_clusters(atoms: tj.Selection) -> None:
 
 def test_populations_have_the_errors_of_blocks(atoms: tj.Selection) -> None:
     """Of shares of each cluster in blocks of a power of two frames."""
-    found = tj.cluster_rmsd(atoms, method="kcenters", n_clusters=3)
+    found = tj.cluster_rmsd(atoms, method="kcenters", n_clusters=3, frames=range(400))
     assert np.allclose(found.populations, found.sizes / 400)
     shares = fractions_of_blocks(found.labels, 3)
     assert shares.shape == (100, 3)
