@@ -160,7 +160,7 @@ figure = tj.msd(raw.nojump().select("resname HOH and name O")).plot()
 # %% Conductivity of a molten salt
 # Displacements of all charges together, and of ions on their own.
 salt = tj.samples.molten_salt().open().nojump()
-figure = tj.conductivity(salt.all_atoms(), temperature=1200).plot()
+figure = tj.conductivity(salt.all_atoms(), temperature=1150, max_lag=8, fit_range=(1, 8)).plot()
 
 # %% Dielectric constant
 # Of the frames up to each time, of water: 200 ps are too few.

@@ -3,7 +3,7 @@
 import trajet as tj
 
 salt = tj.samples.molten_salt().open().nojump()
-result = tj.conductivity(salt.all_atoms(), temperature=1200)
+result = tj.conductivity(salt.all_atoms(), temperature=1150, max_lag=8, fit_range=(1, 8))
 print(result.summary())
 result.plot(title="molten NaCl").savefig("conductivity.png")
 numbers = result.scalars()

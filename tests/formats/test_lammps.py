@@ -554,7 +554,7 @@ def test_times_that_are_made_up_are_a_warning(tmp_path: Path) -> None:
     for options, codes in (
         ({"units": "real"}, {Code.UNKNOWN_TIMES}),
         ({"units": "real", "md_step": 2.0}, set()),
-        ({}, {Code.UNKNOWN_UNITS, Code.NO_TIMES}),
+        ({}, {Code.UNKNOWN_UNITS, Code.UNKNOWN_TIMES}),
     ):
         traj = tj.open(None, path, format_options={"lammps": options})  # type: ignore[typeddict-item]
         found = {one.code for one in tj.msd(traj.select([0, 1])).report.messages}

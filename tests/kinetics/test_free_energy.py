@@ -486,7 +486,7 @@ def test_command_has_the_numbers_of_the_function(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         tj.load(tmp_path / "f.npz").values, tj.free_energy(rmsd, temperature=300).values
     )
-    for wrong in ("radii.npz:about w", "radii.npz:7"):
+    for wrong in ("radii.npz:about w", "radii.npz:7", "radii.npz"):
         done = commands.run("free-energy", *arguments[:-1], wrong, cwd=tmp_path)
         assert done.returncode == 2
         assert wrong in done.stderr

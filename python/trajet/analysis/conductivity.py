@@ -53,7 +53,7 @@ _IN_SIEMENS = ELEMENTARY_CHARGE**2 * 1e22
     examples=r"""
     trajet conductivity top.tpr run.xtc --select "resname NA CL" --nojump --temperature 300
     trajet conductivity molten_salt.data molten_salt.lammpstrj --select all --nojump \
-        --temperature 1200 --max-lag 8 --fit-range 1 8 -o charges.csv --plot charges.png
+        --temperature 1150 --max-lag 8 --fit-range 1 8 -o charges.csv --plot charges.png
     """,
 )
 def conductivity(
@@ -123,7 +123,7 @@ def conductivity(
     --------
     >>> import trajet as tj
     >>> salt = tj.samples.molten_salt().open().nojump()
-    >>> result = tj.conductivity(salt.all_atoms(), temperature=1200)
+    >>> result = tj.conductivity(salt.all_atoms(), temperature=1150, max_lag=8, fit_range=(1, 8))
     >>> result.parts["scalars"].axes[0].labels()[:2]
     ['conductivity', 'Nernst-Einstein conductivity']
     """

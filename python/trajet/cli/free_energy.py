@@ -27,7 +27,7 @@ _Part: TypeAlias = float | tuple[float, float]
 _Series: TypeAlias = Table | tuple[Table, str | int]
 
 
-def _series(_: click.Context, __: click.Parameter, value: str | None) -> _Series | None:
+def _series(_: click.Context, param: click.Parameter, value: str | None) -> _Series | None:
     """Return a saved result, or one of its series, of FILE[:SERIES]."""
     if value is None:
         return None
@@ -37,6 +37,13 @@ def _series(_: click.Context, __: click.Parameter, value: str | None) -> _Series
     end = ends[0] if ends else max(1, len(parts) - 1)
     table, series = trajet.load(":".join(parts[:end])), ":".join(parts[end:])
     if end == len(parts):
+        if table.has_frames and len(table.columns) > 1:
+            shown = ", ".join(map(repr, table.columns[:3]))
+            raise click.BadParameter(
+                f"{value} has {len(table.columns)} series ({shown}, …): choose one, as in"
+                f' "{value}:{table.columns[0]}"',
+                param=param,
+            )
         return table
     return table, int(series) if series.isdecimal() else series
 

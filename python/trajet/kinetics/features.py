@@ -291,7 +291,7 @@ def _pair(
 
 @dataclass(frozen=True)
 class _OnlyTrajectory:
-    """A trajectory, which is open."""
+    """A trajectory that is open already, as the only member."""
 
     items: Sequence[MemberItem]
     frames: FrameChoice

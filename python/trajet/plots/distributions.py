@@ -48,7 +48,8 @@ def over_bins(
         A number at which a line is drawn, such as 1 for a radial distribution; None for no line.
     """
     along = next(k for k, axis in enumerate(result.axes) if axis.edges is not None)
-    edges = result.axes[along].edges
+    axis = result.axes[along]
+    edges = axis.edges
     assert edges is not None
 
     def curves(array: NDArray[_T]) -> NDArray[_T]:
@@ -63,11 +64,15 @@ def over_bins(
     )
     axes = axes_of(ax, (6.4, 4.0))
     # Bins without a quantity of their own are those of distances.
-    take_unit(axes, result.axes[along].label or "Å", x_label)
+    take_unit(axes, axis.label or "Å", x_label)
     before = limits(axes, "x")
     if level is not None:
         axes.axhline(level, color="0.6", linewidth=line_width(0.8), linestyle="--")
     r = (edges[:-1] + edges[1:]) / 2
+    if axis.is_closed and axis.period is not None:
+        # Lines go on over both ends of a circle.
+        r = np.r_[r[-1] - axis.period, r, r[0] + axis.period]
+        values, halves = (np.pad(one, ((0, 0), (1, 1)), "wrap") for one in (values, halves))
     names, colours = look.names(result.columns), colours_in(axes, look, len(values))
     for k, (y, name, colour) in enumerate(zip(values, names, colours, strict=True)):
         style, width = LINES[k // len(COLOURS) % len(LINES)], line_width(1.5)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LINES = 8
 # Most basins that are numbered, and fewest bins of one: single frames are none.
 _MAX_NUMBERED, _MIN_BINS = 9, 5
+# Fewest frames of a bin that contours pass.
+_MIN_FRAMES = 5
 # Steps between angles at ticks, degrees.
 _STEPS = (30, 45, 60, 90)
 
@@ -34,6 +36,7 @@ _STEPS = (30, 45, 60, 90)
 def landscape(
     result: Numbers,
     basins: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None,
     ax: "Axes | None" = None,
     look: Look = PLAIN,
 ) -> "Figure":
@@ -45,6 +48,8 @@ def landscape(
     ----------
     basins
         In the shape of the values: the basin of each bin, -1 for none; None without basins.
+    counts
+        The number of frames of each bin; contours leave bins of few frames out. None for all bins.
     """
     if len(result.axes) == 1:
         (axis,) = result.axes
@@ -60,8 +65,12 @@ def landscape(
     image = axes.pcolormesh(
         x.edges, y.edges, values, cmap=look.colour_map("viridis"), rasterized=True
     )
-    if min(result.values.shape) > 1 and np.ptp(values.compressed()) > 0:
-        _draw_contours(axes, result)
+    drawn = (
+        result.values if counts is None else np.where(counts < _MIN_FRAMES, np.nan, result.values)
+    )
+    seen = drawn[np.isfinite(drawn)]
+    if min(drawn.shape) > 1 and len(seen) and np.ptp(seen) > 0:
+        _draw_contours(axes, result, drawn)
     figure_of(axes).colorbar(image, ax=axes, label=wrapped(result.quantity, height_of(axes)))
     if basins is not None:
         _number_basins(axes, result, basins)
@@ -84,11 +93,11 @@ def _mark_single_bins(axes: "Axes", result: Numbers) -> None:
     )
 
 
-def _draw_contours(axes: "Axes", result: Numbers) -> None:
+def _draw_contours(axes: "Axes", result: Numbers, values: NDArray[np.floating]) -> None:
     """Draw lines of equal values, which on circles go on over the ends of the axes."""
     from matplotlib.ticker import MaxNLocator
 
-    values, centres = result.values, []
+    centres = []
     for k, axis in enumerate(result.axes):
         assert axis.edges is not None
         places = (axis.edges[:-1] + axis.edges[1:]) / 2
@@ -109,6 +118,8 @@ def _draw_contours(axes: "Axes", result: Numbers) -> None:
 
 def _number_basins(axes: "Axes", result: Numbers, basins: NDArray[np.int64]) -> None:
     """Write the numbers of the deepest basins at their lowest bins."""
+    from matplotlib.patheffects import withStroke
+
     sizes = np.bincount(basins[basins >= 0])
     for basin in np.flatnonzero(sizes >= _MIN_BINS)[:_MAX_NUMBERED].tolist():
         at = np.unravel_index(
@@ -123,6 +134,7 @@ def _number_basins(axes: "Axes", result: Numbers, basins: NDArray[np.int64]) -> 
             va="center",
             fontsize="small",
             fontweight="bold",
+            path_effects=[withStroke(linewidth=2, foreground="black")],
         )
 
 

@@ -95,7 +95,7 @@ class Clusters(Table):
     def clusters(self) -> Table:
         """The shares of frames of each cluster, with their errors, and further columns.
 
-        `also` has "frames" and "medoid", and of methods with centres "center" and "radius".
+        `also` has "frames" and "medoid", and "center" and "radius" if the method has centres.
         """
         return self.parts["clusters"]
 
@@ -227,7 +227,7 @@ class Clusters(Table):
         ]
         if "radius" in self.clusters.also:
             columns.append(Column("radius (Å)", self.radii[:limit], ".2f"))
-        title = f"{count} cluster{'' if count == 1 else 's'}, {self.method},"
+        title = f"{count} cluster{'' if count == 1 else 's'}, {self.method}"
         return Summary(title, tuple(columns), count)
 
     def _about(self) -> str:

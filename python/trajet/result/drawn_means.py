@@ -23,7 +23,7 @@ _WITHOUT_MEAN = ("RMSD",)
 
 
 def are_drawn(name: str, look: plots.Look) -> bool:
-    """Return whether figures of a quantity have means over time; see `Table.plot`."""
+    """Return whether lines of means over time are drawn for a quantity; see `Table.plot`."""
     if look.mean or look.band:
         return True
     return look.mean is None and name not in _WITHOUT_MEAN

@@ -686,7 +686,8 @@ class Table(Messages, Hinted):
         if self.axes[0].quantity:
             basins = self.also.get("basin")
             known = None if basins is None else basins.astype(np.int64)
-            return plots.landscape(self, known, ax, look)
+            counts = None if basins is None else self.also["count"].astype(np.int64)
+            return plots.landscape(self, known, counts, ax, look)
         if self.is_matrix:
             sides = self.axes[0], replace(self.axes[1], kind=self.axes[0].kind)
             of = f"{self.axes[0].of_kind.heading} ({self.selections[0]})"
