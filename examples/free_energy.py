@@ -2,10 +2,10 @@
 
 import trajet as tj
 
-traj = tj.samples.peptide_in_water().open().repair("protein")
+traj = tj.samples.peptide_variants().open().where(system="wild_type", replica=1)[0].open()
 angles = tj.dihedrals(traj.select("protein"))
-phi, psi = (angles, "phi THR8"), (angles, "psi THR8")
-energy = tj.free_energy(phi, psi, temperature=300, bins=36)
+phi, psi = (angles, "phi ALA5"), (angles, "psi ALA5")
+energy = tj.free_energy(phi, psi, temperature=300, bins=18)
 frames = tj.frames_in(energy, phi, psi, basin=0)
 tj.convert(traj.select("protein"), "minimum.xtc", frames=frames, topology="minimum.pdb")
 energy.plot().savefig("map.png")

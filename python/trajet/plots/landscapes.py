@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _LINES = 8
 # Most basins that are numbered, and fewest bins of one: single frames are none.
 _MAX_NUMBERED, _MIN_BINS = 9, 5
-# Fewest frames of a bin that contours pass.
-_MIN_FRAMES = 5
+# Fewest frames of a bin that contours pass, and fewest such bins of a map with contours.
+_MIN_FRAMES, _MIN_CONTOURED = 5, 30
 # Steps between angles at ticks, degrees.
 _STEPS = (30, 45, 60, 90)
 
@@ -69,7 +69,7 @@ def landscape(
         result.values if counts is None else np.where(counts < _MIN_FRAMES, np.nan, result.values)
     )
     seen = drawn[np.isfinite(drawn)]
-    if min(drawn.shape) > 1 and len(seen) and np.ptp(seen) > 0:
+    if min(drawn.shape) > 1 and len(seen) >= _MIN_CONTOURED and np.ptp(seen) > 0:
         _draw_contours(axes, result, drawn)
     figure_of(axes).colorbar(image, ax=axes, label=wrapped(result.quantity, height_of(axes)))
     if basins is not None:
