@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import sys
 from collections.abc import Callable
@@ -254,6 +255,21 @@ def test_cells_of_a_notebook_run(page: Path, tmp_path: Path) -> None:
         env=os.environ
         | {"MPLBACKEND": "agg", "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"},
     )
+
+
+# The other one takes files of GROMACS: tests/formats/test_series.py runs it.
+EXAMPLES = [
+    path
+    for path in sorted((DOCS.parent / "examples").glob("*.py"))
+    if "sys.argv" not in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is a script that needs no files but those of samples."""
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path))
 
 
 def test_tutorials_have_what_each_of_them_promises() -> None:
