@@ -342,7 +342,7 @@ def name_ticks(axis: "Axis", x: Sequence[float], names: Sequence[str]) -> None:
 
 def numbered(label: str) -> str:
     """Return the label of an axis whose ticks have numbers of residues."""
-    return re.sub("^atom", "residue", label) or "residue"
+    return re.sub("^atom", "atoms of residue", label) or "residue"
 
 
 def has_room(axis: "Axis", elements: ResultAxis, inches: float) -> bool:
