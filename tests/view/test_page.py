@@ -375,3 +375,41 @@ def test_results_choose_frames_and_residues(browser: "Browser", tmp_path: Path) 
     shown.wait_for_other_picture(pair, 0.05)
     assert not page.is_visible(".message")
     page.close()
+
+
+def test_click_in_a_free_energy_shows_a_frame_of_the_bin(
+    browser: "Browser", tmp_path: Path
+) -> None:
+    """Of a map, whose y rises, and of a profile; a click on an empty bin changes nothing."""
+    traj = tj.samples.peptide_variants().open().where(system="wild_type", replica=1)[0].open()
+    angles = tj.dihedrals(traj.select("protein"))
+    phi, psi = (angles, "phi ALA5"), (angles, "psi ALA5")
+    plane, profile = (
+        tj.free_energy(*given, temperature=300, bins=12) for given in ((phi, psi), (psi,))
+    )
+    scene = viewer.Scene(
+        traj, [make_layer(traj.all_atoms())], series=[of_result(plane), of_result(profile)]
+    )
+    viewer.save(scene, tmp_path / "map.html", range(100))
+    shown = opened(browser, (tmp_path / "map.html").as_uri())
+    shown.page.wait_for_function("document.querySelectorAll('.plot[data-ready]').length == 2")
+
+    def click(name: str, x: float, y: float) -> None:
+        place = shown.page.locator(name)
+        box = place.bounding_box()
+        assert box is not None
+        place.click(position={"x": box["width"] * x, "y": box["height"] * y})
+
+    frames = plane.also["frame"]
+    for i, j in np.argwhere(frames > 0)[::5].tolist():
+        click(".matrix", (i + 0.5) / 12, 1 - (j + 0.5) / 12)
+        shown.wait_for(int(frames[i, j]))
+    i, j = np.argwhere(frames < 0)[0].tolist()
+    before = shown.label()
+    click(".matrix", (i + 0.5) / 12, 1 - (j + 0.5) / 12)
+    assert shown.label() == before
+    k = int(np.flatnonzero(profile.also["frame"] >= 0)[-1])
+    click(".plot:nth-of-type(2) .u-over", k / 11 if k < 11 else 0.999, 0.5)
+    shown.wait_for(int(profile.also["frame"][k]))
+    assert not shown.page.is_visible(".message")
+    shown.page.close()
