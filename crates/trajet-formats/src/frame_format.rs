@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::text::LineFault;
 use crate::{Code, DecodeError, Field, Format, FormatOptions, Identity, Message, Raw, ReportedBox};
 
 /// The data of a decoded frame beside its vectors.
@@ -108,6 +109,18 @@ pub trait FrameFormat: Send + Sync + 'static {
 /// Returns the error for a field whose unit is not known.
 pub(crate) fn no_unit(field: Field, remedy: &'static str) -> DecodeError {
     DecodeError::Options { what: format!("its {} have no unit", field.name()), remedy }
+}
+
+/// Returns a vector that single precision can hold.
+///
+/// # Errors
+/// [`LineFault`] for others.
+#[inline]
+pub(crate) fn fitting_f32(vector: [f64; 3]) -> Result<[f64; 3], LineFault> {
+    match vector.iter().all(|&x| (x as f32).is_finite()) {
+        true => Ok(vector),
+        false => Err(LineFault::new(0, "a number exceeds the range of f32")),
+    }
 }
 
 /// The place of the next atom in a list of selected ones, which rise.

@@ -10,7 +10,7 @@ use super::options::Options;
 use super::scan::{SHORTEST_LINE, Scan};
 use super::units::Units;
 use crate::cell::reported_box;
-use crate::frame_format::{DecodedFrame, FrameFormat, no_unit};
+use crate::frame_format::{DecodedFrame, FrameFormat, fitting_f32, no_unit};
 use crate::identity::Identity;
 use crate::lines::{LineFormat, in_line};
 use crate::text::{LineFault, Lines};
@@ -317,11 +317,7 @@ impl Vectors {
             let from = if self.is_scaled { bounds.origin } else { vector };
             vector = [0, 1, 2].map(|k| from[k] + along[k]);
         }
-        let vector = vector.map(|x| x * self.factor);
-        match vector.iter().all(|&x| (x as f32).is_finite()) {
-            true => Ok((vector, len)),
-            false => Err(LineFault::new(0, "a number exceeds the range of f32")),
-        }
+        Ok((fitting_f32(vector.map(|x| x * self.factor))?, len))
     }
 }
 

@@ -9,10 +9,9 @@ use super::properties::Properties;
 use super::row::{first_word, name_and_vector};
 use super::scan::Scan;
 use crate::cell::reported_box;
-use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor, no_unit};
+use crate::frame_format::{DecodedFrame, FrameFormat, SelectedCursor, fitting_f32, no_unit};
 use crate::identity::{Identity, Labels, difference, word};
 use crate::lines::LineFormat;
-use crate::text::LineFault;
 use crate::{
     Code, DecodeError, Field, Format, FormatOptions, Message, Raw, Values, cell_from_vectors, h5md,
     memory,
@@ -191,10 +190,7 @@ impl FrameFormat for Xyz {
             };
             identify(&mut identity, name, id);
             if let Some(out) = out.get_mut(place) {
-                *out = vector.map(|x| (x * factor) as f32);
-                if !out.iter().all(|x| x.is_finite()) {
-                    return Err(LineFault::new(0, "a number exceeds the range of f32"));
-                }
+                *out = fitting_f32(vector.map(|x| x * factor))?.map(|x| x as f32);
             }
             Ok(())
         })?;
@@ -233,7 +229,7 @@ impl FrameFormat for Xyz {
             let mut values = Vec::new();
             memory::reserve(&mut values, 3 * n, "the numbers of a frame")?;
             head.each_atom(|_, line| {
-                values.extend(line.vector(column)?.map(|x| x * factor));
+                values.extend(fitting_f32(line.vector(column)?.map(|x| x * factor))?);
                 Ok(())
             })?;
             Ok(Some(h5md::Stored { values: Values::Double(values), factor: 1.0 }))
