@@ -56,13 +56,15 @@ fn lammps() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Returns files of all kinds, of several frames.
+/// Returns files of all kinds, of several frames, and one that is an error.
 fn xyz() -> Vec<Vec<u8>> {
     let mut files = seeds::topology::xyz();
     let cp2k = |k: usize| format!(" 2\n i = {k}, time = {k}.500, E = -1.5\nO 0.50 1.5e0 2\nH 1 2.50 -3.25\n");
     files.push([cp2k(0), cp2k(1), "\n".to_owned() + &cp2k(2)].concat().into_bytes());
     let last = String::from_utf8_lossy(&files[0]).into_owned();
     files.push(last.repeat(3).into_bytes());
+    // A number that single precision cannot hold, as copies cannot.
+    files.push(b"1\n\nO 1e39 0 0\n".to_vec());
     files
 }
 
