@@ -359,7 +359,10 @@ impl Topology {
 
     /// Returns whether an atom is the only one of its residue, or its residue has the name of the same ion.
     pub(crate) fn is_ion_of_residue(&self, atom: usize) -> bool {
-        let residue = self.residues.names.get(self.atoms.residues[atom] as usize);
+        let names = &self.residues.names;
+        // Residues of files without names are no ions.
+        let residue =
+            if names.is_empty() { "" } else { names.get(self.atoms.residues[atom] as usize) };
         let letters = letters_of(residue).to_uppercase();
         let name = self.atoms.names.get(atom);
         let heavy = heavy_element_of_name(name);
