@@ -42,6 +42,14 @@ impl Column {
         &self.values[self.codes[row] as usize]
     }
 
+    /// Returns the text of a row; empty if the column has no rows, which stands for names that a topology lacks.
+    ///
+    /// # Panics
+    /// If the column has rows, and not this one.
+    pub fn get_or_empty(&self, row: usize) -> &str {
+        if self.is_empty() { "" } else { self.get(row) }
+    }
+
     /// Returns the code of each row.
     pub fn codes(&self) -> &[u32] {
         &self.codes

@@ -359,12 +359,12 @@ impl Topology {
 
     /// Returns whether an atom is the only one of its residue, or its residue has the name of the same ion.
     pub(crate) fn is_ion_of_residue(&self, atom: usize) -> bool {
-        let names = &self.residues.names;
-        // Residues of files without names are no ions.
-        let residue =
-            if names.is_empty() { "" } else { names.get(self.atoms.residues[atom] as usize) };
+        let residue = self.residues.names.get_or_empty(self.atoms.residues[atom] as usize);
+        if residue.is_empty() {
+            return self.is_alone(atom);
+        }
         let letters = letters_of(residue).to_uppercase();
-        let name = self.atoms.names.get(atom);
+        let name = self.atoms.names.get_or_empty(atom);
         let heavy = heavy_element_of_name(name);
         let kind = heavy.map_or_else(|| type_of_name(name), |(symbol, _)| symbol.to_uppercase());
         self.is_alone(atom) || letters == kind || listed(&letters) == Some(&*kind)
@@ -383,7 +383,8 @@ impl Topology {
         let mut ions = Vec::new();
         for (atom, &residue) in self.atoms.residues.iter().enumerate() {
             let Some(symbol) = symbols[names.codes()[residue as usize] as usize] else { continue };
-            if self.is_alone(atom) && symbol_of(self.atoms.names.get(atom)) == Some(symbol) {
+            if self.is_alone(atom) && symbol_of(self.atoms.names.get_or_empty(atom)) == Some(symbol)
+            {
                 ions.push((atom, symbol));
             }
         }
@@ -403,7 +404,7 @@ impl Topology {
         }
         let decided = |(atom, &residue): (usize, &u32)| {
             let symbols = &of_names[names.codes()[residue as usize] as usize];
-            let letters = || letters_of(self.atoms.names.get(atom));
+            let letters = || letters_of(self.atoms.names.get_or_empty(atom));
             let symbol = symbols.iter().find(|symbol| symbol.eq_ignore_ascii_case(letters()))?;
             Some((atom, *symbol))
         };
@@ -425,8 +426,8 @@ impl Topology {
     pub(crate) fn residues_of_beads(&self) -> Vec<bool> {
         let mut beads = vec![false; self.n_residues()];
         for (atom, &residue) in self.atoms.residues.iter().enumerate() {
-            let (name, of_residue) =
-                (self.atoms.names.get(atom), self.residues.names.get(residue as usize));
+            let name = self.atoms.names.get_or_empty(atom);
+            let of_residue = self.residues.names.get_or_empty(residue as usize);
             beads[residue as usize] |= BEADS.iter().any(|(residue, bead)| {
                 *bead == name && residue.is_none_or(|residue| residue == of_residue)
             });

@@ -112,7 +112,7 @@ impl Topology {
         let is_unknown: Vec<bool> = radii.iter().map(|radius| !radius.is_finite()).collect();
         if atoms > 0 && !is_unknown.contains(&false) {
             self.known_elements("bonds")?;
-            let name = self.atoms.names.get(0).to_owned();
+            let name = self.atoms.names.get_or_empty(0).to_owned();
             return Err(NotGuessed::NoRadius { atom: 0, name });
         }
         radii.iter_mut().filter(|radius| !radius.is_finite()).for_each(|radius| *radius = 0.0);

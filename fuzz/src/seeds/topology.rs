@@ -87,6 +87,8 @@ pub(crate) fn xyz() -> Vec<Vec<u8>> {
         format!("{n}\n{bracketed} Properties={properties}\n{extended}").into_bytes(),
         format!("{n}\nAtoms. Timestep: 5\n{plain}").into_bytes(),
         b"1\npbc=\"F F F\" Properties=pos:R:3:Z:I:1\n0 0 0 8\n".to_vec(),
+        // Names of an ion and of a bead, whose residues have no names.
+        b"3\n\nC0 0 0 0\nBB 0 0 3\nC 0 0 6\n".to_vec(),
     ]
 }
 
