@@ -1,6 +1,7 @@
 """`time_step=` replaces the times of files; times that files do not state are reported."""
 
 import pickle
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,10 @@ import pytest
 import trajet as tj
 from helpers import trr_bytes
 from helpers.commands import fail, misuse, succeed
+from helpers.extent import examples
 from helpers.messages import raises
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.io import netcdf_file
 from trajet.messages import Code
 
@@ -110,7 +114,39 @@ def test_time_step_of_unequal_steps_is_a_warning(
     )
     found = [one.code for one in tj.open(None, path, time_step=STEP).messages]
     assert (Code.UNEQUAL_STEPS in found) == (not is_equal)
+    # Each file of a chain may begin anew.
+    twice = tj.open(None, path, shutil.copy(path, tmp_path / "b.trr"), time_step=STEP)
+    assert (Code.UNEQUAL_STEPS in [one.code for one in twice.messages]) == (not is_equal)
     assert Code.UNEQUAL_STEPS not in [one.code for one in tj.open(None, path).messages]
+
+
+@given(
+    lengths=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    repeated=st.integers(0, 5),
+    by=st.integers(1, 500),
+)
+@settings(max_examples=examples(20), deadline=None)
+def test_dropped_frames_count_for_no_steps(
+    lengths: list[int], repeated: int, by: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A run that was restarted within a file: with continuous=True its steps are equal."""
+    numbers, end = [], 0
+    for n in lengths:
+        begin = max(0, end - repeated)
+        numbers += range(begin, begin + n)
+        end = begin + n
+    path = tmp_path_factory.mktemp("restarted") / "a.trr"
+    path.write_bytes(
+        b"".join(
+            trr_bytes.frame_bytes(WALK[0], n_atoms=5, step=by * k, time=float(k)) for k in numbers
+        )
+    )
+    kept = tj.open(None, path, continuous=True, time_step=STEP)
+    assert len(set(np.diff(kept.source.reader.steps()).tolist())) <= 1
+    assert Code.UNEQUAL_STEPS not in [one.code for one in kept.messages]
+    whole = tj.open(None, path, time_step=STEP)
+    is_equal = len(set(np.diff(numbers))) <= 1
+    assert (Code.UNEQUAL_STEPS in [one.code for one in whole.messages]) == (not is_equal)
 
 
 @pytest.mark.parametrize("kind", ["pdb", "gro"])

@@ -436,6 +436,9 @@ def test_series_of_other_programs_count_by_time(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.values, given)
     assert tj.free_energy(rmsd, joined, temperature=300, bins=5).values.shape == (5, 5)
     late = tj.read_series(tmp_path / "late.csv")["bias"]
+    # Rows of a file are no frames, which a viewer could show.
+    assert "frame" not in tj.free_energy(late, temperature=300, bins=5).also
+    assert "frame" in tj.free_energy(joined, temperature=300, bins=5).also
     found = tj.free_energy(late, temperature=300, bins=5)
     assert len(tj.frames_in(found, joined, basin=0))
     # Rows of a file are no frames.

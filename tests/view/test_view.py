@@ -15,7 +15,7 @@ import msgpack
 import numpy as np
 import pytest
 import trajet as tj
-from helpers import commands
+from helpers import commands, messages
 from helpers.asgi_requests import Answer, request
 from helpers.golden_files import Adk
 from helpers.located_structures import Atom, random_structure, write_pdb
@@ -462,10 +462,12 @@ def test_title_counts_files(adk: Adk) -> None:
     assert scene.describe()["title"] == "adk.xtc and 2 more files"
 
 
-@pytest.mark.skipif(not viewer.missing_files(), reason="the viewer is there")
-def test_missing_viewer_is_one_line(adk: Adk) -> None:
+def test_missing_viewer_is_one_line(adk: Adk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation without the viewer says what to do, before any file is read."""
-    commands.fail("view", adk.psf, adk.xtc, "--select", "nothing at all")
+    monkeypatch.setattr(viewer.files, "missing_files", lambda: ["molstar.js.gz", "uPlot.js.gz"])
+    done = commands.invoke("view", adk.psf, adk.xtc, "--select", "nothing at all")
+    assert isinstance(done.exception, tj.MissingPackageError)
+    messages.compare(done.exception)
 
 
 def test_usual_layers_have_ligands_and_tell_beads_apart() -> None:

@@ -113,7 +113,8 @@ codes! {
     /// Times are those that the user gave.
     GivenTimes = "given-times",
     /// Frames that the user takes as equally spaced have other integration steps.
-    UnequalSteps = "unequal-steps",
+    UnequalSteps = "unequal-steps" => "leave time_step= out; times of a dump of LAMMPS \
+        follow from format_options={\"lammps\": {\"units\": \"real\", \"md_step\": 2.0}}",
     /// A file states steps, and neither times nor the time of a step: times are made up.
     UnknownTimes = "unknown-times" => "name the time of a step, in units of the run, with \
         format_options={\"lammps\": {\"units\": \"real\", \"md_step\": 2.0}}",

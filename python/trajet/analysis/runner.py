@@ -283,13 +283,6 @@ class AnalysisOutcome:
         """
         asked, trajectory = self.asked, self.request.trajectory
         assert asked is not None
-        of_times = trajectory.source.files.time_messages
-        of_files = [one for one in trajectory.messages if uses_times or one not in of_times]
-        if uses_times == "lags":
-            of_files = [
-                Message(Code.UNKNOWN_TIMES, one.without_fix, one.fix) if one in of_times else one
-                for one in of_files
-            ]
         # All analyses of a run share its reads, which are counted once.
         read: list[Counts | WorkerEntry] = [*self.run["workers"]] if self.is_first else []
         if self.is_first and "counting" in self.run:
@@ -334,11 +327,25 @@ class AnalysisOutcome:
                 *messages,
                 *self._topology_messages(),
                 *trajectory.source.transform_messages(self.run["workers"]),
-                *of_files,
+                *self._messages_on_files(uses_times),
                 *self.fewer_connections,
             ]
         )
         return report
+
+    def _messages_on_files(self, uses_times: bool | Literal["lags"]) -> list[Message]:
+        """Return the messages on the files of a result that uses times, or not; see `report`."""
+        trajectory = self.request.trajectory
+        is_given = trajectory.source.files.time_step is not None
+        found = []
+        for one in trajectory.messages:
+            if is_given or one.code not in (Code.NO_TIMES, Code.UNKNOWN_TIMES):
+                found.append(one)
+            elif uses_times == "lags":
+                found.append(Message(Code.UNKNOWN_TIMES, one.without_fix, one.fix))
+            elif uses_times:
+                found.append(one)
+        return found
 
     def _topology_messages(self) -> list[Message]:
         """Return messages on alternate locations that count several times, and on `protein`."""

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from trajet._trajet import FrameError
 from trajet.checked_numbers import whole_number
 from trajet.kinetics.bins import Region, cells_of, in_region
-from trajet.kinetics.coordinates import Series, coordinates_of
+from trajet.kinetics.coordinates import Series, are_rows_of_files, coordinates_of
 from trajet.result import Table
-from trajet.result.report import analysis_of
 
 if TYPE_CHECKING:
     from trajet.result import EnsembleResult
@@ -155,8 +154,7 @@ def frames_in(
     if (basin is None) == (region is None):
         raise ValueError("give either basin, the number of a basin, or region")
     of = coordinates_of(x, y)
-    tables = [table for one in of for table in one.tables]
-    if all(analysis_of(table.report)["analysis"] == "read_series" for table in tables):
+    if are_rows_of_files(of):
         raise FrameError(
             f"{' and '.join(one.quantity for one in of)}: these are rows of a file, not frames of a"
             " trajectory: join the series with series.at(trajectory) first"

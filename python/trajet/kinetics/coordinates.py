@@ -1,5 +1,6 @@
 """Coordinates of frames, such as a distance or an angle."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -163,6 +164,12 @@ def check_same_frames(x: Table, other: Table, name: str) -> None:
             f"frames of x and {name} have the same numbers, and other times or files: they are of"
             " different trajectories"
         )
+
+
+def are_rows_of_files(coordinates: Sequence[Coordinate]) -> bool:
+    """Return whether all coordinates are rows of files that no trajectory has joined to frames."""
+    tables = [table for one in coordinates for table in one.tables]
+    return all(analysis_of(table.report)["analysis"] == "read_series" for table in tables)
 
 
 def _files_of(table: Table) -> list[str]:

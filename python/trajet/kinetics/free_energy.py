@@ -22,7 +22,7 @@ from trajet.kinetics.bins import (
     in_region,
     volumes_of,
 )
-from trajet.kinetics.coordinates import Series, coordinates_of
+from trajet.kinetics.coordinates import Series, are_rows_of_files, coordinates_of
 from trajet.kinetics.weighted_frames import (
     FrameNumbers,
     Units,
@@ -33,8 +33,7 @@ from trajet.kinetics.weighted_frames import (
 from trajet.result import Table
 from trajet.result.axes import Axis
 
-# Most bins of a map.
-_MAX_BINS = 10**6
+_MAX_BINS_OF_MAP = 10**6
 
 
 def free_energy(
@@ -90,7 +89,7 @@ def free_energy(
         `values`, `(n_x,)` or `(n_x, n_y)`: NaN in bins without a frame. `standard_errors`,
         `half_widths` and `resolved` are those of F - F(reference); `also` has the number of
         frames of each bin ("count"), its basin ("basin", from 0, the deepest; -1 where there is
-        none) and, of one run, its most central frame and the time of that, ps ("frame", -1 where
+        none) and, of one trajectory, its most central frame and its time, ps ("frame", -1 where
         there is none, and "time"). The part "basins" has the free energy of each whole basin
         relative to that of the reference, its lowest bin, and the probability of its frames
         ("share"). `plot()` draws it.
@@ -130,9 +129,9 @@ def free_energy(
         raise ValueError(f"bins of two axes are a number, edges or a pair, not {bins!r}")
     axes = tuple(axis_of(one, own) for one, own in zip(coordinates, of_axes, strict=True))
     shape = tuple(map(len, axes))
-    if np.prod(shape) > _MAX_BINS:
+    if np.prod(shape) > _MAX_BINS_OF_MAP:
         raise ValueError(
-            f"{' x '.join(map(str, shape))} bins are more than {_MAX_BINS:,}: give fewer"
+            f"{' x '.join(map(str, shape))} bins are more than {_MAX_BINS_OF_MAP:,}: give fewer"
         )
     frames = weighted_frames(
         coordinates,
@@ -172,7 +171,7 @@ def free_energy(
     )
     counts = np.bincount(frames.cells[frames.cells >= 0], minlength=len(shares))
     central = {}
-    if len(frames.lengths) == 1:
+    if len(frames.lengths) == 1 and not are_rows_of_files(coordinates):
         rows = central_rows(axes, coordinates, frames.cells).reshape(shape)
         central["frame"] = np.where(rows >= 0, first.frames[rows], -1)
         central["time"] = np.where(rows >= 0, first.times[rows], np.nan)

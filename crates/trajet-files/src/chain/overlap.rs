@@ -32,7 +32,7 @@ pub(super) fn n_kept(kept: &[Range<usize>]) -> usize {
     kept.iter().map(Range::len).sum()
 }
 
-fn name(reader: &Arc<dyn Reader>) -> String {
+pub(super) fn name(reader: &Arc<dyn Reader>) -> String {
     reader.source().path().display().to_string()
 }
 
@@ -340,25 +340,6 @@ pub(super) fn overlap_message(readers: &[Arc<dyn Reader>]) -> Option<Message> {
         text(b.index().times()[0]),
         name(b)
     )))
-}
-
-/// Returns the message on the first file whose integration steps are not equally spaced, for times that a user gives.
-pub(super) fn unequal_steps<'a>(
-    mut readers: impl Iterator<Item = &'a Arc<dyn Reader>>,
-) -> Option<Message> {
-    readers.find_map(|reader| {
-        // XTC and TRR hold 32 bits of a step.
-        let mut apart =
-            reader.index().steps().windows(2).map(|pair| pair[1].wrapping_sub(pair[0]) as i32);
-        let first = apart.next()?;
-        let (k, other) = (1..).zip(apart).find(|&(_, other)| other != first)?;
-        Some(Code::UnequalSteps.message(format!(
-            "{}: {first} integration steps from frame 0 to frame 1, {other} from frame {k} to frame {}: time_step takes \
-             all frames as equally spaced",
-            name(reader),
-            k + 1
-        )))
-    })
 }
 
 /// Returns messages on files within which times step back or repeat.

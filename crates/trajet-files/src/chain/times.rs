@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use trajet_formats::{Raw, TimePrecision};
+use trajet_formats::{Code, Message, Raw, TimePrecision};
 
 use super::clock::Clock;
-use super::overlap::unequal_steps;
+use super::overlap::name;
 use super::{Chain, Segment};
 
 impl Chain {
@@ -14,9 +14,35 @@ impl Chain {
     pub fn with_time_step(mut self, step: f64) -> Chain {
         let clock = Clock::new(step, &self.steps());
         self.time_messages = vec![clock.message()];
-        self.time_messages.extend(unequal_steps(self.segments.iter().map(|one| &one.reader)));
+        self.time_messages.extend(self.unequal_steps());
         self.clock = Some(clock);
         self
+    }
+
+    /// Returns the message on the first file whose frames, as far as the chain has them, are not as many integration
+    /// steps apart. Steps of the next file may begin anew.
+    fn unequal_steps(&self) -> Option<Message> {
+        let steps = self.steps();
+        (0..self.segments.len()).find_map(|segment| {
+            let runs = self.runs.iter().filter(|run| run.segment == segment);
+            let frames: Vec<u64> = runs.flat_map(|run| run.frames.clone()).collect();
+            // XTC and TRR hold 32 bits of a step.
+            let apart = |pair: &[u64]| {
+                steps[pair[1] as usize].wrapping_sub(steps[pair[0] as usize]) as i32
+            };
+            let usual = apart(frames.get(..2)?);
+            let other = frames.windows(2).find(|pair| apart(pair) != usual)?;
+            Some(Code::UnequalSteps.message_with_fix(format!(
+                "{}: time_step takes frames as equally spaced, and frames {} and {} are {usual} integration steps \
+                 apart, frames {} and {} {}",
+                name(&self.segments[segment].reader),
+                frames[0],
+                frames[1],
+                other[0],
+                other[1],
+                apart(other)
+            )))
+        })
     }
 
     /// Returns the same frames of the same open files at times `step` ps apart.
